@@ -1,0 +1,21 @@
+# One image for every program of Fairlead; the command chooses which one runs.
+FROM node:24-bookworm-slim AS build
+WORKDIR /fairlead
+COPY package.json package-lock.json .npmrc nx.json tsconfig.json tsconfig.base.json ./
+COPY apps/ apps/
+COPY libs/ libs/
+COPY tools/ tools/
+RUN npm ci --ignore-scripts && npx tsc -b && node tools/bundle.mjs
+# What only `fairlead up` needs, PostgreSQL's programs above all, is optional to npm: here it has a container of its own.
+RUN npm prune --omit=dev --omit=optional --ignore-scripts
+
+FROM node:24-bookworm-slim
+# The volumes get their owner from these folders when they are new.
+RUN useradd --system --uid 10001 --create-home --home-dir /home/fairlead fairlead && install -d -m 0755 -o fairlead -g fairlead /data /nats
+WORKDIR /fairlead
+COPY --from=build /fairlead ./
+USER fairlead
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+EXPOSE 8080
+ENTRYPOINT ["node"]
+CMD ["apps/gateway/dist/bundle.mjs"]

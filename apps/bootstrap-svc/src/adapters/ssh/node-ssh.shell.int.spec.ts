@@ -1,0 +1,141 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { renderStep } from '@fairlead/node-scripts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NodeSshShell } from './node-ssh.shell.js';
+import { shellFeatures } from './shell.features.js';
+import { TestSshd } from './sshd.fixtures.js';
+
+const limits = { idleMs: 2_000, connectionsMax: 10 };
+
+shellFeatures('node-ssh against an SSH server', {
+  startHost: () => TestSshd.start(),
+  makeShell: () => new NodeSshShell(limits),
+});
+
+describe('node-ssh', () => {
+  let sshd: TestSshd;
+  const shells: NodeSshShell[] = [];
+  const signal = new AbortController().signal;
+  const options = { triesMax: 3, deadlineMs: 5_000, signal };
+
+  const makeShell = (more: Partial<typeof limits> = {}): NodeSshShell => {
+    const shell = new NodeSshShell({ ...limits, ...more });
+    shells.push(shell);
+    return shell;
+  };
+
+  beforeEach(async () => {
+    sshd = await TestSshd.start();
+  });
+
+  afterEach(async () => {
+    await Promise.all(shells.splice(0).map((shell) => shell.close()));
+    await sshd.stop();
+  });
+
+  it('prints host keys as ssh-keygen does', async () => {
+    const session = await makeShell().open(sshd.address, options);
+    expect(session.hostKey).toBe(sshd.fingerprint);
+    session.release();
+  });
+
+  it('closes a connection that nobody uses, and keeps one that somebody does', async () => {
+    const shell = makeShell({ idleMs: 100 });
+    const session = await shell.open(sshd.address, options);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const other = await shell.open(sshd.address, options);
+    expect(sshd.connections()).toBe(1);
+    session.release();
+    other.release();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    (await shell.open(sshd.address, options)).release();
+    expect(sshd.connections()).toBe(2);
+  });
+
+  it('never has more connections open than it may: an idle one makes room, a busy one does not', async () => {
+    const second = await TestSshd.start();
+    try {
+      const shell = makeShell({ connectionsMax: 1 });
+      const first = await shell.open(sshd.address, options);
+      const refused = shell.open(second.address, { ...options, deadlineMs: 300 });
+      await expect(refused).rejects.toThrow(/all 1 connections were in use/);
+      first.release();
+      const session = await shell.open(second.address, options);
+      expect(session.attempts).toBe(1);
+      session.release();
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('runs a rendered step, which removes its own file and the parameters in it', async () => {
+    const bin = `${sshd.root}/bin`;
+    mkdirSync(bin);
+    const standIn = (name: string, text: string): void => {
+      writeFileSync(`${bin}/${name}`, `#!/bin/sh\n${text}\n`);
+      chmodSync(`${bin}/${name}`, 0o755);
+    };
+    standIn('kubeadm', 'echo v1.34.4');
+    standIn('kubelet', 'echo "Kubernetes v1.33.13"');
+    standIn('systemctl', 'exit 0');
+    const host = await TestSshd.start({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    try {
+      const { script, input, limitMs } = renderStep('verify', {
+        controlPlane: true,
+        address: '198.18.7.11',
+        kubernetesVersion: 'v1.34.4',
+        failSwapOn: true,
+      });
+      const session = await makeShell().open(host.address, options);
+      const run = { name: 'verify-abc', operation: 'verify', text: script, input, limitMs };
+      const { stdout } = await session.run(run, signal);
+      expect(stdout).toBe('FAIRLEAD-RESULT {"problems":["kubelet is v1.33.13, not v1.34.4"]}\n');
+      expect(await host.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeUndefined();
+      expect(await host.read('/var/lib/fairlead/steps/verify-abc.json')).toBeUndefined();
+      session.release();
+    } finally {
+      await host.stop();
+    }
+  });
+
+  it('does what needs root through sudo where the user is another one', async () => {
+    const bin = mkdtempSync(join(tmpdir(), 'fairlead-bin-'));
+    writeFileSync(
+      join(bin, 'sudo'),
+      '#!/bin/sh\necho "$*" >>"$FAIRLEAD_ROOT/sudo.log"\n[ "$1" = -n ] && shift\nexec "$@"\n',
+    );
+    chmodSync(join(bin, 'sudo'), 0o755);
+    const host = await TestSshd.start({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    try {
+      const session = await makeShell().open({ ...host.address, user: 'debian' }, options);
+      const { stdout } = await session.run(
+        { name: 'verify-abc', operation: 'verify', text: 'echo as root', input: {}, limitMs: 5_000 },
+        signal,
+      );
+      expect(stdout).toBe('as root\n');
+      const content = Buffer.from('// the agent');
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      await session.upload({ path: '/opt/fairlead/agent.mjs', content, mode: 0o644, sha256 }, signal);
+      expect(await host.read('/opt/fairlead/agent.mjs')).toBe('// the agent');
+      expect(await host.read(`/.fairlead/${sha256}`)).toBeUndefined();
+      expect((await host.read('/sudo.log'))?.split('\n')).toEqual([
+        '-n sh .fairlead/steps/verify-abc.sh',
+        expect.stringMatching(/^-n install -D -m 644 \.fairlead\/\w+ /),
+        '',
+      ]);
+      session.release();
+    } finally {
+      await host.stop();
+      rmSync(bin, { recursive: true });
+    }
+  });
+
+  it('is a WorldFailure when the host accepts no key of ours', async () => {
+    const opening = makeShell().open({ ...sshd.address, privateKey: 'no key at all' }, { ...options, triesMax: 1 });
+    await expect(opening).rejects.toBeInstanceOf(WorldFailure);
+  });
+});

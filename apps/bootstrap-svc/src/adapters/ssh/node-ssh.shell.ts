@@ -1,0 +1,121 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { createHash } from 'node:crypto';
+import type { HostAddress, HostSession, HostShell, OpenOptions } from '../../hosts/hosts.ports.js';
+import { connect, type Connected } from './ssh.connection.js';
+import { SshLink, SshSession } from './ssh.session.js';
+
+export interface PoolLimits {
+  /** A connection that nobody uses is closed after this time. */
+  readonly idleMs: number;
+  /** More connections than this are never open; a new one then takes the place of the longest idle one. */
+  readonly connectionsMax: number;
+}
+
+interface Entry {
+  readonly link: SshLink;
+  users: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+const ROOM_AGAIN_MS = 100;
+
+/** SSH by node-ssh. Connections are kept for a while and shared by the steps of a host. */
+export class NodeSshShell implements HostShell {
+  /** In the order of their last use: the first idle one is the one to give up. */
+  private readonly entries = new Map<string, Entry>();
+  private readonly opening = new Map<string, Promise<Connected>>();
+
+  constructor(private readonly limits: PoolLimits) {}
+
+  async open(address: HostAddress, options: OpenOptions): Promise<HostSession> {
+    const key = this.keyOf(address);
+    const open = this.usable(key, address);
+    if (open !== undefined) return this.session(key, open, 0);
+    await this.makeRoom(address, options);
+    const connected = await this.connectOnce(key, address, options);
+    const entry = this.entries.get(key) ?? this.add(key, address, connected);
+    return this.session(key, entry, connected.attempts);
+  }
+
+  async close(): Promise<void> {
+    for (const key of [...this.entries.keys()]) this.drop(key);
+  }
+
+  /** Two steps that want the same host at the same time share one connection. */
+  private connectOnce(key: string, address: HostAddress, options: OpenOptions): Promise<Connected> {
+    const underWay = this.opening.get(key);
+    if (underWay !== undefined) return underWay;
+    const connecting = connect(address, options).finally(() => this.opening.delete(key));
+    this.opening.set(key, connecting);
+    return connecting;
+  }
+
+  private usable(key: string, address: HostAddress): Entry | undefined {
+    const entry = this.entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.link.ssh.isConnected() && (address.hostKey === null || address.hostKey === entry.link.hostKey))
+      return entry;
+    this.drop(key);
+    return undefined;
+  }
+
+  private add(key: string, address: HostAddress, { ssh, hostKey }: Connected): Entry {
+    const entry: Entry = { link: new SshLink(ssh, address, hostKey), users: 0, idle: undefined };
+    this.entries.set(key, entry);
+    ssh.connection?.once('close', () => {
+      if (this.entries.get(key) === entry) this.drop(key);
+    });
+    return entry;
+  }
+
+  private session(key: string, entry: Entry, attempts: number): HostSession {
+    clearTimeout(entry.idle);
+    entry.users += 1;
+    let released = false;
+    return new SshSession(entry.link, attempts, () => {
+      if (released) return;
+      released = true;
+      this.giveBack(key, entry);
+    });
+  }
+
+  private giveBack(key: string, entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users > 0 || this.entries.get(key) !== entry) return;
+    this.entries.delete(key);
+    this.entries.set(key, entry);
+    entry.idle = setTimeout(() => this.drop(key), this.limits.idleMs);
+    entry.idle.unref();
+  }
+
+  private async makeRoom({ name }: HostAddress, { signal, deadlineMs }: OpenOptions): Promise<void> {
+    const deadline = Date.now() + deadlineMs;
+    while (this.entries.size + this.opening.size >= this.limits.connectionsMax) {
+      const idle = [...this.entries].find(([, entry]) => entry.users === 0);
+      if (idle !== undefined) {
+        this.drop(idle[0]);
+        continue;
+      }
+      signal.throwIfAborted();
+      if (Date.now() >= deadline)
+        throw new WorldFailure({
+          operation: 'open SSH',
+          target: name,
+          message: `all ${this.limits.connectionsMax} connections were in use for ${deadlineMs / 1000} s`,
+        });
+      await new Promise((resolve) => setTimeout(resolve, ROOM_AGAIN_MS));
+    }
+  }
+
+  private drop(key: string): void {
+    const entry = this.entries.get(key);
+    this.entries.delete(key);
+    clearTimeout(entry?.idle);
+    entry?.link.ssh.dispose();
+  }
+
+  private keyOf({ host, port, user, privateKey }: HostAddress): string {
+    const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
+    return `${user}@${host}:${port}/${proof}`;
+  }
+}

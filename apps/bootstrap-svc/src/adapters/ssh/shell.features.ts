@@ -1,0 +1,219 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import type { HostAddress, HostScript, HostShell, OpenOptions } from '../../hosts/hosts.ports.js';
+
+/** One host under test, as seen from beside it. */
+export interface HostUnderTest {
+  readonly address: HostAddress;
+  /** The text of a file of the host; undefined: there is none. */
+  read(path: string): Promise<string | undefined>;
+  /** Permission bits. */
+  modeOf(path: string): Promise<number>;
+  /** How many connections the host has accepted so far. */
+  connections(): number;
+  /** Stops listening and closes what is open. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ShellUnderTest {
+  readonly startHost: () => Promise<HostUnderTest>;
+  readonly makeShell: () => HostShell;
+}
+
+const patient: Omit<OpenOptions, 'signal'> = { triesMax: 15, deadlineMs: 20_000 };
+const never = (): AbortSignal => new AbortController().signal;
+
+const script = (text: string, more: Partial<HostScript> = {}): HostScript => ({
+  name: 'verify-1',
+  operation: 'verify',
+  text,
+  input: { some: 'parameter' },
+  limitMs: 10_000,
+  ...more,
+});
+
+const failureOf = async (work: Promise<unknown>): Promise<WorldFailure> => {
+  const error = await work.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof WorldFailure)) throw error;
+  return error;
+};
+
+const until = async (what: () => Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 5_000;
+  while (!(await what())) {
+    if (Date.now() > deadline) throw new Error('it did not come true within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+/** What every way onto a host promises (hosts.ports.ts). */
+export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnderTest): void => {
+  describe(`a shell on a host: ${name}`, () => {
+    let host: HostUnderTest;
+    let shell: HostShell;
+
+    beforeEach(async () => {
+      host = await startHost();
+      shell = makeShell();
+    });
+
+    afterEach(async () => {
+      await shell.close();
+      await host.stop();
+    });
+
+    const open = (more: Partial<HostAddress> = {}, options: Partial<OpenOptions> = {}) =>
+      shell.open({ ...host.address, ...more }, { ...patient, signal: never(), ...options });
+
+    it('runs a script with its parameters beside it and gives back what it printed', async () => {
+      const session = await open();
+      const text = 'echo "$(basename "$0")"; cat "${0%.sh}.json"; echo to-stderr >&2\n';
+      const output = await session.run(script(text), never());
+      expect(output.stdout).toBe('verify-1.sh\n{"some":"parameter"}');
+      expect(output.stderr).toBe('to-stderr\n');
+      session.release();
+    });
+
+    it('leaves scripts and parameters readable for nobody else', async () => {
+      const session = await open();
+      await session.run(script('true'), never());
+      expect(await host.modeOf('/var/lib/fairlead/steps/verify-1.sh')).toBe(0o600);
+      expect(await host.modeOf('/var/lib/fairlead/steps/verify-1.json')).toBe(0o600);
+      session.release();
+    });
+
+    it('tells a failing script in its own last words, with operation and host', async () => {
+      const session = await open();
+      const failure = await failureOf(session.run(script('echo noise; echo "swap is on" >&2; exit 3'), never()));
+      expect(failure.toCause()).toEqual({ operation: 'verify', target: host.address.name, message: 'swap is on' });
+      expect(failure.retryable).toBe(true);
+      session.release();
+    });
+
+    it('keeps only the end of what a failing script said', async () => {
+      const session = await open();
+      const text = 'i=0; while [ $i -lt 5000 ]; do echo "line $i" >&2; i=$((i+1)); done; echo "the end" >&2; exit 1';
+      const failure = await failureOf(session.run(script(text), never()));
+      expect(failure.message.length).toBeLessThanOrEqual(2_000);
+      expect(failure.message).toMatch(/the end$/);
+      session.release();
+    });
+
+    it('does not read without end', async () => {
+      const session = await open();
+      const failure = await failureOf(
+        session.run(script('while true; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done'), never()),
+      );
+      expect(failure.message).toMatch(/printed more than/);
+      session.release();
+    });
+
+    it('ends at once when it is told to, with the reason it is given', async () => {
+      const session = await open();
+      const controller = new AbortController();
+      const reason = new Error('no longer wanted');
+      const running = session.run(script('echo started >"${FAIRLEAD_ROOT:-}/started"; sleep 30'), controller.signal);
+      running.catch(() => undefined);
+      await until(async () => (await host.read('/started')) !== undefined);
+      controller.abort(reason);
+      await expect(running).rejects.toBe(reason);
+      session.release();
+    });
+
+    it('puts a file in place in one piece, and only with the right checksum', async () => {
+      const session = await open();
+      const content = Buffer.alloc(300_000, 'fairlead');
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      await session.upload({ path: '/opt/fairlead/agent.mjs', content, mode: 0o644, sha256 }, never());
+      expect(await host.read('/opt/fairlead/agent.mjs')).toBe(content.toString());
+      expect(await host.modeOf('/opt/fairlead/agent.mjs')).toBe(0o644);
+      const wrong = { path: '/opt/fairlead/other.mjs', content, mode: 0o644, sha256: 'ab'.repeat(32) };
+      await failureOf(session.upload(wrong, never()));
+      expect(await host.read('/opt/fairlead/other.mjs')).toBeUndefined();
+      session.release();
+    });
+
+    it('knows whether a file is there', async () => {
+      const session = await open();
+      expect(await session.exists('/etc/fairlead/agent.json', never())).toBe(false);
+      await session.run(
+        script('mkdir -p "$FAIRLEAD_ROOT/etc/fairlead"; echo >"$FAIRLEAD_ROOT/etc/fairlead/agent.json"'),
+        never(),
+      );
+      expect(await session.exists('/etc/fairlead/agent.json', never())).toBe(true);
+      session.release();
+    });
+
+    it('uses one connection for the steps of a host, also for those at the same time', async () => {
+      const [one, other] = await Promise.all([open(), open()]);
+      await Promise.all([
+        one.run(script('true', { name: 'verify-1' }), never()),
+        other.run(script('true', { name: 'verify-2' }), never()),
+      ]);
+      one.release();
+      other.release();
+      const third = await open();
+      await third.run(script('true', { name: 'verify-3' }), never());
+      third.release();
+      expect(host.connections()).toBe(1);
+      expect(third.attempts).toBe(0);
+    });
+
+    it('tells the host key that it saw, and refuses another one for good', async () => {
+      const seen = await open({ hostKey: null });
+      expect(seen.hostKey).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+      seen.release();
+      await shell.close();
+      const known = await open({ hostKey: seen.hostKey });
+      known.release();
+      await shell.close();
+      const failure = await failureOf(open({ hostKey: `SHA256:${'A'.repeat(43)}` }));
+      expect(failure.retryable).toBe(false);
+      expect(failure.message).toContain(seen.hostKey);
+    });
+
+    it('tries until a host that is late answers', async () => {
+      await host.goAway();
+      const opening = open();
+      const back = new Promise((resolve) => setTimeout(resolve, 700)).then(() => host.comeBack());
+      const [session] = await Promise.all([opening, back]);
+      expect(session.attempts).toBeGreaterThan(1);
+      session.release();
+    });
+
+    it('gives up on a host that never answers, naming it, after the tries it was given', async () => {
+      await host.goAway();
+      const failure = await failureOf(open({}, { triesMax: 3 }));
+      expect(failure.toCause()).toMatchObject({ operation: 'open SSH', target: host.address.name });
+      expect(failure.message).toMatch(/after 3 tries/);
+      expect(failure.retryable).toBe(false);
+    });
+
+    it('gives up at the deadline, however many tries are left', async () => {
+      await host.goAway();
+      const begunAt = Date.now();
+      await failureOf(open({}, { triesMax: 100, deadlineMs: 1_500 }));
+      expect(Date.now() - begunAt).toBeLessThan(4_000);
+    });
+
+    it('opens a new connection after the old one was lost, and says what was lost meanwhile', async () => {
+      const session = await open();
+      const running = session.run(script('sleep 30'), never());
+      const failing = failureOf(running);
+      await until(async () => (await host.read('/var/lib/fairlead/steps/verify-1.json')) !== undefined);
+      await host.goAway();
+      expect((await failing).toCause()).toMatchObject({ operation: 'verify', target: host.address.name });
+      session.release();
+      await host.comeBack();
+      const again = await open();
+      expect((await again.run(script('echo back'), never())).stdout).toBe('back\n');
+      again.release();
+    });
+  });
+};

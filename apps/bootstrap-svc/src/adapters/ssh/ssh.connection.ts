@@ -1,0 +1,86 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { NodeSSH } from 'node-ssh';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostAddress, OpenOptions } from '../../hosts/hosts.ports.js';
+import { fingerprintOf } from './host.key.js';
+
+/** One try to get in: TCP, key exchange and authentication. */
+const TRY_TIMEOUT_MS = 10_000;
+const BACKOFF_FIRST_MS = 500;
+const BACKOFF_FACTOR = 1.6;
+const BACKOFF_MAX_MS = 15_000;
+/** After three unanswered signs of life, so after half a minute, a connection counts as lost. */
+const KEEPALIVE_INTERVAL_MS = 10_000;
+const KEEPALIVE_COUNT_MAX = 3;
+
+export interface Connected {
+  readonly ssh: NodeSSH;
+  readonly hostKey: string;
+  readonly attempts: number;
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Waits a little longer each time, and never exactly as long as the others do. */
+const backoffMs = (attempt: number): number =>
+  Math.min(BACKOFF_FIRST_MS * BACKOFF_FACTOR ** (attempt - 1), BACKOFF_MAX_MS) * (0.8 + Math.random() * 0.4);
+
+class WrongHostKey extends Error {}
+
+const connectOnce = async (address: HostAddress, timeoutMs: number): Promise<Omit<Connected, 'attempts'>> => {
+  const ssh = new NodeSSH();
+  let seen = '';
+  try {
+    await ssh.connect({
+      host: address.host,
+      port: address.port,
+      username: address.user,
+      privateKey: address.privateKey,
+      readyTimeout: timeoutMs,
+      keepaliveInterval: KEEPALIVE_INTERVAL_MS,
+      keepaliveCountMax: KEEPALIVE_COUNT_MAX,
+      hostVerifier: (key: Buffer): boolean => {
+        seen = fingerprintOf(key);
+        return address.hostKey === null || seen === address.hostKey;
+      },
+    });
+    // node-ssh stops listening once it is connected; an error without a listener would end the process.
+    ssh.connection?.on('error', () => undefined);
+    // File transfer is many small questions and answers: waiting to fill packets costs 40 ms for each of them.
+    ssh.connection?.setNoDelay(true);
+    return { ssh, hostKey: seen };
+  } catch (error) {
+    ssh.dispose();
+    if (address.hostKey !== null && seen !== '' && seen !== address.hostKey)
+      throw new WrongHostKey(`the host shows the key ${seen}, and ${address.hostKey} is the one that is known`);
+    throw error;
+  }
+};
+
+/** Tries until the host lets us in, within the limits of `options`. */
+export const connect = async (address: HostAddress, options: OpenOptions): Promise<Connected> => {
+  const { triesMax, deadlineMs, signal } = options;
+  const deadline = Date.now() + deadlineMs;
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    try {
+      const leftMs = Math.max(deadline - Date.now(), 1);
+      return { ...(await connectOnce(address, Math.min(TRY_TIMEOUT_MS, leftMs))), attempts: attempt };
+    } catch (error) {
+      const pauseMs = backoffMs(attempt);
+      const final = error instanceof WrongHostKey;
+      if (final || attempt >= triesMax || Date.now() + pauseMs >= deadline) {
+        throw new WorldFailure({
+          operation: 'open SSH',
+          target: address.name,
+          message: final
+            ? wordsOf(error)
+            : `${address.user}@${address.host}:${address.port} does not answer after ${attempt} tries: ${wordsOf(error)}`,
+          retryable: false,
+          cause: error,
+        });
+      }
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+};

@@ -1,0 +1,63 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { NodeSSH } from 'node-ssh';
+import type { ClientChannel } from 'ssh2';
+import { interruptible } from './interruptible.js';
+
+/** More than this from one command is not read: it is not what we asked for. */
+const OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
+const STDERR_TAIL_CHARS = 2_000;
+
+export interface ExecRequest {
+  readonly command: string;
+  readonly operation: string;
+  readonly target: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface ExecOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const tail = (text: string): string => text.trim().slice(-STDERR_TAIL_CHARS);
+
+/** Asks the host to kill what runs in the channel, and closes it; what started there gets no more input or ears. */
+const kill = (channel: ClientChannel | undefined): void => {
+  channel?.signal('KILL');
+  channel?.close();
+};
+
+/** Runs one command. Rejects when it fails, takes too long, says too much, or the signal aborts; then it is killed. */
+export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutput> => {
+  const { command, operation, target, timeoutMs, signal } = request;
+  const failure = (message: string): WorldFailure => new WorldFailure({ operation, target, message });
+  const late = (): WorldFailure => failure(`it was not done after ${timeoutMs / 1000} s`);
+  let channel: ClientChannel | undefined;
+  try {
+    const {
+      code,
+      stdout,
+      stderr,
+      signal: endedBy,
+    } = await interruptible({ signal, timeoutMs, late }, (stop) => {
+      let bytes = 0;
+      const count = (chunk: Buffer): void => {
+        bytes += chunk.length;
+        if (bytes > OUTPUT_BYTES_MAX) stop(failure(`it printed more than ${OUTPUT_BYTES_MAX} bytes`));
+      };
+      const onChannel = (opened: ClientChannel): void => {
+        channel = opened;
+      };
+      return ssh.execCommand(command, { noTrim: true, onChannel, onStdout: count, onStderr: count });
+    });
+    if (code === 0) return { stdout, stderr };
+    if (code === null)
+      throw failure(endedBy === null ? 'the connection was lost while it ran' : `it was ended by ${endedBy}`);
+    throw failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
+  } catch (error) {
+    kill(channel);
+    if (error instanceof WorldFailure || signal.aborted) throw error;
+    throw failure(error instanceof Error ? error.message : String(error));
+  }
+};

@@ -1,0 +1,161 @@
+import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
+import { quote } from '@fairlead/node-scripts';
+import type { NodeSSH } from 'node-ssh';
+import { posix } from 'node:path';
+import type { SFTPWrapper } from 'ssh2';
+import type { HostAddress, HostFile, HostScript, HostSession, ScriptOutput } from '../../hosts/hosts.ports.js';
+import { interruptible } from './interruptible.js';
+import { exec } from './ssh.exec.js';
+
+const UPLOAD_TIMEOUT_MS = 120_000;
+/** The host ends a step by itself when its limit is over; only where it does not, we do. */
+const LIMIT_SLACK_MS = 30_000;
+const PRIVATE_FILE = 0o600;
+const FOLDER_MODE = 0o755;
+/** Where a user who is not root leaves what root shall take, below the home directory. */
+const HOME_FOLDER = '.fairlead';
+
+/** What stays the same for a connection: the file transfer channel, and the folders that are known to exist. */
+export class SshLink {
+  private sftp: Promise<SFTPWrapper> | undefined;
+  private folders = new Map<string, Promise<void>>();
+
+  constructor(
+    readonly ssh: NodeSSH,
+    readonly address: HostAddress,
+    readonly hostKey: string,
+  ) {}
+
+  get isRoot(): boolean {
+    return this.address.user === 'root';
+  }
+
+  /** Calls back once when the connection is lost. Answers how to stop listening. */
+  onceLost(lost: () => void): () => void {
+    const { connection } = this.ssh;
+    if (connection === null) lost();
+    connection?.once('close', lost);
+    return () => connection?.off('close', lost);
+  }
+
+  /** Writes a file as the user whose connection this is, below folders that are made where they are missing. */
+  async write(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+    const sftp = await this.files();
+    await this.folder(sftp, posix.dirname(path));
+    const data = typeof content === 'string' ? Buffer.from(content) : Buffer.from(content);
+    await new Promise<void>((resolve, reject) => {
+      sftp.writeFile(path, data, { mode }, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async exists(path: string): Promise<boolean> {
+    const sftp = await this.files();
+    return new Promise((resolve) => sftp.stat(path, (error) => resolve(error === undefined)));
+  }
+
+  private files(): Promise<SFTPWrapper> {
+    this.sftp ??= this.ssh.requestSFTP();
+    return this.sftp;
+  }
+
+  private folder(sftp: SFTPWrapper, path: string): Promise<void> {
+    const known = this.folders.get(path) ?? makeFolder(sftp, path);
+    this.folders.set(path, known);
+    known.catch(() => this.folders.delete(path));
+    return known;
+  }
+}
+
+const isFolder = (sftp: SFTPWrapper, path: string): Promise<boolean> =>
+  new Promise((resolve) => sftp.stat(path, (error, stats) => resolve(error === undefined && stats.isDirectory())));
+
+/** Folders above it are made first. Somebody else may make the same one at the same time. */
+const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
+  if (path === '/' || path === '.' || (await isFolder(sftp, path))) return;
+  await makeFolder(sftp, posix.dirname(path));
+  const failed = await new Promise<Error | undefined>((resolve) => {
+    sftp.mkdir(path, { mode: FOLDER_MODE }, (error) => resolve(error ?? undefined));
+  });
+  if (failed !== undefined && !(await isFolder(sftp, path))) throw failed;
+};
+
+/** File transfer sees the host's own paths; commands of a simulated host find them below `$FAIRLEAD_ROOT`. */
+const onHost = (path: string): string => (path.startsWith('/') ? `"\${FAIRLEAD_ROOT:-}"${quote(path)}` : quote(path));
+
+/** Uses a link for one piece of work. */
+export class SshSession implements HostSession {
+  constructor(
+    private readonly link: SshLink,
+    readonly attempts: number,
+    private readonly giveBack: () => void,
+  ) {}
+
+  get hostKey(): string {
+    return this.link.hostKey;
+  }
+
+  async run(script: HostScript, signal: AbortSignal): Promise<ScriptOutput> {
+    const { name, operation, text, input, limitMs } = script;
+    const folder = this.link.isRoot ? AGENT_PATHS.steps : `${HOME_FOLDER}/steps`;
+    const file = `${folder}/${name}.sh`;
+    await this.said(operation, signal, () =>
+      Promise.all([
+        this.link.write(file, text, PRIVATE_FILE),
+        this.link.write(`${folder}/${name}.json`, JSON.stringify(input), PRIVATE_FILE),
+      ]),
+    );
+    return exec(this.link.ssh, {
+      command: `${this.asRoot()}sh ${onHost(file)}`,
+      operation,
+      target: this.link.address.name,
+      timeoutMs: limitMs + LIMIT_SLACK_MS,
+      signal,
+    });
+  }
+
+  exists(path: string, signal: AbortSignal): Promise<boolean> {
+    return this.said(`look for ${path}`, signal, () => this.link.exists(path));
+  }
+
+  async upload({ path, content, mode, sha256 }: HostFile, signal: AbortSignal): Promise<void> {
+    const operation = `upload ${path}`;
+    const staged = this.link.isRoot ? `${path}.${sha256.slice(0, 12)}` : `${HOME_FOLDER}/${sha256}`;
+    await this.said(operation, signal, () => this.link.write(staged, content, mode));
+    const command = [
+      `printf '%s  %s\\n' ${sha256} ${onHost(staged)} | sha256sum --check --status`,
+      `${this.asRoot()}install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(path)}`,
+      `rm -f ${onHost(staged)}`,
+    ].join(' && ');
+    await exec(this.link.ssh, {
+      command,
+      operation,
+      target: this.link.address.name,
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+      signal,
+    });
+  }
+
+  release(): void {
+    this.giveBack();
+  }
+
+  private asRoot(): string {
+    return this.link.isRoot ? '' : 'sudo -n ';
+  }
+
+  /** File transfer fails in the words of its library; we add what was tried and where. */
+  private async said<T>(operation: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const late = (): Error => new Error(`not done after ${UPLOAD_TIMEOUT_MS / 1000} s`);
+    try {
+      return await interruptible({ signal, timeoutMs: UPLOAD_TIMEOUT_MS, late }, (stop) => {
+        // The library never answers transfers that were under way when their connection went.
+        const stopListening = this.link.onceLost(() => stop(new Error('the connection was lost')));
+        return work().finally(stopListening);
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `the file transfer failed: ${error instanceof Error ? error.message : String(error)}`;
+      throw new WorldFailure({ operation, target: this.link.address.name, message, cause: error });
+    }
+  }
+}

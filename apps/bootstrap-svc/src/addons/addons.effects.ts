@@ -1,0 +1,108 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { newHostsOf, type Known } from '../bootstrap/bootstrap.state.js';
+import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
+import { CLUSTER_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Settings } from '../config.js';
+import { clusterLabel } from '../hosts/node.settings.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
+import { untilSettled } from '../kubernetes/waiting.js';
+import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE } from './catalogue.js';
+
+const API_ANSWERS_WITHIN_MS = 3 * 60_000;
+const NODES_AGREE_WITHIN_MS = 2 * 60_000;
+
+/** Installs what a cluster needs inside itself: its network, then its bootstrap addons, after which it is ready. */
+@Controller()
+export class AddonsEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs'>,
+  ) {}
+
+  @OnJob<StepData>('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  installNetwork(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { uid, spec } = step.state;
+      const cluster = await this.clusters.of(step.state);
+      await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => cluster.failingChecks());
+      const { networkCni: cni, podCidr } = spec.kubernetes;
+      const { version, manifests } = NETWORKS[cni];
+      await cluster.apply(manifests({ podCidr, oneSegment: spec.serviceType === 'single' }));
+      await step.record({ type: 'NetworkReady', data: { uid, cni, version } });
+    });
+  }
+
+  @OnJob<StepData>('InstallAddons', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  installAddons(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { uid, spec } = step.state;
+      const cluster = await this.clusters.of(step.state);
+      for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
+      const addons = {
+        ...(await this.storage(cluster, step.state)),
+        ...(await this.kubeadmAddons(cluster, step.state)),
+      };
+      await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(cluster, step.state));
+      await step.decide({ type: 'FinishCluster', data: { uid, addons } });
+    });
+  }
+
+  /** Only where both its server and its path are given. */
+  private async storage(cluster: KubernetesCluster, { spec, addons }: Known): Promise<Record<string, string>> {
+    const nfs = spec.kubernetes.storageclass?.nfs;
+    if (nfs === undefined || nfs.server === '' || nfs.path === '') return {};
+    if (addons['nfs-storage'] === NFS_STORAGE.version) return {};
+    try {
+      await cluster.apply(NFS_STORAGE.manifests(nfs));
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      const { target, message } = error;
+      throw new WorldFailure({ operation: 'install the storage class', target, message, cause: error });
+    }
+    return { 'nfs-storage': NFS_STORAGE.version };
+  }
+
+  private async kubeadmAddons(cluster: KubernetesCluster, { spec }: Known): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    for (const { addon, kind, namespace, name } of KUBEADM_ADDONS) {
+      const workload = await cluster.workload(kind, namespace, name);
+      if (workload === undefined)
+        throw new WorldFailure({
+          operation: `look for the addon ${addon}`,
+          target: spec.name,
+          message: `kubeadm has installed no ${kind} ${namespace}/${name}`,
+        });
+      found[addon] = workload.version;
+    }
+    return found;
+  }
+
+  private async settled(
+    step: Step,
+    operation: string,
+    deadlineMs: number,
+    look: () => Promise<readonly string[]>,
+  ): Promise<void> {
+    const problems = await untilSettled(look, { deadlineMs, everyMs: this.settings.lookEveryMs, signal: step.signal });
+    if (problems.length === 0) return;
+    throw new WorldFailure({ operation, target: step.state.spec.name, message: problems.join('; ') });
+  }
+}
+
+/** The agents have said so already; the API has the last word before a cluster is called ready. */
+const nodeProblems = async (cluster: KubernetesCluster, state: Known): Promise<readonly string[]> => {
+  const nodes = new Map((await cluster.nodes()).map((node) => [node.name, node]));
+  return newHostsOf(state).flatMap(({ machine: { name }, desired }): readonly string[] => {
+    const node = nodes.get(name);
+    if (node === undefined) return [`Kubernetes does not know ${name}`];
+    if (!node.ready) return [`${name} is not Ready: ${node.message}`];
+    const kubelet = desired?.software['kubelet'];
+    if (kubelet !== undefined && node.kubeletVersion !== `v${kubelet}`)
+      return [`${name} runs kubelet ${node.kubeletVersion}, not v${kubelet}`];
+    return [];
+  });
+};

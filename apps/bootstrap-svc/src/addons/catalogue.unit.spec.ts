@@ -1,0 +1,73 @@
+import { CNIS } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+import { NETWORKS, NFS_STORAGE } from './catalogue.js';
+
+const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
+const POD_CIDR = '10.244.0.0/16';
+
+/** What is applied to clusters is reviewed as text. Update with UPDATE_GOLDEN=1. */
+const expectGolden = (name: string, manifests: readonly Manifest[]): void => {
+  const text = manifests
+    .map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n');
+  const file = `${GOLDEN}${name}.yaml.golden`;
+  if (process.env['UPDATE_GOLDEN'] === '1') {
+    mkdirSync(GOLDEN, { recursive: true });
+    writeFileSync(file, text);
+  }
+  expect(text).toBe(readFileSync(file, 'utf8'));
+};
+
+it.each(CNIS)('the network %s is the text that was reviewed', (cni) =>
+  expectGolden(cni, NETWORKS[cni].manifests({ podCidr: POD_CIDR, oneSegment: cni === 'flannel' })),
+);
+
+it('the storage class is the text that was reviewed', () =>
+  expectGolden('nfs-storage', NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' })));
+
+describe.each(CNIS)('the network %s', (cni) => {
+  const manifests = NETWORKS[cni].manifests({ podCidr: POD_CIDR, oneSegment: false });
+  const text = JSON.stringify(manifests);
+
+  it('runs on every node, also where nothing else may, and writes the configuration that kubelets wait for', () => {
+    const daemons = manifests.filter(({ kind }) => kind === 'DaemonSet');
+    expect(daemons).toHaveLength(1);
+    const daemon = JSON.stringify(daemons);
+    expect(daemon).toContain('"hostPath":{"path":"/etc/cni/net.d"');
+    expect(daemon).toContain('{"operator":"Exists","effect":"NoSchedule"}');
+  });
+
+  it('names every object once, and namespaces before what is in them', () => {
+    const names = manifests.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+    const made = new Set(['kube-system', 'default']);
+    for (const { kind, metadata } of manifests) {
+      if (kind === 'Namespace') made.add(metadata.name);
+      if (metadata.namespace !== undefined) expect(made).toContain(metadata.namespace);
+    }
+  });
+
+  it('pins the version of every image', () => {
+    const images = [...text.matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image);
+    expect(images.length).toBeGreaterThan(0);
+    for (const image of images) expect(image).toMatch(/:v?\d+\.\d+\.\d+/);
+  });
+});
+
+it('flannel needs no tunnel where nodes share a segment', () => {
+  const network = (oneSegment: boolean): string =>
+    JSON.stringify(
+      NETWORKS.flannel.manifests({ podCidr: POD_CIDR, oneSegment }).find(({ kind }) => kind === 'ConfigMap'),
+    );
+  expect(network(true)).toContain('host-gw');
+  expect(network(false)).toContain('vxlan');
+  expect(network(false)).toContain(POD_CIDR);
+});
+
+it('says honestly on what each entry was seen to work', () => {
+  expect([...Object.values(NETWORKS), NFS_STORAGE].map(({ verifiedOn }) => verifiedOn)).toEqual(Array(5).fill('lab'));
+});

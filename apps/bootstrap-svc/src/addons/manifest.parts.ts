@@ -1,0 +1,73 @@
+import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export const namespaceOf = (name: string): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  // What runs here sets up the nodes' network, so it needs their network and capabilities.
+  metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
+});
+
+/** A service account that may do these things in the whole cluster. */
+export const clusterAccount = (name: string, namespace: string, rules: readonly Rule[]): readonly Manifest[] => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  },
+];
+
+export const configMap = (name: string, namespace: string, data: Readonly<Record<string, string>>): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace },
+  data,
+});
+
+/** A pod of it on every node, also on those that are not ready: it is what makes them ready. */
+export const nodeDaemon = (name: string, namespace: string, pod: Json): Manifest => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name, namespace, labels: { 'app.kubernetes.io/name': name } },
+  spec: {
+    selector: { matchLabels: { 'app.kubernetes.io/name': name } },
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
+    template: {
+      metadata: { labels: { 'app.kubernetes.io/name': name } },
+      spec: {
+        hostNetwork: true,
+        priorityClassName: 'system-node-critical',
+        nodeSelector: { 'kubernetes.io/os': 'linux' },
+        tolerations: [
+          { operator: 'Exists', effect: 'NoSchedule' },
+          { operator: 'Exists', effect: 'NoExecute' },
+        ],
+        ...pod,
+      },
+    },
+  },
+});
+
+export const hostPath = (name: string, path: string, type = 'DirectoryOrCreate'): Json => ({
+  name,
+  hostPath: { path, type },
+});
+
+export const mount = (name: string, mountPath: string): Json => ({ name, mountPath });
+
+export const fromField = (name: string, fieldPath: string): Json => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+
+/** What a manifest for a CNI plugin writes its files to; kubelets call the network ready when there is one. */
+export const CNI_CONFIGURATION = hostPath('cni-conf', '/etc/cni/net.d');
+export const CNI_PROGRAMS = hostPath('cni-bin', '/opt/cni/bin');

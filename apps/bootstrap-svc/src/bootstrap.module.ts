@@ -1,0 +1,114 @@
+import { HANDLE, JOB_FAILURES, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, DATABASE, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
+import { PostgresRunningSteps } from './adapters/postgres/postgres.running-steps.js';
+import { NodeSshShell } from './adapters/ssh/node-ssh.shell.js';
+import { AddonsEffects } from './addons/addons.effects.js';
+import { FailuresEffects, makeRecordFailure } from './bootstrap/failures.effects.js';
+import { StepRunner } from './bootstrap/step.runner.js';
+import type { RunningSteps } from './bootstrap/steps.ports.js';
+import {
+  AGENT_KIT,
+  CLUSTER_ACCESS,
+  HOST_ACCESS,
+  HOST_SHELL,
+  JOIN_CREDENTIALS,
+  KUBERNETES_API,
+  REMEMBERED_SECRETS,
+  RUNNING_STEPS,
+  SETTINGS,
+  STEP_RUNNER,
+} from './bootstrap/tokens.js';
+import type { Settings } from './config.js';
+import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
+import { JoinCredentialsSource } from './joins/join.credentials.js';
+import { JoinsEffects } from './joins/joins.effects.js';
+import { AgentKit } from './hosts/agent.kit.js';
+import { HostAccess } from './hosts/host.access.js';
+import { HostsEffects } from './hosts/hosts.effects.js';
+import type { HostShell } from './hosts/hosts.ports.js';
+import { ClusterAccess } from './kubernetes/cluster.access.js';
+import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { DismantlingEffects } from './removal/dismantling.effects.js';
+import { RememberedSecrets } from './secrets.cache.js';
+import { NodeRemovalEffects } from './removal/node-removal.effects.js';
+
+/** What the service reaches the world by; specs bring a world of their own. */
+export interface Adapters {
+  readonly shell: () => HostShell;
+  readonly kubernetes: () => KubernetesApi;
+}
+
+const realAdapters = (settings: Settings): Adapters => ({
+  shell: () => new NodeSshShell(settings.ssh),
+  kubernetes: () => new ClientNodeKubernetes(),
+});
+
+const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
+  { provide: SETTINGS, useValue: settings },
+  { provide: HOST_SHELL, useFactory: adapters.shell },
+  { provide: KUBERNETES_API, useFactory: adapters.kubernetes },
+  {
+    provide: RUNNING_STEPS,
+    useFactory: (database: DataSource) => new PostgresRunningSteps(database),
+    inject: [DATABASE],
+  },
+  {
+    provide: STEP_RUNNER,
+    useFactory: (handle: Handle, steps: RunningSteps) => new StepRunner(handle, steps),
+    inject: [HANDLE, RUNNING_STEPS],
+  },
+  { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent) },
+  {
+    provide: REMEMBERED_SECRETS,
+    useFactory: (secrets: SecretStore) => new RememberedSecrets(secrets),
+    inject: [SECRETS],
+  },
+  {
+    provide: HOST_ACCESS,
+    useFactory: (shell: HostShell, secrets: RememberedSecrets) => new HostAccess(shell, secrets, settings.ssh),
+    inject: [HOST_SHELL, REMEMBERED_SECRETS],
+  },
+  {
+    provide: CLUSTER_ACCESS,
+    useFactory: (api: KubernetesApi, secrets: RememberedSecrets) => new ClusterAccess(api, secrets),
+    inject: [KUBERNETES_API, REMEMBERED_SECRETS],
+  },
+  {
+    provide: JOIN_CREDENTIALS,
+    useFactory: (hosts: HostAccess, secrets: RememberedSecrets, clock: Clock) =>
+      new JoinCredentialsSource(hosts, secrets, clock, settings),
+    inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
+  },
+  { provide: JOB_FAILURES, useFactory: (handle: Handle) => makeRecordFailure(handle), inject: [HANDLE] },
+];
+
+/** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
+export const bootstrapModule = (settings: Settings, adapters = realAdapters(settings)): Type<unknown> => {
+  @Module({
+    controllers: [
+      HostsEffects,
+      ControlPlaneEffects,
+      JoinsEffects,
+      AddonsEffects,
+      NodeRemovalEffects,
+      DismantlingEffects,
+      FailuresEffects,
+    ],
+    providers: providersOf(settings, adapters),
+  })
+  class BootstrapModule implements OnApplicationShutdown {
+    constructor(
+      @Inject(HOST_SHELL) private readonly shell: HostShell,
+      @Inject(KUBERNETES_API) private readonly kubernetes: KubernetesApi,
+    ) {}
+
+    async onApplicationShutdown(): Promise<void> {
+      this.kubernetes.close();
+      await this.shell.close();
+    }
+  }
+  return BootstrapModule;
+};

@@ -1,0 +1,172 @@
+import { refuse, type Cause, type ClusterUid, type Fact, type NodeName, type Refusal } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { evolve } from './bootstrap.evolve.js';
+import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
+import { ABSENT, type Bootstrap, type Failure, type Known } from './bootstrap.state.js';
+
+export type BootstrapFact = Fact<
+  | 'HostReached'
+  | 'AgentStarted'
+  | 'NodeBootstrapped'
+  | 'ControlPlaneInitialized'
+  | 'NetworkReady'
+  | 'ControlPlaneJoined'
+  | 'ControlPlaneReady'
+  | 'WorkerJoined'
+  | 'AddonInstalled'
+  | 'ClusterReady'
+  | 'BootstrapStepFailed'
+  | 'ClusterFailed'
+  | 'NodeDrained'
+  | 'NodeRemoved'
+  | 'ClusterDismantled'
+>;
+
+/** What one step found or made. */
+export type Outcome = Extract<
+  BootstrapFact,
+  {
+    type:
+      | 'HostReached'
+      | 'AgentStarted'
+      | 'NodeBootstrapped'
+      | 'ControlPlaneInitialized'
+      | 'NetworkReady'
+      | 'ControlPlaneJoined'
+      | 'ControlPlaneReady'
+      | 'WorkerJoined'
+      | 'NodeDrained'
+      | 'NodeRemoved'
+      | 'ClusterDismantled';
+  }
+>;
+
+export interface StepAttempt {
+  readonly uid: ClusterUid;
+  readonly run: number;
+  readonly step: string;
+  readonly node?: NodeName;
+}
+
+/** May this step begin now? Refused when it is done, not due yet, or no longer wanted. */
+export type BeginStep = Command<'BeginStep', StepAttempt>;
+export type RecordOutcome = Command<'RecordOutcome', Outcome>;
+/** The bootstrap addons are there; with them, and every node Ready, the cluster is. */
+export type FinishCluster = Command<
+  'FinishCluster',
+  { readonly uid: ClusterUid; readonly addons: Readonly<Record<string, string>> }
+>;
+export type RecordFailure = Command<
+  'RecordFailure',
+  StepAttempt & {
+    readonly reason: string;
+    readonly cause: Cause;
+    readonly attempt: number;
+    readonly attemptsMax: number;
+    readonly nextAttemptAt: string | null;
+  }
+>;
+export type FailCluster = Command<
+  'FailCluster',
+  { readonly uid: ClusterUid; readonly run: number; readonly failure: Failure }
+>;
+
+export type BootstrapCommand = BeginStep | RecordOutcome | FinishCluster | RecordFailure | FailCluster;
+
+const isWanted = (state: Bootstrap, key: StepKey): boolean => plan(state).some((operation) => keyOf(operation) === key);
+
+const present = (state: Bootstrap, uid: ClusterUid): state is Known => state.status !== 'absent' && state.uid === uid;
+
+const begin = (state: Bootstrap, attempt: StepAttempt): readonly never[] | Refusal => {
+  const notWanted = refuse('bootstrap.step-not-wanted', { step: keyOf(attempt), cluster: attempt.uid });
+  if (!present(state, attempt.uid)) return notWanted;
+  if (attempt.step === 'InitControlPlane' && state.controlPlane !== null)
+    return refuse('bootstrap.initialized', { cluster: state.spec.name, node: state.controlPlane.node });
+  if (state.status === 'building' && state.run !== attempt.run) return notWanted;
+  return isWanted(state, keyOf(attempt)) ? nothing : notWanted;
+};
+
+/** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
+const isNews = (state: Known, { type, data }: Outcome): boolean => {
+  const host = 'node' in data ? state.hosts[data.node] : undefined;
+  switch (type) {
+    case 'HostReached':
+      return host !== undefined && host.hostKey === null;
+    case 'AgentStarted':
+      return host !== undefined && host.agentStartedAt === null;
+    case 'NodeBootstrapped':
+      return host !== undefined && !host.bootstrapped;
+    case 'ControlPlaneInitialized':
+      return state.controlPlane === null;
+    case 'NetworkReady':
+      return !state.network;
+    case 'ControlPlaneJoined':
+    case 'WorkerJoined':
+      return host !== undefined && host.joinedAt === null;
+    case 'ControlPlaneReady':
+      return data.nodes.some((node) => !state.healthy.includes(node));
+    case 'NodeDrained':
+      return host?.removal === 'wanted';
+    case 'NodeRemoved':
+      return host !== undefined;
+    case 'ClusterDismantled':
+      return true;
+  }
+};
+
+const record = (state: Bootstrap, outcome: Outcome): readonly BootstrapFact[] => {
+  if (!present(state, outcome.data.uid) || state.status === 'dismantled') return nothing;
+  if ((state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
+  return isNews(state, outcome) ? [outcome] : nothing;
+};
+
+const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
+  if (!present(state, uid) || !isWanted(state, 'InstallAddons')) return nothing;
+  const installed = Object.entries(addons)
+    .filter(([addon, version]) => state.addons[addon] !== version)
+    .map(([addon, version]) => ({ type: 'AddonInstalled' as const, data: { uid, addon, version } }));
+  return [...installed, { type: 'ClusterReady', data: { uid } }];
+};
+
+/** A node that cannot leave, or a cluster that cannot be dismantled, is no cluster that cannot become ready. */
+const FAILS_THE_CLUSTER = (step: string): boolean => step !== 'RemoveNode' && step !== 'DismantleCluster';
+
+const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly BootstrapFact[] => {
+  const { uid, run, step, node, reason, cause, attempt, attemptsMax, nextAttemptAt } = data;
+  if (!present(state, uid) || !isWanted(state, keyOf(data))) return nothing;
+  if (state.status === 'building' && state.run !== run) return nothing;
+  const where = { uid, step, ...(node === undefined ? {} : { node }) };
+  const failed: BootstrapFact = {
+    type: 'BootstrapStepFailed',
+    data: { ...where, cause, attempt, attemptsMax, nextAttemptAt },
+  };
+  if (nextAttemptAt !== null || !FAILS_THE_CLUSTER(step)) return [failed];
+  return [failed, { type: 'ClusterFailed', data: { ...where, reason, cause } }];
+};
+
+const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data']): readonly BootstrapFact[] => {
+  if (!present(state, uid) || state.status !== 'building' || state.run !== run) return nothing;
+  return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
+};
+
+/** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
+export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
+  initial: ABSENT,
+  reads: 'cluster',
+  evolve,
+
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'BeginStep':
+        return begin(state, command.data);
+      case 'RecordOutcome':
+        return record(state, command.data);
+      case 'FinishCluster':
+        return finish(state, command.data);
+      case 'RecordFailure':
+        return recordFailure(state, command.data);
+      case 'FailCluster':
+        return failCluster(state, command.data);
+    }
+  },
+};

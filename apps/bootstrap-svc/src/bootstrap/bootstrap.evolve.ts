@@ -1,0 +1,185 @@
+import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import { ABSENT, differenceOf, type Bootstrap, type Cluster, type Host, type Known } from './bootstrap.state.js';
+
+const newHost = (machine: Machine, set: number): Host => ({
+  machine,
+  set,
+  desired: null,
+  hostKey: null,
+  agentStartedAt: null,
+  initialized: false,
+  bootstrapped: false,
+  joinedAt: null,
+  ready: false,
+  trouble: null,
+  settled: false,
+  removal: 'none',
+});
+
+const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string): Bootstrap => ({
+  status: 'building',
+  broken: null,
+  uid,
+  spec,
+  run: 1,
+  runStartedAt: time,
+  endpoint: null,
+  hosts: {},
+  sets: 0,
+  controlPlane: null,
+  network: false,
+  healthy: [],
+  addons: {},
+});
+
+const clusterOf = (state: Known): Cluster => {
+  const { uid, spec, run, runStartedAt, endpoint, hosts, sets, controlPlane, network, healthy, addons } = state;
+  return { uid, spec, run, runStartedAt, endpoint, hosts, sets, controlPlane, network, healthy, addons };
+};
+
+const building = (state: Known): Bootstrap => ({ status: 'building', broken: null, ...clusterOf(state) });
+
+const withHost = (state: Known, name: NodeName, change: Partial<Host>): Known => {
+  const host = state.hosts[name];
+  if (host === undefined) return state; // Removed already, or not ours.
+  return { ...state, hosts: { ...state.hosts, [name]: { ...host, ...change } } };
+};
+
+const withMachines = (state: Known, machines: readonly Machine[]): Bootstrap => {
+  const fresh = machines.filter(({ name }) => state.hosts[name] === undefined);
+  if (fresh.length === 0) return state;
+  const set = state.sets + 1;
+  const hosts = {
+    ...state.hosts,
+    ...Object.fromEntries(fresh.map((machine) => [machine.name, newHost(machine, set)])),
+  };
+  const grown = { ...state, sets: set, hosts };
+  return state.status === 'ready' ? building(grown) : grown;
+};
+
+const withoutHost = (state: Known, name: NodeName): Bootstrap => {
+  const { [name]: _gone, ...hosts } = state.hosts;
+  const healthy = state.healthy.filter((node) => node !== name);
+  const left = { ...state, hosts, healthy };
+  // What failed was this node: without it the rest may be whole.
+  return state.status === 'failed' && state.failure.node === name ? building(left) : left;
+};
+
+/** What the agent reported, measured against what is wanted of the node. */
+const reported = (
+  state: Known,
+  data: EventData<'NodeInitialized'> | EventData<'NodeReady'>,
+  as: 'initialized' | 'ready',
+): Known => {
+  const difference = differenceOf(state.hosts[data.node]?.desired?.software ?? {}, data.software);
+  if (difference === undefined) return withHost(state, data.node, { [as]: true, trouble: null });
+  const trouble = { operation: 'compare versions', target: data.node, message: difference };
+  return withHost(state, data.node, { [as]: false, trouble });
+};
+
+const settleAll = (state: Known): Bootstrap => {
+  const hosts = Object.fromEntries(
+    Object.entries(state.hosts).map(([name, host]) => [name, host.ready ? { ...host, settled: true } : host]),
+  );
+  return { ...clusterOf(state), status: 'ready', hosts };
+};
+
+/** Our own facts. */
+const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'HostReached':
+      return withHost(state, event.data.node, { hostKey: event.data.hostKey });
+    case 'AgentStarted':
+      return withHost(state, event.data.node, { agentStartedAt: time });
+    case 'NodeBootstrapped':
+      return withHost(state, event.data.node, { bootstrapped: true });
+    case 'ControlPlaneInitialized': {
+      const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
+      const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };
+      return withHost({ ...state, controlPlane }, node, { joinedAt: time });
+    }
+    case 'NetworkReady':
+      return { ...state, network: true };
+    case 'ControlPlaneJoined':
+    case 'WorkerJoined':
+      return withHost(state, event.data.node, { joinedAt: time });
+    case 'ControlPlaneReady':
+      return { ...state, healthy: event.data.nodes };
+    case 'AddonInstalled':
+      return { ...state, addons: { ...state.addons, [event.data.addon]: event.data.version } };
+    case 'ClusterReady':
+      return settleAll(state);
+    case 'ClusterFailed': {
+      const { step, node, reason, cause } = event.data;
+      const failure = { step, reason, cause, ...(node === undefined ? {} : { node }) };
+      return { ...clusterOf(state), status: 'failed', failure };
+    }
+    case 'BootstrapStepFailed': {
+      const { step, node, nextAttemptAt } = event.data;
+      if (step !== 'RemoveNode' || node === undefined || nextAttemptAt !== null) return state;
+      return withHost(state, node, { removal: 'stuck' });
+    }
+    case 'NodeDrained':
+      return withHost(state, event.data.node, { removal: 'drained' });
+    case 'NodeRemoved':
+      return withoutHost(state, event.data.node);
+    case 'ClusterDismantled':
+      return { ...clusterOf(state), status: 'dismantled' };
+    default:
+      return state;
+  }
+};
+
+/** What people, infra-svc, upgrade-svc and agents say. */
+const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
+  switch (event.type) {
+    case 'ClusterRetryRequested':
+      if (state.status !== 'failed' && state.status !== 'building') return state;
+      return building({ ...state, run: state.run + 1, runStartedAt: event.meta.time });
+    case 'ClusterDeletionRequested':
+      return state.status === 'dismantled' ? state : { ...clusterOf(state), status: 'deleting' };
+    case 'VmsCreated':
+      return withMachines(state, event.data.machines);
+    case 'LoadBalancerReady':
+      return { ...state, endpoint: { host: event.data.host, port: event.data.port } };
+    case 'InfrastructureFailed': {
+      if (state.status !== 'building') return state;
+      const { step, reason, cause } = event.data;
+      return { ...state, broken: { step, reason, cause } };
+    }
+    case 'NodeRemovalRequested':
+      return withHost(state, event.data.node, { removal: 'wanted' });
+    case 'DesiredVersionsSet': {
+      const { revision, software, changesAllowed } = event.data;
+      return withHost(state, event.data.node, { desired: { revision, software, changesAllowed } });
+    }
+    case 'NodeInitialized':
+      return reported(state, event.data, 'initialized');
+    case 'NodeReady':
+      return reported(state, event.data, 'ready');
+    case 'NodeInitializationFailed': {
+      const { node, command, message } = event.data;
+      return withHost(state, node, { trouble: { operation: command, target: node, message } });
+    }
+    case 'NodeNotReady': {
+      const { node, reason, message } = event.data;
+      const trouble = { operation: reason, target: node, message };
+      return withHost(state, node, { ready: false, trouble });
+    }
+    default:
+      return state;
+  }
+};
+
+/** A deleted cluster is forgotten; facts about another incarnation of the name are ignored. */
+export const evolve = (state: Bootstrap, event: StoredEvent): Bootstrap => {
+  if (event.type === 'ClusterRequested') {
+    return state.status === 'absent' ? newCluster(event.data, event.meta.time) : state;
+  }
+  if (state.status === 'absent') return state;
+  if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
+  if (event.type === 'ClusterDeleted') return ABSENT;
+  const evolved = evolveBootstrap(state, event);
+  return evolved === state ? evolveOthers(state, event) : evolved;
+};

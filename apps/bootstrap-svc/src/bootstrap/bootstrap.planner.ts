@@ -1,0 +1,148 @@
+import type { Cause, NodeName } from '@fairlead/contracts';
+import {
+  hostsOf,
+  isControlPlane,
+  newHostsOf,
+  type Bootstrap,
+  type Cluster,
+  type Failure,
+  type Host,
+} from './bootstrap.state.js';
+
+/** How many hosts of one cluster are prepared at a time: what bounds it is our own network and their disks' source. */
+export const HOSTS_AT_ONCE_MAX = 20;
+/** How many workers of one cluster join at a time: each asks the API server for certificates. */
+export const WORKERS_AT_ONCE_MAX = 10;
+/** How many workers are drained and removed at a time. */
+export const REMOVALS_AT_ONCE_MAX = 3;
+
+export const NODE_STEPS = [
+  'BootstrapHost',
+  'VerifyNode',
+  'InitControlPlane',
+  'JoinControlPlane',
+  'JoinWorker',
+  'RemoveNode',
+] as const;
+export const CLUSTER_STEPS = ['InstallNetwork', 'VerifyControlPlane', 'InstallAddons', 'DismantleCluster'] as const;
+
+export type NodeStep = (typeof NODE_STEPS)[number];
+export type ClusterStep = (typeof CLUSTER_STEPS)[number];
+
+/** One thing to do next, and why. */
+export type Operation =
+  | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
+  | { readonly step: ClusterStep; readonly reason: string }
+  | { readonly step: 'FailCluster'; readonly failure: Failure; readonly reason: string };
+
+export type StepKey = string;
+
+/** Names an operation inside its cluster: while it is wanted it is done once. */
+export const keyOf = (operation: { readonly step: string; readonly node?: NodeName }): StepKey =>
+  operation.node === undefined ? operation.step : `${operation.step}/${operation.node}`;
+
+const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
+
+/** No join before every agent of the set has reported and every host was found fit. */
+const setIsFit = (cluster: Cluster, set: number): boolean =>
+  newHostsOf(cluster).every((host) => host.set !== set || host.bootstrapped);
+
+const prepareHosts = (cluster: Cluster): readonly Operation[] => {
+  const fresh = newHostsOf(cluster);
+  const toReach = fresh
+    .filter((host) => host.agentStartedAt === null && host.desired !== null)
+    .slice(0, HOSTS_AT_ONCE_MAX)
+    .map((host) => onNode('BootstrapHost', host, 'its machine runs and its software is decided'));
+  const toVerify = fresh
+    .filter((host) => host.agentStartedAt !== null && host.initialized && !host.bootstrapped)
+    .map((host) => onNode('VerifyNode', host, 'its agent reported every package at the wanted version'));
+  return [...toReach, ...toVerify];
+};
+
+const initialise = (cluster: Cluster): readonly Operation[] => {
+  const leader = newHostsOf(cluster).find((host) => host.machine.leader);
+  if (leader === undefined || cluster.endpoint === null || !setIsFit(cluster, leader.set)) return [];
+  return [onNode('InitControlPlane', leader, 'every host of the set is fit, and the API address is known')];
+};
+
+/** One at a time, in the order of their names: etcd takes one new member after the other. */
+const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
+  if (next === undefined || !setIsFit(cluster, next.set)) return [];
+  return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
+};
+
+const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  const controlPlanes = hostsOf(cluster).filter((host) => isControlPlane(host) && host.removal === 'none');
+  const joined = controlPlanes.every((host) => host.joinedAt !== null);
+  const checked = controlPlanes.every((host) => cluster.healthy.includes(host.machine.name));
+  return joined && !checked ? [{ step: 'VerifyControlPlane', reason: 'every control plane has joined' }] : [];
+};
+
+const joinWorkers = (cluster: Cluster): readonly Operation[] =>
+  newHostsOf(cluster)
+    .filter((host) => !isControlPlane(host) && host.joinedAt === null && setIsFit(cluster, host.set))
+    .slice(0, WORKERS_AT_ONCE_MAX)
+    .map((host) => onNode('JoinWorker', host, 'the control planes are healthy'));
+
+const finish = (cluster: Cluster): readonly Operation[] =>
+  newHostsOf(cluster).every((host) => host.joinedAt !== null && host.ready)
+    ? [{ step: 'InstallAddons', reason: 'every node is Ready at the wanted version' }]
+    : [];
+
+const grow = (cluster: Cluster): readonly Operation[] => {
+  const preparing = prepareHosts(cluster);
+  if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
+  if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
+  if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
+  const joining = joinControlPlanes(cluster);
+  if (joining.length > 0) return [...preparing, ...joining];
+  const verifying = verifyControlPlanes(cluster);
+  if (verifying.length > 0 || cluster.healthy.length === 0) return [...preparing, ...verifying];
+  return [...preparing, ...joinWorkers(cluster), ...finish(cluster)];
+};
+
+/** Control planes leave one at a time: each departure changes the quorum of the next. */
+const removals = (cluster: Cluster): readonly Operation[] => {
+  if (cluster.controlPlane === null) return [];
+  const leaving = hostsOf(cluster).filter((host) => host.removal === 'wanted' || host.removal === 'drained');
+  return [
+    ...leaving.filter(isControlPlane).slice(0, 1),
+    ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
+  ].map((host) => onNode('RemoveNode', host, 'someone asked for it to go'));
+};
+
+const EXTERNAL_ETCD: Cause = {
+  operation: 'set up external etcd',
+  target: 'etcd',
+  message: 'etcd on machines of its own is not built yet; use etcd "local"',
+};
+
+const failureOf = (state: Cluster & { readonly broken: Failure | null }): Failure | undefined => {
+  if (state.broken !== null) return state.broken;
+  if (state.spec.kubernetes.etcd === 'external')
+    return { step: 'SetupExternalEtcd', reason: 'InitExternalEtcdFailedReason', cause: EXTERNAL_ETCD };
+  return undefined;
+};
+
+/**
+ * What is to be done now, from what is known: the whole order of a bootstrap in one place. It is what the process asks for,
+ * what a step looks at before it begins, and what people are shown.
+ */
+export const plan = (state: Bootstrap): readonly Operation[] => {
+  switch (state.status) {
+    case 'absent':
+    case 'dismantled':
+      return [];
+    case 'deleting':
+      return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
+    case 'failed':
+    case 'ready':
+      return removals(state);
+    case 'building': {
+      const failure = failureOf(state);
+      if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];
+      return [...grow(state), ...removals(state)];
+    }
+  }
+};

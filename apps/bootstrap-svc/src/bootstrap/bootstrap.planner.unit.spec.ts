@@ -1,0 +1,214 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fact, NodeName } from '@fairlead/contracts';
+import {
+  agentStarted,
+  balanced,
+  bootstrapped,
+  clusterReady,
+  controlPlaneInitialized,
+  controlPlaneJoined,
+  controlPlaneReady,
+  cp,
+  created,
+  desired,
+  fit,
+  initialized,
+  machine,
+  machinesOf,
+  networkReady,
+  nodeReady,
+  reached,
+  requested,
+  SOFTWARE,
+  UID,
+  w,
+  wantedAfter,
+  wholeCluster,
+  workerJoined,
+} from './bootstrap.fixtures.js';
+
+const five = [cp(1), cp(2), cp(3), w(1), w(2)];
+const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
+
+describe('before the control plane', () => {
+  it('nothing is done to hosts whose software is not decided', () => {
+    expect(wantedAfter(...machines)).toEqual([]);
+  });
+
+  it('all hosts are prepared at the same time', () => {
+    expect(wantedAfter(...machines, ...five.map(desired))).toEqual(five.map((node) => `BootstrapHost/${node}`));
+  });
+
+  it('a large cluster has a limit of hosts that are prepared at a time', () => {
+    const many = Array.from({ length: 40 }, (_, index) => w(index + 1));
+    const facts = [requested(1, 40), created([machine(cp(1), true), ...many.map((name) => machine(name))])];
+    expect(wantedAfter(...facts, ...[cp(1), ...many].map(desired))).toHaveLength(20);
+  });
+
+  it('a host is verified once its agent has reported, also when the report came before our record of its start', () => {
+    const facts = [...machines, desired(w(1)), initialized(w(1)), reached(w(1)), agentStarted(w(1))];
+    expect(wantedAfter(...facts)).toEqual([`VerifyNode/${w(1)}`]);
+  });
+
+  it('an agent that reports another version than the wanted one is not believed to be done', () => {
+    const facts = [
+      ...machines,
+      desired(w(1)),
+      agentStarted(w(1)),
+      initialized(w(1), { ...SOFTWARE, kubelet: '1.33.13' }),
+    ];
+    expect(wantedAfter(...facts)).toEqual([]);
+  });
+
+  it.each(five)('kubeadm init waits for every host of the set: %s', (late) => {
+    const others = five.filter((node) => node !== late);
+    expect(wantedAfter(...machines, ...fit(...others))).toEqual([]);
+    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+
+  it('kubeadm init waits for the address of the API server', () => {
+    expect(wantedAfter(requested(3, 2), created(machinesOf(3, 2)), ...fit(...five))).toEqual([]);
+  });
+});
+
+describe('after kubeadm init', () => {
+  const begun = [...machines, ...fit(...five), controlPlaneInitialized];
+
+  it('the network comes before any join', () => {
+    expect(wantedAfter(...begun)).toEqual(['InstallNetwork']);
+  });
+
+  it('control planes join strictly one at a time', () => {
+    expect(wantedAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`]);
+    expect(wantedAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([`JoinControlPlane/${cp(3)}`]);
+  });
+
+  it('workers wait until all control planes are healthy, then join together', () => {
+    const joined = [...begun, networkReady, controlPlaneJoined(cp(2)), controlPlaneJoined(cp(3))];
+    expect(wantedAfter(...joined)).toEqual(['VerifyControlPlane']);
+    expect(wantedAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual([
+      `JoinWorker/${w(1)}`,
+      `JoinWorker/${w(2)}`,
+    ]);
+  });
+
+  it('addons wait until every node is Ready at the wanted version', () => {
+    const joined = wholeCluster().filter(({ type }) => type !== 'ClusterReady' && type !== 'NodeReady');
+    const ready = five.map((node) => nodeReady(node));
+    expect(wantedAfter(...joined, ...ready.slice(1))).toEqual([]);
+    expect(wantedAfter(...joined, ...ready.slice(1), nodeReady(cp(1), { ...SOFTWARE, kubelet: '1.33.13' }))).toEqual(
+      [],
+    );
+    expect(wantedAfter(...joined, ...ready)).toEqual(['InstallAddons']);
+  });
+
+  it('a ready cluster wants nothing, whatever its nodes say later', () => {
+    const notReady: Fact = {
+      type: 'NodeNotReady',
+      data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
+    };
+    expect(wantedAfter(...wholeCluster())).toEqual([]);
+    expect(wantedAfter(...wholeCluster(), notReady)).toEqual([]);
+  });
+});
+
+describe('more workers', () => {
+  const more = [w(3), w(4)];
+  const grown = [...wholeCluster(), created(more.map((name) => machine(name)))];
+
+  it('join when all agents of their own set have reported, and an old node that is not Ready does not hold them up', () => {
+    const notReady: Fact = {
+      type: 'NodeNotReady',
+      data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
+    };
+    expect(wantedAfter(...grown, ...fit(w(3)), desired(w(4)))).toEqual([`BootstrapHost/${w(4)}`]);
+    expect(wantedAfter(...grown, notReady, ...fit(...more))).toEqual([`JoinWorker/${w(3)}`, `JoinWorker/${w(4)}`]);
+    const joined = more.flatMap((node): Fact[] => [workerJoined(node), nodeReady(node)]);
+    expect(wantedAfter(...grown, notReady, ...fit(...more), ...joined)).toEqual(['InstallAddons']);
+    expect(wantedAfter(...grown, ...fit(...more), ...joined, clusterReady)).toEqual([]);
+  });
+});
+
+it('a control plane that comes later waits for all agents of its own set, and joins before the workers of the set', () => {
+  const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
+  expect(wantedAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
+  expect(wantedAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`]);
+  expect(wantedAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual(['VerifyControlPlane']);
+});
+
+describe('an end', () => {
+  const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+
+  it.each([
+    ['before it has machines', [requested(3, 2)]],
+    ['while hosts are prepared', [...machines, ...five.map(desired)]],
+    ['when it is ready', wholeCluster()],
+  ])('a cluster whose end is asked for is dismantled and nothing else: %s', (_when, facts) => {
+    expect(wantedAfter(...facts, deletion)).toEqual(['DismantleCluster']);
+  });
+
+  it('workers leave some at a time, control planes one at a time', () => {
+    const removal = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid: UID, node } });
+    const facts = [...wholeCluster(), removal(cp(2)), removal(cp(3)), removal(w(1)), removal(w(2))];
+    expect(wantedAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
+  });
+
+  it('a failed cluster wants nothing until someone asks it to go on, and then goes on from the step that failed', () => {
+    const failed: Fact = {
+      type: 'ClusterFailed',
+      data: {
+        uid: UID,
+        step: 'VerifyNode',
+        node: w(2),
+        reason: 'SetupBoostrapFailedReason',
+        cause: { operation: 'verify', target: w(2), message: 'swap is on' },
+      },
+    };
+    const before = [...machines, ...fit(cp(1), cp(2), cp(3), w(1)), ...fit(w(2)).slice(0, -1)];
+    expect(wantedAfter(...before)).toEqual([`VerifyNode/${w(2)}`]);
+    expect(wantedAfter(...before, failed)).toEqual([]);
+    expect(wantedAfter(...before, failed, { type: 'ClusterRetryRequested', data: { uid: UID } })).toEqual([
+      `VerifyNode/${w(2)}`,
+    ]);
+  });
+
+  it('a failed new node can be taken out, and the rest is whole again', () => {
+    const failed: Fact = {
+      type: 'ClusterFailed',
+      data: {
+        uid: UID,
+        step: 'JoinWorker',
+        node: w(3),
+        reason: 'JoinWorkerFailedReason',
+        cause: { operation: 'kubeadm join', target: w(3), message: 'no route' },
+      },
+    };
+    const facts = [...wholeCluster(), created([machine(w(3))]), ...fit(w(3)), failed];
+    const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(3) } };
+    expect(wantedAfter(...facts, removal)).toEqual([`RemoveNode/${w(3)}`]);
+    expect(wantedAfter(...facts, removal, { type: 'NodeRemoved', data: { uid: UID, node: w(3) } })).toEqual([
+      'InstallAddons',
+    ]);
+  });
+
+  it('what infra-svc gives up fails the cluster in its words', () => {
+    const broken: Fact = {
+      type: 'InfrastructureFailed',
+      data: {
+        uid: UID,
+        step: 'CreateMachines',
+        reason: 'CreateMCISFailedReason',
+        cause: { operation: 'create machines', target: 'lab', message: 'quota exceeded' },
+      },
+    };
+    expect(wantedAfter(requested(3, 2), broken)).toEqual(['FailCluster']);
+  });
+
+  it('etcd on machines of its own is said to be missing at once, not built as something else', () => {
+    expect(wantedAfter(requested(3, 2, { etcd: 'external' }))).toEqual(['FailCluster']);
+  });
+
+  it('verified hosts are verified once', () => {
+    expect(wantedAfter(...machines, ...fit(...five), bootstrapped(w(1)))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+});

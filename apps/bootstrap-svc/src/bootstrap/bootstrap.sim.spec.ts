@@ -1,0 +1,196 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { Simulation, type Troubles, CALM, ROUGH } from '../../test/simulation.js';
+import { balanced, cp, created, machine, machinesOf, requested, UID, w } from './bootstrap.fixtures.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
+const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
+const FIVE = [cp(1), cp(2), cp(3), w(1), w(2)];
+/** Attempts are few and troubles many: a run may end as Failed, and then someone asks it to go on. */
+const RETRIES_MAX = 60;
+const TIMEOUT_MS = 120_000;
+
+const begin = async (simulation: Simulation): Promise<void> => {
+  await simulation.say('wish', requested(3, 2));
+  await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+};
+
+const isFailed = (simulation: Simulation): boolean => {
+  const ends = simulation.types.filter((type) =>
+    ['ClusterFailed', 'ClusterRetryRequested', 'ClusterReady'].includes(type),
+  );
+  return ends.at(-1) === 'ClusterFailed';
+};
+
+const untilReady = async (simulation: Simulation): Promise<void> => {
+  await simulation.run();
+  for (let retry = 0; isFailed(simulation); retry += 1) {
+    if (retry > RETRIES_MAX) throw new Error('it fails again and again');
+    await simulation.say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+    await simulation.run();
+  }
+};
+
+const before = (simulation: Simulation, first: StoredEvent['type'], second: StoredEvent['type']): void =>
+  expect([first, simulation.types.lastIndexOf(first) < simulation.types.indexOf(second), second]).toEqual([
+    first,
+    true,
+    second,
+  ]);
+
+/** Every fact once, each in its place. */
+const expectBuilt = (simulation: Simulation): void => {
+  expect(simulation.world.violations).toEqual([]);
+  expect(simulation.world.inits).toEqual([cp(1)]);
+  expect(simulation.world.joins.slice(0, 2)).toEqual([cp(2), cp(3)]);
+  expect([...simulation.world.joins].sort()).toEqual([cp(2), cp(3), w(1), w(2)].sort());
+  for (const node of FIVE)
+    for (const type of ['HostReached', 'AgentStarted', 'NodeBootstrapped'] as const)
+      expect([type, node, simulation.count(type, node)]).toEqual([type, node, 1]);
+  for (const type of ['ControlPlaneInitialized', 'NetworkReady', 'ControlPlaneReady', 'ClusterReady'] as const)
+    expect([type, simulation.count(type)]).toEqual([type, 1]);
+  before(simulation, 'NodeBootstrapped', 'ControlPlaneInitialized');
+  before(simulation, 'ControlPlaneInitialized', 'NetworkReady');
+  before(simulation, 'NetworkReady', 'ControlPlaneJoined');
+  before(simulation, 'ControlPlaneJoined', 'ControlPlaneReady');
+  before(simulation, 'ControlPlaneReady', 'WorkerJoined');
+  before(simulation, 'WorkerJoined', 'ClusterReady');
+  before(simulation, 'NodeReady', 'AddonInstalled');
+  before(simulation, 'AddonInstalled', 'ClusterReady');
+};
+
+/** A failing seed is a named story: the seed and what happened in it. */
+const forAllSeeds = async (
+  story: (simulation: Simulation) => Promise<void>,
+  troubles: Troubles = ROUGH,
+): Promise<void> => {
+  for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
+    const simulation = new Simulation(seed, troubles);
+    try {
+      await story(simulation);
+    } catch (error) {
+      const said = simulation.types.join(' ');
+      throw new Error(`seed ${seed}\n  ${simulation.trace.slice(-60).join('\n  ')}\n${said}`, { cause: error });
+    }
+  }
+};
+
+describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+  it(
+    'a cluster is initialised once, control planes join one after the other, and nothing is done before its time',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await untilReady(simulation);
+        expectBuilt(simulation);
+      }),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'the end of a cluster, asked for at any moment, is the end of all work on it',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.run(simulation.below(700));
+        await simulation.say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+        await simulation.run();
+        expect(simulation.count('ClusterDismantled')).toBe(1);
+        expect(simulation.steps.holds.size).toBe(0);
+        const own = simulation.store.events.filter(({ meta }) => meta.context === 'bootstrap').map(({ type }) => type);
+        expect(own.at(-1)).toBe('ClusterDismantled');
+        await simulation.say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
+        await simulation.run();
+        expect([...simulation.secrets.values.keys()]).toEqual(['infra-svc.ssh-key.lab']);
+      }),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a step that fails for good is told once with its cause; a retry goes on from it, and what was done is not done again',
+    () =>
+      forAllSeeds(
+        async (simulation) => {
+          const broken = [
+            ['verify', 'SetupBoostrapFailedReason'],
+            ['kubeadm-init', 'InitControlPlaneFailedReason'],
+            ['apply', 'SetupNetworkCNIFailedReason'],
+            [`kubeadm-join-control-plane/${cp(2)}`, 'JoinControlPlaneFailedReason'],
+            [`kubeadm-join-worker/${w(2)}`, 'JoinWorkerFailedReason'],
+          ] as const;
+          const [step, reason] = broken[simulation.below(broken.length)] ?? broken[0];
+          simulation.world.failing.set(step, 'it is broken');
+          await begin(simulation);
+          await simulation.run();
+          const failed = simulation.store.events.filter((event) => event.type === 'ClusterFailed');
+          expect(
+            failed.map((event) => event.type === 'ClusterFailed' && [event.data.reason, event.data.cause.message]),
+          ).toEqual([[reason, 'it is broken']]);
+          simulation.world.failing.clear();
+          await untilReady(simulation);
+          expectBuilt(simulation);
+        },
+        { ...CALM, twin: ROUGH.twin, crash: ROUGH.crash },
+      ),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'more workers join a cluster that is ready, and one is taken out again',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await untilReady(simulation);
+        await simulation.say('machines', created([machine(w(3)), machine(w(4))]));
+        await untilReady(simulation);
+        expect(simulation.count('ClusterReady')).toBe(2);
+        const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
+        const stuck = (): boolean => simulation.count('NodeRemoved', w(1)) === 0;
+        for (let tries = 0; tries === 0 || (stuck() && tries < RETRIES_MAX); tries += 1) {
+          await simulation.say('wish', removal);
+          await simulation.run();
+        }
+        expect(simulation.count('NodeRemoved', w(1))).toBe(1);
+        expect(simulation.count('NodeDrained', w(1))).toBeGreaterThanOrEqual(1);
+        expect([...simulation.world.nodes].sort()).toEqual([cp(1), cp(2), cp(3), w(2), w(3), w(4)].sort());
+        expect(simulation.world.inits).toEqual([cp(1)]);
+        expect(simulation.world.violations).toEqual([]);
+      }),
+    TIMEOUT_MS,
+  );
+});
+
+describe('dead machines', () => {
+  const ready = async (): Promise<Simulation> => {
+    const simulation = new Simulation(1, CALM);
+    await begin(simulation);
+    await simulation.run();
+    expect(simulation.count('ClusterReady')).toBe(1);
+    return simulation;
+  };
+
+  it.each([w(1), cp(2)] as NodeName[])('a node whose host is dead is removed without it: %s', async (node) => {
+    const simulation = await ready();
+    simulation.world.unreachable.add(node);
+    await simulation.say('wish', { type: 'NodeRemovalRequested', data: { uid: UID, node } });
+    await simulation.run();
+    const drained = simulation.store.events.find((event) => event.type === 'NodeDrained');
+    expect(drained?.data).toEqual({ uid: UID, node, evictedPods: 0, dead: true });
+    expect(simulation.count('NodeRemoved', node)).toBe(1);
+    expect(simulation.world.nodes.has(node)).toBe(false);
+  });
+
+  it('a host that never answers fails the cluster, named, and the others are not waited for', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.unreachable.add(w(2));
+    await begin(simulation);
+    await simulation.run();
+    const failed = simulation.store.events.find((event) => event.type === 'ClusterFailed');
+    expect(failed?.data).toMatchObject({
+      step: 'BootstrapHost',
+      node: w(2),
+      reason: 'SetupBoostrapFailedReason',
+      cause: { operation: 'open SSH', target: w(2), message: 'no route to host' },
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import type {
+  Cause,
+  ClusterSpec,
+  ClusterUid,
+  Machine,
+  NodeName,
+  SecretRef,
+  SoftwareVersions,
+} from '@fairlead/contracts';
+
+/** What upgrade-svc wants on a node. */
+export interface Desired {
+  readonly revision: number;
+  readonly software: SoftwareVersions;
+  readonly changesAllowed: boolean;
+}
+
+/**
+ * What is known of a machine on its way to being a node. Its agent reports on its own, at times before our own record of
+ * having started it, so these are facts side by side and not stages.
+ */
+export interface Host {
+  readonly machine: Machine;
+  /** Machines that were created together; joins wait for all agents of the set. */
+  readonly set: number;
+  readonly desired: Desired | null;
+  readonly hostKey: string | null;
+  readonly agentStartedAt: string | null;
+  /** The agent reported every package at the wanted version. */
+  readonly initialized: boolean;
+  readonly bootstrapped: boolean;
+  readonly joinedAt: string | null;
+  /** Kubernetes calls it Ready, and it runs the wanted software. */
+  readonly ready: boolean;
+  /** What its agent last complained about. */
+  readonly trouble: Cause | null;
+  /** It was there when the cluster was last called ready: what happens to it now is no part of a bootstrap. */
+  readonly settled: boolean;
+  readonly removal: 'none' | 'wanted' | 'drained' | 'stuck';
+}
+
+export interface ControlPlane {
+  /** The node on which kubeadm init ran. */
+  readonly node: NodeName;
+  readonly endpoint: string;
+  readonly kubeconfigRef: SecretRef;
+  readonly caCertHash: string;
+}
+
+/** Why a cluster cannot become ready by itself. */
+export interface Failure {
+  readonly step: string;
+  readonly node?: NodeName;
+  readonly reason: string;
+  readonly cause: Cause;
+}
+
+export interface Cluster {
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+  /** Counts the retries that people asked for; work of an earlier run is no longer wanted. */
+  readonly run: number;
+  /** When the present run began: waits are not longer than their limit from then. */
+  readonly runStartedAt: string;
+  /** The load balancer's address. */
+  readonly endpoint: { readonly host: string; readonly port: number } | null;
+  readonly hosts: Readonly<Record<string, Host>>;
+  readonly sets: number;
+  readonly controlPlane: ControlPlane | null;
+  readonly network: boolean;
+  /** Control planes that were found healthy. */
+  readonly healthy: readonly NodeName[];
+  readonly addons: Readonly<Record<string, string>>;
+}
+
+export type Bootstrap =
+  | { readonly status: 'absent' }
+  /** `broken`: infra-svc gave up, and it is not yet said of the cluster. */
+  | ({ readonly status: 'building'; readonly broken: Failure | null } & Cluster)
+  | ({ readonly status: 'ready' } & Cluster)
+  | ({ readonly status: 'failed'; readonly failure: Failure } & Cluster)
+  | ({ readonly status: 'deleting' } & Cluster)
+  | ({ readonly status: 'dismantled' } & Cluster);
+
+export type Known = Exclude<Bootstrap, { readonly status: 'absent' }>;
+
+export const ABSENT: Bootstrap = { status: 'absent' };
+
+/** Hosts in the order of their names, which is the order in which everything is done to them. */
+export const hostsOf = (cluster: Cluster): readonly Host[] =>
+  Object.values(cluster.hosts).toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1));
+
+/** Hosts that are still on their way into the cluster. */
+export const newHostsOf = (cluster: Cluster): readonly Host[] =>
+  hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');
+
+export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';
+
+/** Packages whose reported version is not the wanted one, as a sentence; undefined: there are none. */
+export const differenceOf = (wanted: SoftwareVersions, reported: SoftwareVersions): string | undefined => {
+  const wrong = Object.entries(wanted).filter(([name, version]) => reported[name] !== version);
+  if (wrong.length === 0) return undefined;
+  return wrong.map(([name, version]) => `${name} is ${reported[name] ?? 'missing'}, not ${version}`).join('; ');
+};

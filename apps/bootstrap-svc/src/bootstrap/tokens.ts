@@ -1,0 +1,11 @@
+/** Injection tokens of this service's own parts. */
+export const STEP_RUNNER = Symbol('bootstrap-svc.step-runner');
+export const RUNNING_STEPS = Symbol('bootstrap-svc.running-steps');
+export const HOST_ACCESS = Symbol('bootstrap-svc.host-access');
+export const HOST_SHELL = Symbol('bootstrap-svc.host-shell');
+export const KUBERNETES_API = Symbol('bootstrap-svc.kubernetes-api');
+export const CLUSTER_ACCESS = Symbol('bootstrap-svc.cluster-access');
+export const AGENT_KIT = Symbol('bootstrap-svc.agent-kit');
+export const REMEMBERED_SECRETS = Symbol('bootstrap-svc.remembered-secrets');
+export const JOIN_CREDENTIALS = Symbol('bootstrap-svc.join-credentials');
+export const SETTINGS = Symbol('bootstrap-svc.settings');

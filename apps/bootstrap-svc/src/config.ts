@@ -1,0 +1,111 @@
+import { DEFAULT_TUNING, type Tuning } from '@fairlead/node-scripts';
+import { HEARTBEAT_INTERVAL_MS } from '@fairlead/contracts';
+import { parseEnvironment } from '@fairlead/service-kit';
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.process.js';
+
+const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
+
+const file = z.string().refine((path) => existsSync(path), 'there is no such file');
+
+const KubeadmTuning = z
+  .string()
+  .default('{}')
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is no JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.strictObject({
+      cgroupDriver: z.enum(['systemd', 'cgroupfs']).default(DEFAULT_TUNING.cgroupDriver),
+      failSwapOn: z.boolean().default(DEFAULT_TUNING.failSwapOn),
+      kubeProxyMode: z.enum(['iptables', 'ipvs', 'nftables']).default(DEFAULT_TUNING.kubeProxyMode),
+      tuneConntrack: z.boolean().default(DEFAULT_TUNING.tuneConntrack),
+      imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default(DEFAULT_TUNING.imagePullPolicy),
+      imageRepository: z.string().exactOptional(),
+      resolvConf: z.string().exactOptional(),
+      ignorePreflightErrors: z.array(z.string()).default([]),
+      failCgroupV1: z.boolean().exactOptional(),
+    }),
+  );
+
+const Environment = z.object({
+  NATS_URL: z.string().min(1),
+  NATS_CREDS: z.string().optional(),
+  AGENT_BUNDLE: file.describe('The agent as one file, built by apps/node-agent'),
+  AGENT_NODE_BINARY: z.string().default('/usr/bin/node').describe('The Node runtime on the hosts'),
+  AGENT_NATS_URLS: z.string().optional().describe('Where agents find NATS, separated by commas; default: NATS_URL'),
+  AGENT_HEARTBEAT_INTERVAL_MS: milliseconds(HEARTBEAT_INTERVAL_MS),
+  NATS_ACCOUNT_SEED_FILE: file
+    .optional()
+    .describe('Signing seed for the credentials of agents; absent: the NATS server asks for none'),
+  KUBEADM_TUNING: KubeadmTuning.describe('What differs between kinds of hosts, as JSON'),
+  SSH_TRIES_MAX: z.coerce.number().int().min(1).max(100).default(15),
+  SSH_DEADLINE_MS: milliseconds(180_000),
+  SSH_IDLE_MS: milliseconds(20_000),
+  SSH_CONNECTIONS_MAX: z.coerce.number().int().min(1).default(300),
+  AGENT_LIMIT_MS: milliseconds(DEFAULT_LIMITS.agentMs),
+  NODE_READY_LIMIT_MS: milliseconds(DEFAULT_LIMITS.readyMs),
+  DRAIN_LIMIT_MS: milliseconds(5 * 60_000),
+  LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
+  JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
+});
+
+/** What this service needs to know beyond what every service does; parsed once, frozen. */
+export interface Settings {
+  readonly agent: {
+    readonly bundle: string;
+    readonly nodeBinary: string;
+    readonly natsUrls: readonly string[];
+    readonly heartbeatIntervalMs: number;
+    /** Signs the agents' credentials. */
+    readonly signing: { readonly seed: string; readonly serviceCredentials: string } | null;
+  };
+  readonly tuning: Tuning;
+  readonly ssh: {
+    readonly triesMax: number;
+    readonly deadlineMs: number;
+    readonly idleMs: number;
+    readonly connectionsMax: number;
+  };
+  readonly limits: Limits;
+  readonly drainLimitMs: number;
+  /** How often a step looks again while it waits for what no event tells. */
+  readonly lookEveryMs: number;
+  readonly jobConcurrency: number;
+}
+
+/** Throws ConfigurationError with all faults at once. */
+export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
+  const parsed = parseEnvironment(Environment, env);
+  const { NATS_ACCOUNT_SEED_FILE: seedFile, NATS_CREDS: credentialsFile } = parsed;
+  const signing =
+    seedFile === undefined || credentialsFile === undefined
+      ? null
+      : { seed: readFileSync(seedFile, 'utf8').trim(), serviceCredentials: readFileSync(credentialsFile, 'utf8') };
+  return Object.freeze({
+    agent: {
+      bundle: parsed.AGENT_BUNDLE,
+      nodeBinary: parsed.AGENT_NODE_BINARY,
+      natsUrls: (parsed.AGENT_NATS_URLS ?? parsed.NATS_URL).split(','),
+      heartbeatIntervalMs: parsed.AGENT_HEARTBEAT_INTERVAL_MS,
+      signing,
+    },
+    tuning: parsed.KUBEADM_TUNING as Tuning,
+    ssh: {
+      triesMax: parsed.SSH_TRIES_MAX,
+      deadlineMs: parsed.SSH_DEADLINE_MS,
+      idleMs: parsed.SSH_IDLE_MS,
+      connectionsMax: parsed.SSH_CONNECTIONS_MAX,
+    },
+    limits: { agentMs: parsed.AGENT_LIMIT_MS, readyMs: parsed.NODE_READY_LIMIT_MS },
+    drainLimitMs: parsed.DRAIN_LIMIT_MS,
+    lookEveryMs: parsed.LOOK_EVERY_MS,
+    jobConcurrency: parsed.JOB_CONCURRENCY,
+  });
+};

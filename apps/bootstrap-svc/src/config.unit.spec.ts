@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
+import { ConfigurationError } from '@fairlead/service-kit';
+import { DEFAULT_TUNING } from '@fairlead/node-scripts';
+import { readSettings } from './config.js';
+
+const bundle = fileURLToPath(import.meta.url);
+const env = { NATS_URL: 'nats://127.0.0.1:4222', AGENT_BUNDLE: bundle };
+
+it('has defaults for everything but where NATS and the agent are', () => {
+  const settings = readSettings(env);
+  expect(settings).toMatchObject({
+    agent: { bundle, nodeBinary: '/usr/bin/node', natsUrls: ['nats://127.0.0.1:4222'], signing: null },
+    ssh: { triesMax: 15, deadlineMs: 180_000 },
+    limits: { agentMs: 900_000, readyMs: 900_000 },
+  });
+  expect(settings.tuning).toEqual(DEFAULT_TUNING);
+});
+
+it('takes what differs between kinds of hosts as JSON', () => {
+  const tuning = '{"cgroupDriver":"cgroupfs","failSwapOn":false,"kubeProxyMode":"nftables","tuneConntrack":false}';
+  expect(readSettings({ ...env, KUBEADM_TUNING: tuning }).tuning).toEqual({
+    ...DEFAULT_TUNING,
+    cgroupDriver: 'cgroupfs',
+    failSwapOn: false,
+    kubeProxyMode: 'nftables',
+    tuneConntrack: false,
+  });
+});
+
+it('names every fault at once', () => {
+  const faults = { AGENT_BUNDLE: '/nowhere/agent.mjs', SSH_TRIES_MAX: '0', KUBEADM_TUNING: '{"cgroupDriver":"none"}' };
+  const read = () => readSettings(faults);
+  expect(read).toThrow(ConfigurationError);
+  for (const name of ['NATS_URL', 'AGENT_BUNDLE', 'SSH_TRIES_MAX', 'KUBEADM_TUNING'])
+    expect(read).toThrow(new RegExp(name));
+});

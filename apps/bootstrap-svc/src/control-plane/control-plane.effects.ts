@@ -1,0 +1,80 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { hostsOf, isControlPlane } from '../bootstrap/bootstrap.state.js';
+import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
+import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Settings } from '../config.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
+import { caCertHashOf, withServer, type ClusterAccess } from '../kubernetes/cluster.access.js';
+import { untilSettled } from '../kubernetes/waiting.js';
+import { controlPlaneProblems } from './control-plane.health.js';
+
+const HEALTHY_WITHIN_MS = 5 * 60_000;
+
+/** Makes the first control plane, and looks whether all of them are well. */
+@Controller()
+export class ControlPlaneEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning' | 'lookEveryMs'>,
+  ) {}
+
+  @OnJob<StepData>('InitControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  initControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { state } = step;
+      const host = hostOf(step);
+      const cluster = clusterSettings(state, this.settings.tuning);
+      const rendered = renderStep('kubeadm-init', {
+        uid: state.uid,
+        cluster,
+        node: nodeSettings(host),
+        schedulable: state.spec.singleNode,
+      });
+      const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
+      const server = `https://${cluster.endpoint.host}:${cluster.endpoint.port}`;
+      const kubeconfig = withServer(Buffer.from(result.kubeconfig, 'base64').toString('utf8'), server);
+      await step.record({
+        type: 'ControlPlaneInitialized',
+        data: {
+          uid: state.uid,
+          node: host.machine.name,
+          endpoint: server,
+          kubeconfigRef: await this.clusters.seal(state.uid, kubeconfig),
+          caCertHash: caCertHashOf(kubeconfig),
+        },
+      });
+    });
+  }
+
+  @OnJob<StepData>('VerifyControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
+  verifyControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const nodes = await this.healthyControlPlanes(step);
+      await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.uid, nodes: [...nodes] } });
+    });
+  }
+
+  private async healthyControlPlanes({ state, signal }: Step) {
+    const cluster = await this.clusters.of(state);
+    const machines = hostsOf(state)
+      .filter((host) => isControlPlane(host) && host.removal === 'none')
+      .map(({ machine }) => machine);
+    const problems = await untilSettled(() => controlPlaneProblems(cluster, machines), {
+      deadlineMs: HEALTHY_WITHIN_MS,
+      everyMs: this.settings.lookEveryMs,
+      signal,
+    });
+    if (problems.length === 0) return machines.map(({ name }) => name);
+    throw new WorldFailure({
+      operation: 'verify the control plane',
+      target: state.spec.name,
+      message: problems.join('; '),
+    });
+  }
+}

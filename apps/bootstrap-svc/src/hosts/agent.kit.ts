@@ -1,0 +1,88 @@
+import { inboxPrefix, nodePermissions, WorldFailure, type AgentConfig, type StreamId } from '@fairlead/contracts';
+import { accountOfCreds, mintNodeCredentials } from '@fairlead/embedded/credentials';
+import type { PrepareInput } from '@fairlead/node-scripts';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Host, Known } from '../bootstrap/bootstrap.state.js';
+import type { Settings } from '../config.js';
+import { nodeLabels } from './node.settings.js';
+
+const VERSION_TIMEOUT_MS = 10_000;
+
+export interface AgentBundle {
+  readonly content: Uint8Array;
+  readonly sha256: string;
+  readonly version: string;
+}
+
+const versionOf = async (file: string): Promise<string> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [file, '--version'], { timeout: VERSION_TIMEOUT_MS });
+  return stdout.trim();
+};
+
+/** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
+export class AgentKit {
+  private loaded: Promise<AgentBundle> | undefined;
+
+  constructor(private readonly settings: Settings['agent']) {}
+
+  bundle(): Promise<AgentBundle> {
+    this.loaded ??= this.load().catch((error: unknown) => {
+      this.loaded = undefined;
+      throw new WorldFailure({
+        operation: 'read the agent',
+        target: this.settings.bundle,
+        message: error instanceof Error ? error.message : String(error),
+        cause: error,
+      });
+    });
+    return this.loaded;
+  }
+
+  /** The parameters of the step that starts the agent. Its NATS credentials are new each time. */
+  async prepareInput(stream: StreamId, state: Known, host: Host): Promise<PrepareInput> {
+    const { sha256, version } = await this.bundle();
+    const config = this.configOf(stream, state, host);
+    return {
+      agent: { sha256, version },
+      config,
+      credentials: this.credentialsOf(stream, host),
+      nodeBinary: this.settings.nodeBinary,
+    };
+  }
+
+  private async load(): Promise<AgentBundle> {
+    const { bundle } = this.settings;
+    const [content, version] = await Promise.all([readFile(bundle), versionOf(bundle)]);
+    return { content, version, sha256: createHash('sha256').update(content).digest('hex') };
+  }
+
+  private configOf({ namespace, cluster }: StreamId, state: Known, { machine, desired }: Host): AgentConfig {
+    if (desired === null) throw new Error(`the plan starts no agent before ${machine.name}'s software is decided`);
+    return {
+      namespace,
+      cluster,
+      uid: state.uid,
+      node: machine.name,
+      role: machine.role,
+      natsUrls: [...this.settings.natsUrls],
+      inboxPrefix: inboxPrefix(`${namespace}-${cluster}-${machine.name}`),
+      heartbeatIntervalMs: this.settings.heartbeatIntervalMs,
+      desired: { ...desired, software: { ...desired.software } },
+      nodeLabels: { ...nodeLabels(machine) },
+    } as AgentConfig;
+  }
+
+  private credentialsOf({ namespace, cluster }: StreamId, { machine }: Host): string | null {
+    const { signing } = this.settings;
+    if (signing === null) return null;
+    return mintNodeCredentials({
+      signingSeed: signing.seed,
+      accountPublicKey: accountOfCreds(signing.serviceCredentials),
+      name: `${namespace}-${cluster}-${machine.name}`,
+      permissions: nodePermissions({ namespace, cluster, node: machine.name }),
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { parseResult, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
+import { createHash } from 'node:crypto';
+import type { Host } from '../bootstrap/bootstrap.state.js';
+import type { Step } from '../bootstrap/step.runner.js';
+import type { RememberedSecrets } from '../secrets.cache.js';
+import type { HostSession, HostShell, OpenOptions } from './hosts.ports.js';
+
+/** What each step does, in words for people. */
+const OPERATIONS: Readonly<Record<StepName, string>> = {
+  prepare: 'start the agent',
+  verify: 'verify the host',
+  'kubeadm-init': 'kubeadm init',
+  credentials: 'issue join credentials',
+  'kubeadm-join-control-plane': 'kubeadm join',
+  'kubeadm-join-worker': 'kubeadm join',
+  'etcd-remove-member': 'remove the etcd member',
+  'kubeadm-reset': 'kubeadm reset',
+};
+
+/** A host on which a step works, with the steps as methods. */
+export class HostWorker {
+  constructor(
+    readonly session: HostSession,
+    private readonly host: Host,
+    private readonly step: Step,
+  ) {}
+
+  /** Runs a rendered step. Its file has a name that no other run has, so that two runs never share one. */
+  async run<Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> {
+    const { step, script, input, result, limitMs } = rendered;
+    const { job, attempt, signal } = this.step;
+    const unique = createHash('sha256')
+      .update(`${job.id}/${attempt}/${this.host.machine.name}`)
+      .digest('hex')
+      .slice(0, 12);
+    const { stdout } = await this.session.run(
+      { name: `${step}-${unique}`, operation: OPERATIONS[step], text: script, input, limitMs },
+      signal,
+    );
+    const parsed = result.safeParse(parseResult(stdout));
+    if (parsed.success) return parsed.data;
+    throw new WorldFailure({
+      operation: step,
+      target: this.host.machine.name,
+      message: 'the step ended without the result that it owes',
+    });
+  }
+}
+
+/** Opens hosts: knows where the key of a connection is sealed, and which host key is the right one. */
+export class HostAccess {
+  constructor(
+    private readonly shell: HostShell,
+    private readonly secrets: Pick<RememberedSecrets, 'get'>,
+    private readonly patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
+  ) {}
+
+  /** Does some work on a host that is expected to be there, and gives the connection back in any case. */
+  async on<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
+    return this.with(host, step, this.patience, work);
+  }
+
+  /** The same for a host that may be dead: one try. */
+  async onIfAlive<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
+    return this.with(host, step, { triesMax: 1, deadlineMs: 10_000 }, work);
+  }
+
+  private async with<T>(
+    host: Host,
+    step: Step,
+    patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
+    work: (worker: HostWorker) => Promise<T>,
+  ): Promise<T> {
+    const { name, ssh } = host.machine;
+    const privateKey = await this.secrets.get(ssh.keyRef);
+    if (privateKey === undefined)
+      throw new WorldFailure({ operation: 'open SSH', target: name, message: `there is no key behind ${ssh.keyRef}` });
+    const address = {
+      name,
+      host: ssh.host,
+      port: ssh.port,
+      user: ssh.user,
+      privateKey,
+      hostKey: ssh.hostKey ?? host.hostKey,
+    };
+    const session = await this.shell.open(address, { ...patience, signal: step.signal });
+    try {
+      return await work(new HostWorker(session, host, step));
+    } finally {
+      session.release();
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
+import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Settings } from '../config.js';
+import type { AgentKit } from './agent.kit.js';
+import type { HostAccess, HostWorker } from './host.access.js';
+
+const BUNDLE_MODE = 0o644;
+
+/** Gets hosts ready: the agent onto them, and a look whether they have what kubeadm asks for. */
+@Controller()
+export class HostsEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(AGENT_KIT) private readonly kit: AgentKit,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
+  ) {}
+
+  @OnJob<StepData>('BootstrapHost', { attemptsMax: 3, backoffFirstMs: 1_000, timeoutMs: 15 * 60_000 })
+  bootstrapHost(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, (step) =>
+      this.hosts.on(hostOf(step), step, async (worker) => {
+        const { name } = hostOf(step).machine;
+        const { hostKey, attempts } = worker.session;
+        const { uid } = step.state;
+        await step.record({
+          type: 'HostReached',
+          data: { uid, node: name, hostKey, attempts: Math.max(attempts, 1) },
+        });
+        const { sha256, version } = await this.startAgent(step, worker);
+        await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
+      }),
+    );
+  }
+
+  @OnJob<StepData>('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
+  verifyNode(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const host = hostOf(step);
+      const { name, role, privateIp } = host.machine;
+      const { problems } = await this.hosts.on(host, step, (worker) =>
+        worker.run(
+          renderStep('verify', {
+            controlPlane: role === 'control-plane',
+            address: privateIp,
+            kubernetesVersion: step.state.spec.kubernetes.version,
+            failSwapOn: this.settings.tuning.failSwapOn,
+          }),
+        ),
+      );
+      if (problems.length > 0)
+        throw new WorldFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
+      await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.uid, node: name } });
+    });
+  }
+
+  /** What is pushed is pushed once: the host itself says whether it has this bundle, by its checksum. */
+  private async startAgent(step: Step, worker: HostWorker): Promise<{ sha256: string; version: string }> {
+    const host = hostOf(step);
+    const { content, sha256, version } = await this.kit.bundle();
+    const prepare = renderStep('prepare', await this.kit.prepareInput(streamOf(step.job), step.state, host));
+    const { program } = AGENT_PATHS;
+    const isThere = await worker.session.exists(program, step.signal);
+    if (isThere && (await worker.run(prepare)).agent === 'started') return { sha256, version };
+    await worker.session.upload({ path: program, content, mode: BUNDLE_MODE, sha256 }, step.signal);
+    if ((await worker.run(prepare)).agent === 'started') return { sha256, version };
+    throw new WorldFailure({
+      operation: 'start the agent',
+      target: host.machine.name,
+      message: `the agent was put at ${program} and is not there`,
+    });
+  }
+}

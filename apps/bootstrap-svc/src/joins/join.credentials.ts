@@ -1,0 +1,106 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { renderStep, type JoinCredentials } from '@fairlead/node-scripts';
+import type { Clock } from '@fairlead/service-kit';
+import { z } from 'zod';
+import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
+import type { Step } from '../bootstrap/step.runner.js';
+import type { Settings } from '../config.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import { clusterSettings } from '../hosts/node.settings.js';
+import { joinCredentialsRef } from '../kubernetes/cluster.access.js';
+import type { RememberedSecrets } from '../secrets.cache.js';
+
+const TOKEN_TTL_SECONDS = 30 * 60;
+/** A token that ends sooner than this is not given to a join that is about to begin. */
+const TOKEN_LEFT_MIN_MS = 10 * 60_000;
+
+const Sealed = z.strictObject({ token: z.string(), caCertHash: z.string(), expiresAt: z.iso.datetime() });
+type Sealed = z.infer<typeof Sealed>;
+
+type Issued = JoinCredentials & { readonly certificateKey: string | null };
+
+/** Join credentials: made on a control plane, sealed with their end, made anew when they are too old. */
+export class JoinCredentialsSource {
+  private readonly issuing = new Map<string, Promise<JoinCredentials>>();
+
+  constructor(
+    private readonly hosts: HostAccess,
+    private readonly secrets: RememberedSecrets,
+    private readonly clock: Clock,
+    private readonly settings: Pick<Settings, 'tuning'>,
+  ) {}
+
+  /** Fresh ones, with the certificates under a key of their own: for this one control plane. */
+  async forControlPlane(step: Step): Promise<JoinCredentials & { readonly certificateKey: string }> {
+    const { certificateKey, ...credentials } = await this.issue(step, true);
+    if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
+    return { ...credentials, certificateKey };
+  }
+
+  /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */
+  async forWorker(step: Step): Promise<JoinCredentials> {
+    const { uid } = step.state;
+    if (step.attempt === 1) {
+      const sealed = await this.unseal(uid);
+      if (sealed !== undefined) return sealed;
+    }
+    const underWay = this.issuing.get(uid);
+    if (underWay !== undefined) return underWay;
+    const made = this.issueForWorkers(step).finally(() => this.issuing.delete(uid));
+    this.issuing.set(uid, made);
+    return made;
+  }
+
+  private async issueForWorkers(step: Step): Promise<JoinCredentials> {
+    const { uid } = step.state;
+    const expiresAt = new Date(this.clock.now().getTime() + TOKEN_TTL_SECONDS * 1000).toISOString();
+    const { token, caCertHash } = await this.issue(step, false);
+    const sealed: Sealed = { token, caCertHash, expiresAt };
+    await this.secrets.put(joinCredentialsRef(uid), JSON.stringify(sealed), uid);
+    return { token, caCertHash };
+  }
+
+  private async unseal(uid: string): Promise<JoinCredentials | undefined> {
+    const text = await this.secrets.get(joinCredentialsRef(uid));
+    if (text === undefined) return undefined;
+    const { token, caCertHash, expiresAt } = Sealed.parse(JSON.parse(text));
+    const leftMs = Date.parse(expiresAt) - this.clock.now().getTime();
+    return leftMs < TOKEN_LEFT_MIN_MS ? undefined : { token, caCertHash };
+  }
+
+  /** Asks the first control plane, and where that one is lost the others. */
+  private async issue(step: Step, certificates: boolean): Promise<Issued> {
+    const { controlPlane } = step.state;
+    if (controlPlane === null) throw new Error('the plan lets nobody join before the control plane is initialised');
+    const cluster = clusterSettings(step.state, this.settings.tuning);
+    const issuers = this.issuers(step);
+    let failure: Error = new WorldFailure({
+      operation: 'issue join credentials',
+      target: step.state.spec.name,
+      message: 'the cluster has no control plane that could',
+    });
+    for (const [index, issuer] of issuers.entries()) {
+      try {
+        const last = index === issuers.length - 1;
+        const open = last ? this.hosts.on.bind(this.hosts) : this.hosts.onIfAlive.bind(this.hosts);
+        const address = issuer.machine.privateIp;
+        const input = { cluster, address, tokenTtlSeconds: TOKEN_TTL_SECONDS, certificates };
+        const { token, certificateKey } = await open(issuer, step, (worker) =>
+          worker.run(renderStep('credentials', input)),
+        );
+        return { token, certificateKey, caCertHash: controlPlane.caCertHash };
+      } catch (error) {
+        step.signal.throwIfAborted();
+        failure = error instanceof Error ? error : new Error(String(error));
+      }
+    }
+    throw failure;
+  }
+
+  private issuers({ state, job }: Step): readonly Host[] {
+    const joined = hostsOf(state).filter(
+      (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== job.data.node,
+    );
+    return joined.toSorted((one, other) => Number(other.machine.leader) - Number(one.machine.leader));
+  }
+}

@@ -1,0 +1,52 @@
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { hostOf, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
+import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Settings } from '../config.js';
+import type { JoinCredentialsSource } from './join.credentials.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
+
+/** Nodes join: control planes with fresh credentials each, workers with those of the next minutes. */
+@Controller()
+export class JoinsEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(JOIN_CREDENTIALS) private readonly credentials: JoinCredentialsSource,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
+  ) {}
+
+  @OnJob<StepData>('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  joinControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { state } = step;
+      const host = hostOf(step);
+      const rendered = renderStep('kubeadm-join-control-plane', {
+        uid: state.uid,
+        cluster: clusterSettings(state, this.settings.tuning),
+        node: nodeSettings(host),
+        credentials: await this.credentials.forControlPlane(step),
+      });
+      await this.hosts.on(host, step, (worker) => worker.run(rendered));
+      await step.record({ type: 'ControlPlaneJoined', data: { uid: state.uid, node: host.machine.name } });
+    });
+  }
+
+  @OnJob<StepData>('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  joinWorker(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { state } = step;
+      const host = hostOf(step);
+      const rendered = renderStep('kubeadm-join-worker', {
+        uid: state.uid,
+        cluster: clusterSettings(state, this.settings.tuning),
+        node: nodeSettings(host),
+        credentials: await this.credentials.forWorker(step),
+      });
+      await this.hosts.on(host, step, (worker) => worker.run(rendered));
+      await step.record({ type: 'WorkerJoined', data: { uid: state.uid, node: host.machine.name } });
+    });
+  }
+}

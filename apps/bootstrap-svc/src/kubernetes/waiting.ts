@@ -1,0 +1,24 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface WaitOptions {
+  readonly deadlineMs: number;
+  readonly everyMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Looks until there is nothing wrong or the time is over, and answers what the last look found. */
+export const untilSettled = async (
+  look: () => Promise<readonly string[]>,
+  { deadlineMs, everyMs, signal }: WaitOptions,
+): Promise<readonly string[]> => {
+  const deadline = Date.now() + deadlineMs;
+  for (;;) {
+    const problems = await look().catch((error: unknown) => {
+      if (error instanceof WorldFailure && error.retryable) return [error.message];
+      throw error;
+    });
+    if (problems.length === 0 || Date.now() >= deadline) return problems;
+    await sleep(everyMs, undefined, { signal });
+  }
+};

@@ -1,0 +1,32 @@
+import type { SecretRef } from '@fairlead/contracts';
+import type { SecretStore } from '@fairlead/service-kit';
+import { LRUCache } from 'lru-cache';
+
+const ENTRIES_MAX = 2_000;
+/** A secret that was replaced or destroyed is forgotten within this time. */
+const KEPT_MS = 60_000;
+
+/** Remembers opened secrets for a moment: the steps of one cluster follow each other closely and need the same ones. */
+export class RememberedSecrets {
+  private readonly values = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS });
+
+  constructor(private readonly store: SecretStore) {}
+
+  async get(ref: SecretRef): Promise<string | undefined> {
+    const known = this.values.get(ref);
+    if (known !== undefined) return known;
+    const value = await this.store.get(ref);
+    if (value !== undefined) this.values.set(ref, value);
+    return value;
+  }
+
+  async put(ref: SecretRef, value: string, owner: string): Promise<void> {
+    await this.store.put(ref, value, owner);
+    this.values.set(ref, value);
+  }
+
+  async destroyKey(owner: string, refs: readonly SecretRef[]): Promise<void> {
+    for (const ref of refs) this.values.delete(ref);
+    await this.store.destroyKey(owner);
+  }
+}

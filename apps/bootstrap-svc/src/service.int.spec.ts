@@ -1,0 +1,246 @@
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { clusterFilter, type Fact, type SecretRef, type StoredEvent, type StreamId } from '@fairlead/contracts';
+import { ensureStreams, JetStreamStore, makeTail } from '@fairlead/event-sourcing/jetstream';
+import { NatsSecrets, SECRETS, startService, type RunningService, type SecretStore } from '@fairlead/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeKubernetes, FakeShell, FakeWorld, type Passage } from '../test/world.js';
+import { balanced, cp, created, machinesOf, requested, SOFTWARE, UID, w } from './bootstrap/bootstrap.fixtures.js';
+import { kubeconfigRef } from './kubernetes/cluster.access.js';
+import { readSettings } from './config.js';
+import { bootstrapService } from './service.js';
+
+const CLUSTER = { namespace: 'default', cluster: 'demo' };
+const STORY_MS = 40_000;
+const CAUSE = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
+
+/** bootstrap-svc on a real NATS and a real PostgreSQL; the world, infra-svc, upgrade-svc and the agents are played. */
+describe('bootstrap-svc', () => {
+  let environment: TestEnvironment;
+  let folder: string;
+  let admin: NatsConnection;
+  let world: FakeWorld;
+  let events: StoredEvent[];
+  let services: RunningService[];
+  let silent: Set<string>;
+  let playing: Promise<void>;
+  let stopPlaying: AbortController;
+
+  const slow: Passage = async (_what, work) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return work();
+  };
+
+  const say = async (context: string, ...facts: readonly Fact[]): Promise<void> => {
+    const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
+    const stream: StreamId = { ...CLUSTER, context };
+    for (const fact of facts) {
+      const own = (await store.read(clusterFilter('default', 'demo'), 0)).filter(
+        ({ event }) => event.meta.context === context,
+      );
+      const last = own.at(-1);
+      const expected = {
+        seq: last?.event.meta.seq ?? 0,
+        streamVersion: own.length,
+        hash: last?.hash ?? '0'.repeat(64),
+      };
+      expect((await store.append(stream, expected, [fact], CAUSE)).kind).toBe('appended');
+    }
+  };
+
+  /** upgrade-svc decides the software of new machines; agents report what is done to their hosts. */
+  const play = async (event: StoredEvent): Promise<void> => {
+    const report = { uid: UID, revision: 1, software: SOFTWARE };
+    if (event.type === 'VmsCreated')
+      for (const { name: node } of event.data.machines)
+        await say(`desired-${node}`, { type: 'DesiredVersionsSet', data: { ...report, node, changesAllowed: true } });
+    if (event.type === 'AgentStarted' && !silent.has(event.data.node)) {
+      const { node } = event.data;
+      const machine = { os: 'Debian 12', kernel: '6.1', bootId: 'b', changed: [] };
+      await say(`node-${node}`, { type: 'NodeInitialized', data: { ...report, ...machine, node } });
+    }
+    for (const node of world.nodes)
+      if (world.network && !world.said('NodeReady', node) && !ready.has(node)) {
+        ready.add(node);
+        await say(`node-${node}`, { type: 'NodeReady', data: { ...report, node: node as never } });
+      }
+  };
+  let ready: Set<string>;
+
+  const follow = async (): Promise<void> => {
+    for await (const event of makeTail(admin)(clusterFilter('default', 'demo'), 0, stopPlaying.signal)) {
+      events.push(event);
+      await play(event);
+    }
+  };
+
+  const until = async (type: StoredEvent['type']): Promise<StoredEvent> => {
+    const deadline = Date.now() + STORY_MS / 2;
+    for (;;) {
+      const found = events.find((event) => event.type === type);
+      if (found !== undefined) return found;
+      if (Date.now() > deadline) throw new Error(`no ${type}; so far: ${events.map((event) => event.type).join(' ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+
+  const start = async (env: Readonly<Record<string, string>> = {}): Promise<RunningService> => {
+    const all = {
+      NATS_URL: environment.nats.url,
+      NATS_CREDS: environment.nats.credsFile('bootstrap-svc'),
+      DATABASE_URL: environment.databases['bootstrap-svc'],
+      FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+      AGENT_BUNDLE: join(folder, 'agent.mjs'),
+      LOG_LEVEL: 'error',
+      JOB_ACK_WAIT_MS: '1000',
+      LOOK_EVERY_MS: '10',
+      ...env,
+    };
+    const adapters = { shell: () => new FakeShell(world, slow), kubernetes: () => new FakeKubernetes(world, slow) };
+    const service = await startService(bootstrapService(readSettings(all), adapters), all);
+    services.push(service);
+    return service;
+  };
+
+  const begin = async (): Promise<void> => {
+    await say('wish', requested(3, 2));
+    await say('machines', created(machinesOf(3, 2)), balanced);
+  };
+
+  const own = (): readonly string[] =>
+    events.filter(({ meta }) => meta.context === 'bootstrap').map(({ type }) => type);
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-bootstrap-'));
+    writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+    writeFileSync(join(folder, 'agent.mjs'), "process.stdout.write('0.1.0\\n');\n");
+  });
+
+  beforeEach(async () => {
+    environment = await testEnvironment();
+    admin = await environment.connect('admin');
+    await ensureStreams(admin);
+    const masterKey = randomBytes(32);
+    writeFileSync(join(folder, 'master.key'), masterKey.toString('base64'));
+    const infra = await environment.connect('infra-svc');
+    await new NatsSecrets(infra, 'infra-svc', masterKey).put('infra-svc.ssh-key.lab' as SecretRef, 'a key', 'shared');
+    events = [];
+    world = new FakeWorld(events);
+    services = [];
+    silent = new Set();
+    ready = new Set();
+    stopPlaying = new AbortController();
+    playing = follow();
+  }, 60_000);
+
+  afterEach(async () => {
+    stopPlaying.abort();
+    await playing;
+    await Promise.all(services.map((service) => service.stop()));
+    await environment.stop();
+  }, 60_000);
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it(
+    'builds a cluster in the order of the design',
+    async () => {
+      await start();
+      await begin();
+      await until('ClusterReady');
+      expect(world.violations).toEqual([]);
+      expect(own().filter((type) => type === 'NodeBootstrapped')).toHaveLength(5);
+      expect(own().slice(own().indexOf('ControlPlaneInitialized'))).toEqual([
+        'ControlPlaneInitialized',
+        'NetworkReady',
+        'ControlPlaneJoined',
+        'ControlPlaneJoined',
+        'ControlPlaneReady',
+        'WorkerJoined',
+        'WorkerJoined',
+        'AddonInstalled',
+        'AddonInstalled',
+        'ClusterReady',
+      ]);
+    },
+    STORY_MS,
+  );
+
+  it(
+    'goes on after a restart in the middle, and initialises nothing twice',
+    async () => {
+      const first = await start();
+      await begin();
+      await until('ControlPlaneInitialized');
+      await first.stop();
+      services = [];
+      await start();
+      await until('ClusterReady');
+      expect(world.inits).toEqual([cp(1)]);
+      expect([...world.joins].sort()).toEqual([cp(2), cp(3), w(1), w(2)].sort());
+      expect(world.violations).toEqual([]);
+    },
+    STORY_MS,
+  );
+
+  it(
+    'does nothing twice when two replicas share the work',
+    async () => {
+      await Promise.all([start(), start()]);
+      await begin();
+      await until('ClusterReady');
+      expect(world.inits).toEqual([cp(1)]);
+      expect([...world.joins].sort()).toEqual([cp(2), cp(3), w(1), w(2)].sort());
+      expect(world.violations).toEqual([]);
+    },
+    STORY_MS,
+  );
+
+  it(
+    'says which agent never reported, when its time is over, and goes on when someone asks it to',
+    async () => {
+      silent.add(w(2));
+      await start({ AGENT_LIMIT_MS: '1500' });
+      await begin();
+      expect((await until('ClusterFailed')).data).toMatchObject({
+        step: 'InitializeNode',
+        node: w(2),
+        reason: 'SetupBoostrapFailedReason',
+        cause: { target: w(2) },
+      });
+      const machine = { os: 'Debian 12', kernel: '6.1', bootId: 'b', changed: [] };
+      await say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+      await say(`node-${w(2)}`, {
+        type: 'NodeInitialized',
+        data: { uid: UID, node: w(2), revision: 1, software: SOFTWARE, ...machine },
+      });
+      await until('ClusterReady');
+    },
+    STORY_MS,
+  );
+
+  it(
+    'ends what it does when the end is asked for, and destroys the secrets when all is gone',
+    async () => {
+      const service = await start();
+      const secrets = service.get<SecretStore>(SECRETS);
+      await begin();
+      await until('ControlPlaneInitialized');
+      expect(await secrets.get(kubeconfigRef(UID))).toContain('https://198.18.7.1:6443');
+      await say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+      await until('ClusterDismantled');
+      expect(own().at(-1)).toBe('ClusterDismantled');
+      await say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
+      const deadline = Date.now() + 10_000;
+      while ((await secrets.get(kubeconfigRef(UID))) !== undefined) {
+        if (Date.now() > deadline) throw new Error('the kubeconfig can still be read');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    STORY_MS,
+  );
+});

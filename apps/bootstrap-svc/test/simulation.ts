@@ -1,0 +1,377 @@
+import {
+  isRefusal,
+  WorldFailure,
+  type Fact,
+  type NodeName,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
+import { advance, type DueTimer, type Reaction } from '@fairlead/event-sourcing';
+import { makeHandle, type Handle, type Job, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { DEFAULT_TUNING } from '@fairlead/node-scripts';
+import { AddonsEffects } from '../src/addons/addons.effects.js';
+import { SOFTWARE, UID } from '../src/bootstrap/bootstrap.fixtures.js';
+import { makeBootstrapProcess, type Following } from '../src/bootstrap/bootstrap.process.js';
+import { FailuresEffects, makeRecordFailure } from '../src/bootstrap/failures.effects.js';
+import { StepRunner } from '../src/bootstrap/step.runner.js';
+import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
+import { AgentKit } from '../src/hosts/agent.kit.js';
+import { HostAccess } from '../src/hosts/host.access.js';
+import { HostsEffects } from '../src/hosts/hosts.effects.js';
+import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
+import { JoinsEffects } from '../src/joins/joins.effects.js';
+import { ClusterAccess } from '../src/kubernetes/cluster.access.js';
+import { DismantlingEffects } from '../src/removal/dismantling.effects.js';
+import { NodeRemovalEffects } from '../src/removal/node-removal.effects.js';
+import { RememberedSecrets } from '../src/secrets.cache.js';
+import { FakeKubernetes, FakeShell, FakeWorld, MemoryRunningSteps, MemorySecrets, type Passage } from './world.js';
+
+const STEPS_MAX = 20_000;
+const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, FailCluster: 50, DestroySecrets: 50 };
+const ATTEMPTS_DEFAULT = 3;
+const RUNNING_MAX = 6;
+
+/** mulberry32: small, fast, and the same on every machine. */
+const randomFrom = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** How often things go wrong, of one. */
+export interface Troubles {
+  readonly lostRequest: number;
+  readonly lostAnswer: number;
+  readonly crash: number;
+  readonly twin: number;
+}
+
+export const ROUGH: Troubles = { lostRequest: 0.02, lostAnswer: 0.02, crash: 0.01, twin: 0.15 };
+export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0 };
+
+class FakeKit extends AgentKit {
+  constructor() {
+    super({ bundle: '', nodeBinary: '', natsUrls: [], heartbeatIntervalMs: 1, signing: null });
+  }
+  override async bundle() {
+    return { content: new Uint8Array(), sha256: 'ab'.repeat(32), version: '0.1.0' };
+  }
+  override async prepareInput() {
+    return {
+      agent: { sha256: 'ab'.repeat(32), version: '0.1.0' },
+      config: {},
+      credentials: null,
+      nodeBinary: '',
+    } as never;
+  }
+}
+
+type Deliver = (job: Job, context: JobContext) => Promise<JobLater | void>;
+
+interface Replica {
+  readonly deliver: Deliver;
+  readonly runner: StepRunner;
+  readonly recordFailure: ReturnType<typeof makeRecordFailure>;
+  dead: boolean;
+}
+
+interface Queued {
+  readonly job: Job;
+  readonly failures: number;
+}
+
+interface Waiting {
+  readonly replica: Replica;
+  readonly go: () => void;
+}
+
+/**
+ * bootstrap-svc over one log and one world, in an order that a seed decides: its own code from process to effects, with
+ * jobs delivered late, twice and in any order, calls lost on the way there and on the way back, and a process that dies at
+ * any call and is started again. infra-svc, upgrade-svc and the agents are played.
+ */
+export class Simulation {
+  readonly store: MemoryStore;
+  readonly world: FakeWorld;
+  readonly secrets = new MemorySecrets();
+  readonly steps = new MemoryRunningSteps();
+  readonly trace: string[] = [];
+  troubles: Troubles;
+  private readonly random: () => number;
+  private readonly process = makeBootstrapProcess();
+  private state: Following | undefined;
+  private position = 0;
+  private readonly timers = new Map<string, DueTimer>();
+  private queue: Queued[] = [];
+  private running: { readonly queued: Queued; readonly replica: Replica }[] = [];
+  private waiting: Waiting[] = [];
+  private replica: Replica;
+  private broken: Error | undefined;
+  private readonly playing = makeHandle;
+
+  constructor(seed: number, troubles: Troubles = ROUGH) {
+    this.random = randomFrom(seed);
+    this.troubles = troubles;
+    this.store = new MemoryStore();
+    this.world = new FakeWorld(this.store.events);
+    this.replica = this.startReplica();
+  }
+
+  chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  get types(): readonly string[] {
+    return this.store.events.map(({ type }) => type);
+  }
+
+  count(type: StoredEvent['type'], node?: string): number {
+    return this.store.events.filter(
+      (event) => event.type === type && (node === undefined || ('node' in event.data && event.data.node === node)),
+    ).length;
+  }
+
+  /** Somebody else states a fact. */
+  async say(context: string, ...facts: readonly Fact[]): Promise<void> {
+    const stream: StreamId = { namespace: 'default', cluster: 'demo', context };
+    for (const fact of facts) {
+      const own = this.store.events.filter(({ meta }) => meta.context === context);
+      const seq = own.at(-1)?.meta.seq ?? 0;
+      const expected = { seq, streamVersion: own.length, hash: `hash-${seq}` };
+      await this.store.append(stream, expected, [fact], { actor: 'user/sim', correlationId: 'c', causationId: 'c' });
+    }
+  }
+
+  /** Up to so many steps, or until nothing is left to do. */
+  async run(stepsMax = STEPS_MAX): Promise<void> {
+    for (let step = 0; step < stepsMax; step += 1) {
+      if (this.broken !== undefined) throw this.broken;
+      if (!(await this.step())) return;
+    }
+    if (stepsMax === STEPS_MAX) throw new Error('it never ends');
+  }
+
+  /** Moves the clock past every timer that is set. */
+  fireTimers(): void {
+    for (const [key, timer] of [...this.timers]) {
+      this.timers.delete(key);
+      const reactions = this.state === undefined ? [] : (this.process.due?.(this.state, timer) ?? []);
+      reactions.forEach((reaction, index) => this.take(reaction, `${timer.key}-${timer.dueAt}-${index}`));
+    }
+  }
+
+  private async step(): Promise<boolean> {
+    const choices: (() => void | Promise<void>)[] = [];
+    const actors = this.actors();
+    if (actors.length > 0) choices.push(() => actors[this.below(actors.length)]?.());
+    if (this.position < this.store.events.length) choices.push(() => this.lane());
+    if (this.queue.length > 0 && this.running.length < RUNNING_MAX) choices.push(() => this.start());
+    if (this.waiting.length > 0) choices.push(() => this.letOneGo());
+    if (choices.length === 0) {
+      await settle();
+      return this.waiting.length > 0 || this.queue.length > 0 || this.running.length > 0;
+    }
+    await choices[this.below(choices.length)]?.();
+    if (this.running.length > 0 && this.chance(this.troubles.crash)) this.crash();
+    await settle();
+    return true;
+  }
+
+  /** What upgrade-svc and the agents would do now. */
+  private actors(): (() => Promise<void>)[] {
+    const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
+    return machines.flatMap(({ name }) => this.actsOf(name));
+  }
+
+  private actsOf(node: NodeName): (() => Promise<void>)[] {
+    const host = this.world.host(node);
+    const once = (type: StoredEvent['type'], context: string, data: object): (() => Promise<void>)[] =>
+      this.world.said(type, node) ? [] : [() => this.say(context, { type, data: { uid: UID, node, ...data } } as Fact)];
+    const desired = once('DesiredVersionsSet', `desired-${node}`, {
+      revision: 1,
+      software: SOFTWARE,
+      changesAllowed: true,
+    });
+    const report = { revision: 1, software: SOFTWARE };
+    const machine = { os: 'Debian 12', kernel: '6.1', bootId: 'b', changed: [] };
+    return [
+      ...desired,
+      ...(host.agentStarted ? once('NodeInitialized', `node-${node}`, { ...report, ...machine }) : []),
+      ...(host.joinedAs !== null && this.world.network ? once('NodeReady', `node-${node}`, report) : []),
+    ];
+  }
+
+  private lane(): void {
+    const event = this.store.events[this.position];
+    if (event === undefined) return;
+    this.position += 1;
+    const changes = advance(this.process, () => this.state, [event]);
+    const poison = changes.poisons[0];
+    if (poison !== undefined) throw new Error(poison.error);
+    const changed = changes.states.get('default/demo');
+    if (changed !== undefined) this.state = changed.state;
+    for (const { reaction, index } of changes.reactions) this.take(reaction, `${event.meta.id}-${index}`);
+    if (event.type === 'ClusterFailed' || event.type === 'ClusterDeletionRequested') this.replica.runner.cancel(event);
+  }
+
+  private take(reaction: Reaction, id: string): void {
+    switch (reaction.kind) {
+      case 'job': {
+        const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
+        const job: Job = { id, type: reaction.type, namespace: 'default', cluster: 'demo', cause, data: reaction.data };
+        this.queue.push({ job, failures: 0 });
+        if (this.chance(this.troubles.twin)) this.queue.push({ job, failures: 0 });
+        return;
+      }
+      case 'timer':
+        this.timers.set(reaction.key, reaction);
+        return;
+      case 'cancel-timer':
+        this.timers.delete(reaction.key);
+        return;
+    }
+  }
+
+  private start(): void {
+    const [queued] = this.queue.splice(this.below(this.queue.length), 1);
+    if (queued === undefined) return;
+    const { replica } = this;
+    const entry = { queued, replica };
+    this.running.push(entry);
+    this.trace.push(`start ${queued.job.type} ${String(queued.job.data['node'] ?? '')} #${queued.failures + 1}`);
+    this.work(queued, replica)
+      .catch((error: unknown) => {
+        this.broken = error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => {
+        this.running = this.running.filter((other) => other !== entry);
+      });
+  }
+
+  private async work(queued: Queued, replica: Replica): Promise<void> {
+    const { job, failures } = queued;
+    const context: JobContext = {
+      attempt: failures + 1,
+      signal: new AbortController().signal,
+      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+    };
+    try {
+      const result = await replica.deliver(job, context);
+      if (result !== undefined) this.queue.push(queued);
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      const attemptsMax = ATTEMPTS[job.type] ?? ATTEMPTS_DEFAULT;
+      const last = failures + 1 >= attemptsMax || !error.retryable;
+      const nextAttemptAt = last ? null : '2026-01-01T00:10:00.000Z';
+      this.trace.push(`failed ${job.type}: ${error.message}`);
+      await replica.recordFailure(job, { cause: error.toCause(), attempt: failures + 1, attemptsMax, nextAttemptAt });
+      if (!last) this.queue.push({ job, failures: failures + 1 });
+    }
+  }
+
+  /** kill -9: what ran is cut off in the middle, and delivered again. What it held ends after a while. */
+  private crash(): void {
+    this.trace.push('crash');
+    this.replica.dead = true;
+    this.waiting = this.waiting.filter(({ replica }) => !replica.dead);
+    this.queue.push(...this.running.filter(({ replica }) => replica.dead).map(({ queued }) => queued));
+    this.running = [];
+    this.steps.holds.clear();
+    this.replica = this.startReplica();
+  }
+
+  private letOneGo(): void {
+    const [waiting] = this.waiting.splice(this.below(this.waiting.length), 1);
+    waiting?.go();
+  }
+
+  /** A dead process gets no turn any more. */
+  private turn(replica: Replica): Promise<void> {
+    return new Promise((go) => {
+      if (!replica.dead) this.waiting.push({ replica, go });
+    });
+  }
+
+  private passage(replica: () => Replica): Passage {
+    return async (what, work) => {
+      const mine = replica();
+      await this.turn(mine);
+      if (this.chance(this.troubles.lostRequest)) throw lost(what, 'request');
+      const done = work();
+      await this.turn(mine);
+      if (this.chance(this.troubles.lostAnswer)) throw lost(what, 'answer');
+      return done;
+    };
+  }
+
+  /** Decisions wait their turn like everything else; a dead process decides nothing. */
+  private slowHandle(replica: () => Replica): Handle {
+    const handle = this.playing(this.store);
+    return async (decider, stream, command, cause) => {
+      const mine = replica();
+      await this.turn(mine);
+      const outcome = await handle(decider, stream, command, cause);
+      if (isRefusal(outcome)) this.trace.push(`refused ${command.type}: ${outcome.message}`);
+      else outcome.events.forEach(({ type }) => this.trace.push(`said ${type}`));
+      return outcome;
+    };
+  }
+
+  private startReplica(): Replica {
+    const self = (): Replica => made;
+    const pass = this.passage(self);
+    const handle = this.slowHandle(self);
+    const settings = { tuning: DEFAULT_TUNING, drainLimitMs: 1_000, lookEveryMs: 1 };
+    const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
+    const secrets = new RememberedSecrets(this.secrets);
+    const runner = new StepRunner(handle, this.steps);
+    const hosts = new HostAccess(new FakeShell(this.world, pass), secrets, { triesMax: 1, deadlineMs: 1 });
+    const clusters = new ClusterAccess(new FakeKubernetes(this.world, pass), secrets);
+    const credentials = new JoinCredentialsSource(hosts, secrets, clock, settings);
+    const own = {
+      hosts: new HostsEffects(runner, hosts, new FakeKit(), settings),
+      controlPlane: new ControlPlaneEffects(runner, hosts, clusters, settings),
+      joins: new JoinsEffects(runner, hosts, credentials, settings),
+      addons: new AddonsEffects(runner, clusters, settings),
+      removal: new NodeRemovalEffects(runner, hosts, clusters, settings),
+      dismantling: new DismantlingEffects(runner, this.steps, clusters),
+      failures: new FailuresEffects(handle),
+    };
+    const handlers: Readonly<Record<string, (job: never, context: JobContext) => Promise<JobLater | void>>> = {
+      BootstrapHost: (job, context) => own.hosts.bootstrapHost(job, context),
+      VerifyNode: (job, context) => own.hosts.verifyNode(job, context),
+      InitControlPlane: (job, context) => own.controlPlane.initControlPlane(job, context),
+      VerifyControlPlane: (job, context) => own.controlPlane.verifyControlPlane(job, context),
+      JoinControlPlane: (job, context) => own.joins.joinControlPlane(job, context),
+      JoinWorker: (job, context) => own.joins.joinWorker(job, context),
+      InstallNetwork: (job, context) => own.addons.installNetwork(job, context),
+      InstallAddons: (job, context) => own.addons.installAddons(job, context),
+      RemoveNode: (job, context) => own.removal.removeNode(job, context),
+      DismantleCluster: (job, context) => own.dismantling.dismantle(job, context),
+      DestroySecrets: (job) => own.dismantling.destroySecrets(job),
+      FailCluster: (job) => own.failures.failCluster(job),
+    };
+    const deliver: Deliver = (job, context) => {
+      const handler = handlers[job.type];
+      if (handler === undefined) throw new Error(`no handler for ${job.type}`);
+      return handler(job as never, context);
+    };
+    const made: Replica = { deliver, runner, recordFailure: makeRecordFailure(handle), dead: false };
+    return made;
+  }
+}
+
+const lost = (what: string, way: string): WorldFailure =>
+  new WorldFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,324 @@
+import { WorldFailure, type ClusterUid, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import type { StepInputs, StepName } from '@fairlead/node-scripts';
+import type { SecretStore } from '@fairlead/service-kit';
+import type { HostAddress, HostScript, HostSession, HostShell, ScriptOutput } from '../src/hosts/hosts.ports.js';
+import type {
+  Evicted,
+  KubernetesAccess,
+  KubernetesApi,
+  KubernetesCluster,
+  Manifest,
+  NodeView,
+  StaticPodView,
+} from '../src/kubernetes/kubernetes.ports.js';
+import type { RunningSteps } from '../src/bootstrap/steps.ports.js';
+
+/** A certificate of an authority that signs nothing. */
+export const CA =
+  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJnVENDQVNlZ0F3SUJBZ0lVTVhpcVJ3WVdWa3NFWC92cVZLdjRHZ1o5UTBzd0NnWUlLb1pJemowRUF3SXcKRlRFVE1CRUdBMVVFQXd3S2EzVmlaWEp1WlhSbGN6QWdGdzB5TmpFeE1qRXdPRFUwTURSYUdBOHlNVEkyTVRBeQpPREE0TlRRd05Gb3dGVEVUTUJFR0ExVUVBd3dLYTNWaVpYSnVaWFJsY3pCWk1CTUdCeXFHU000OUFnRUdDQ3FHClNNNDlBd0VIQTBJQUJNSTlzZWg4NllhU1ZjMjVJcjNBQjA1dndxREZXOXhLeWRQVkpTbG1SZnZucXJvajlNL3EKWGxVcWN1VlgvME9uekZPa1FadWRMTTNTZmpNSWFlREswcWFqVXpCUk1CMEdBMVVkRGdRV0JCU0JBcjRCWUFPMwp4Qkdmc01Va1VZOFpnVENyV2pBZkJnTlZIU01FR0RBV2dCU0JBcjRCWUFPM3hCR2ZzTVVrVVk4WmdUQ3JXakFQCkJnTlZIUk1CQWY4RUJUQURBUUgvTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSVFEUU1raE53VTNjSWtCN0JhUnIKS0Rkem9IcGZWcnhaemxlUnNhTzBZbm5rOUFJZ0RaQ0Z3UEtadHVQcGJKNFk4eWg3M2RvSklzUThWdVJLM3p5TwpNY3RzMDZBPQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==';
+
+export const KUBECONFIG = `apiVersion: v1
+kind: Config
+clusters:
+  - name: kubernetes
+    cluster: { server: "https://10.0.0.1:6443", certificate-authority-data: ${CA} }
+`;
+
+interface FakeHost {
+  agentStarted: boolean;
+  bundle: boolean;
+  joinedAs: 'control-plane' | 'worker' | null;
+}
+
+/** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
+export type Passage = <T>(what: string, work: () => T) => Promise<T>;
+
+/** Hosts and the cluster on them, as a simulation needs them: what was done, how often, and what was done when it was too early. */
+export class FakeWorld {
+  readonly hosts = new Map<string, FakeHost>();
+  readonly nodes = new Set<string>();
+  readonly inits: string[] = [];
+  readonly joins: string[] = [];
+  readonly credentials: string[] = [];
+  readonly violations: string[] = [];
+  readonly failing = new Map<string, string>();
+  readonly unreachable = new Set<string>();
+  network = false;
+  private readonly facts = new Set<string>();
+  private indexed = 0;
+
+  constructor(private readonly events: readonly StoredEvent[]) {}
+
+  host(name: string): FakeHost {
+    const host = this.hosts.get(name) ?? { agentStarted: false, bundle: false, joinedAs: null };
+    this.hosts.set(name, host);
+    return host;
+  }
+
+  /** Is there such a fact in the log (about that node)? */
+  said(type: StoredEvent['type'], node?: string): boolean {
+    for (; this.indexed < this.events.length; this.indexed += 1) {
+      const event = this.events[this.indexed];
+      if (event === undefined) break;
+      this.facts.add(event.type);
+      if ('node' in event.data) this.facts.add(`${event.type}/${event.data.node}`);
+    }
+    return this.facts.has(node === undefined ? type : `${type}/${node}`);
+  }
+
+  /** Carries a step out on a host, as its script would. */
+  run<Step extends StepName>(name: string, step: Step, input: StepInputs[Step]): unknown {
+    const words = this.failing.get(`${step}/${name}`) ?? this.failing.get(step);
+    if (words !== undefined) throw new WorldFailure({ operation: step, target: name, message: words });
+    return this.steps(name)[step](input);
+  }
+
+  private steps(name: string): { readonly [Step in StepName]: (input: StepInputs[Step]) => unknown } {
+    const host = this.host(name);
+    return {
+      prepare: () => {
+        if (!host.bundle) return { agent: 'missing' };
+        host.agentStarted = true;
+        return { agent: 'started' };
+      },
+      verify: () => ({ problems: [] }),
+      'kubeadm-init': () => {
+        const changed = host.joinedAs === null;
+        if (changed) {
+          this.check(this.allBootstrapped(), `init on ${name} before every host was fit`);
+          this.inits.push(name);
+          this.join(name, 'control-plane');
+        }
+        return { changed, kubeconfig: Buffer.from(KUBECONFIG).toString('base64') };
+      },
+      credentials: ({ certificates }) => {
+        this.check(host.joinedAs === 'control-plane', `credentials were asked of ${name}, which is no control plane`);
+        const token = `${String(this.credentials.length).padStart(6, '0')}.0123456789abcdef`;
+        this.credentials.push(token);
+        return { token, certificateKey: certificates ? 'cd'.repeat(32) : null };
+      },
+      'kubeadm-join-control-plane': ({ credentials }) => {
+        this.check(this.said('NetworkReady'), `${name} joins before the network`);
+        this.check(this.credentials.at(-1) === credentials.token, `${name} joins with old credentials`);
+        return this.joined(name, 'control-plane');
+      },
+      'kubeadm-join-worker': () => {
+        this.check(this.said('ControlPlaneReady'), `${name} joins before the control planes are healthy`);
+        this.check(this.said('NodeBootstrapped', name), `${name} joins before it was found fit`);
+        return this.joined(name, 'worker');
+      },
+      'etcd-remove-member': () => ({ changed: true, members: 2 }),
+      'kubeadm-reset': () => {
+        host.joinedAs = null;
+        host.agentStarted = false;
+        return { changed: true };
+      },
+    };
+  }
+
+  private allBootstrapped(): boolean {
+    const created = this.events.find((event) => event.type === 'VmsCreated');
+    return (
+      created?.type === 'VmsCreated' && created.data.machines.every(({ name }) => this.said('NodeBootstrapped', name))
+    );
+  }
+
+  private joined(name: string, role: 'control-plane' | 'worker'): { readonly changed: boolean } {
+    if (this.host(name).joinedAs !== null) return { changed: false };
+    this.joins.push(name);
+    this.join(name, role);
+    return { changed: true };
+  }
+
+  private join(name: string, role: 'control-plane' | 'worker'): void {
+    this.host(name).joinedAs = role;
+    this.nodes.add(name);
+  }
+
+  private check(holds: boolean, violation: string): void {
+    if (!holds) this.violations.push(violation);
+  }
+}
+
+class FakeSession implements HostSession {
+  readonly hostKey = 'SHA256:abc';
+  readonly attempts = 1;
+
+  constructor(
+    private readonly world: FakeWorld,
+    private readonly name: string,
+    private readonly pass: Passage,
+  ) {}
+
+  async run(script: HostScript, signal: AbortSignal): Promise<ScriptOutput> {
+    signal.throwIfAborted();
+    const step = script.name.slice(0, script.name.lastIndexOf('-')) as StepName;
+    const result = await this.pass(`${step} on ${this.name}`, () =>
+      this.world.run(this.name, step, script.input as StepInputs[typeof step]),
+    );
+    signal.throwIfAborted();
+    return { stdout: `FAIRLEAD-RESULT ${JSON.stringify(result)}\n`, stderr: '' };
+  }
+
+  exists(): Promise<boolean> {
+    return this.pass(`look at ${this.name}`, () => this.world.host(this.name).bundle);
+  }
+
+  async upload(): Promise<void> {
+    await this.pass(`upload to ${this.name}`, () => {
+      this.world.host(this.name).bundle = true;
+    });
+  }
+
+  release(): void {
+    // Nothing is kept.
+  }
+}
+
+export class FakeShell implements HostShell {
+  constructor(
+    private readonly world: FakeWorld,
+    private readonly pass: Passage,
+  ) {}
+
+  async open({ name }: HostAddress): Promise<HostSession> {
+    await this.pass(`open ${name}`, () => {
+      if (!this.world.unreachable.has(name)) return;
+      throw new WorldFailure({ operation: 'open SSH', target: name, message: 'no route to host', retryable: false });
+    });
+    return new FakeSession(this.world, name, this.pass);
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+}
+
+class FakeCluster implements KubernetesCluster {
+  constructor(
+    private readonly world: FakeWorld,
+    private readonly pass: Passage,
+  ) {}
+
+  failingChecks(): Promise<readonly string[]> {
+    return this.pass('readyz', () => []);
+  }
+
+  nodes(): Promise<readonly NodeView[]> {
+    return this.pass('list nodes', () =>
+      [...this.world.nodes].map((name) => ({
+        name,
+        ready: this.world.network && !this.world.unreachable.has(name),
+        message: '',
+        kubeletVersion: 'v1.34.4',
+        unschedulable: false,
+      })),
+    );
+  }
+
+  staticPods(): Promise<readonly StaticPodView[]> {
+    const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+    return this.pass('list static pods', () =>
+      [...this.world.hosts]
+        .filter(([, { joinedAs }]) => joinedAs === 'control-plane')
+        .flatMap(([node]) => components.map((component) => ({ node, component, ready: true }))),
+    );
+  }
+
+  apiServerAddresses(): Promise<readonly string[]> {
+    return this.pass('list API servers', () => ['127.0.0.1']);
+  }
+
+  async apply(manifests: readonly Manifest[]): Promise<void> {
+    await this.pass('apply', () => {
+      const words = this.world.failing.get('apply');
+      if (words !== undefined) throw new WorldFailure({ operation: 'apply', target: 'demo', message: words });
+      if (manifests.some(({ kind }) => kind === 'DaemonSet')) this.world.network = true;
+    });
+  }
+
+  async label(): Promise<void> {
+    await this.pass('label', () => undefined);
+  }
+
+  async workload(kind: 'Deployment' | 'DaemonSet', _namespace: string, name: string) {
+    return this.pass('read workload', () => ({ kind, name, version: 'v1.0.0' }));
+  }
+
+  cordon(node: string): Promise<boolean> {
+    return this.pass('cordon', () => this.world.nodes.has(node));
+  }
+
+  drain(): Promise<Evicted> {
+    return this.pass('drain', () => ({ evictedPods: 3, dead: false }));
+  }
+
+  async deleteNode(node: string): Promise<void> {
+    await this.pass('delete node', () => void this.world.nodes.delete(node));
+  }
+
+  releaseLoadBalancers(): Promise<number> {
+    return this.pass('release load balancers', () => 0);
+  }
+}
+
+export class FakeKubernetes implements KubernetesApi {
+  constructor(
+    private readonly world: FakeWorld,
+    private readonly pass: Passage,
+  ) {}
+
+  of(_access: KubernetesAccess): KubernetesCluster {
+    return new FakeCluster(this.world, this.pass);
+  }
+
+  forget(): void {
+    // Nothing is open.
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+}
+
+export class MemorySecrets implements SecretStore {
+  readonly values = new Map<string, { readonly value: string; readonly owner: string }>([
+    ['infra-svc.ssh-key.lab', { value: 'a key', owner: 'shared' }],
+  ]);
+
+  async put(ref: SecretRef, value: string, owner: string): Promise<void> {
+    this.values.set(ref, { value, owner });
+  }
+
+  async get(ref: SecretRef): Promise<string | undefined> {
+    return this.values.get(ref)?.value;
+  }
+
+  async delete(ref: SecretRef): Promise<void> {
+    this.values.delete(ref);
+  }
+
+  async destroyKey(owner: string): Promise<void> {
+    for (const [ref, secret] of this.values) if (secret.owner === owner) this.values.delete(ref);
+  }
+}
+
+/** Holds that end only when they are given back, or when the simulation says that their process is gone. */
+export class MemoryRunningSteps implements RunningSteps {
+  readonly holds = new Map<string, string>();
+
+  async hold(uid: string, step: string, holder: string): Promise<boolean> {
+    const key = `${uid}/${step}`;
+    if (this.holds.has(key)) return false;
+    this.holds.set(key, holder);
+    return true;
+  }
+
+  async release(uid: string, step: string, holder: string): Promise<void> {
+    if (this.holds.get(`${uid}/${step}`) === holder) this.holds.delete(`${uid}/${step}`);
+  }
+
+  async others(uid: ClusterUid | string, step: string): Promise<readonly string[]> {
+    return [...this.holds.keys()].filter((key) => key.startsWith(`${uid}/`) && key !== `${uid}/${step}`);
+  }
+}

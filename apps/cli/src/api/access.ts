@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
+import type { Io } from '../io/io.js';
+
+/** Where the REST API is and what opens it. */
+export interface Access {
+  readonly server: string;
+  /** undefined: ask without one, and be told that it is needed. */
+  readonly token: string | undefined;
+  /** Set when the address is that of a local instance. */
+  readonly instance: Instance | undefined;
+  /** Ctrl-C ends whatever is being asked. */
+  readonly interrupted: AbortSignal;
+}
+
+export interface AccessOptions {
+  readonly server?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+/**
+ * The address: `--server`, FAIRLEAD_SERVER, or the local instance. The token: `--token-file`, FAIRLEAD_TOKEN, or the local
+ * instance's, which is never sent to another server.
+ */
+export const findAccess = (
+  options: AccessOptions,
+  { env, cwd, interrupts }: Pick<Io, 'env' | 'cwd' | 'interrupts'>,
+): Access => {
+  const named = options.server ?? nonEmpty(env['FAIRLEAD_SERVER']);
+  const instance = findInstance(cwd, options.data);
+  const server = named === undefined ? instance?.server : addressOf(named);
+  if (server === undefined) throw noInstance(options.data === undefined ? undefined : resolve(cwd, options.data));
+  const local = instance !== undefined && addressOf(instance.server) === addressOf(server) ? instance : undefined;
+  return {
+    server: addressOf(server),
+    token: tokenOf(options, env, local),
+    instance: local,
+    interrupted: interrupts.first,
+  };
+};
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+const addressOf = (text: string): string => {
+  const whole = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(whole) ? new URL(whole) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new CliFailure('usage', {
+      code: 'cli.server-invalid',
+      message: `${text} is not the address of a server`,
+      help: 'Give one like http://127.0.0.1:7080.',
+    });
+  }
+  return url.href.replace(/\/+$/, '');
+};
+
+const tokenOf = (options: AccessOptions, env: Io['env'], local: Instance | undefined): string | undefined => {
+  if (options.tokenFile !== undefined) return readToken(options.tokenFile);
+  return nonEmpty(env['FAIRLEAD_TOKEN']) ?? (local === undefined ? undefined : readToken(local.tokenFile));
+};
+
+const readToken = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new CliFailure('unauthorised', {
+      code: 'cli.token-unreadable',
+      message: `The token file ${file} cannot be read: ${codeOf(error) === 'ENOENT' ? 'it does not exist' : wordsOf(error)}`,
+      help: 'Give another one with --token-file, or the token itself in FAIRLEAD_TOKEN.',
+      cause: error,
+    });
+  }
+};
+
+const noInstance = (dataDir: string | undefined): CliFailure =>
+  new CliFailure('unreachable', {
+    code: 'cli.no-instance',
+    message:
+      dataDir === undefined
+        ? 'No Fairlead serves from a .fairlead folder here or above'
+        : `No Fairlead serves from ${dataDir} (there is no ${instanceFile(dataDir)})`,
+    help: 'Start one with "fairlead up", or name a server with --server or FAIRLEAD_SERVER.',
+  });

@@ -1,0 +1,86 @@
+import type { Schemas } from '@fairlead/api-client';
+import type {
+  ClusterRequest,
+  ConnectionRequest,
+  NodeSetRequest,
+  ParkedReleaseRequest,
+  TokenRequest,
+} from '@fairlead/contracts';
+
+/** What is asked for, as a user may leave it: the server fills in the defaults and refuses what is wrong. */
+export type { ClusterRequest, NodeSetRequest, ParkedReleaseRequest, TokenRequest };
+
+/** What the server answers. */
+export type AuditView = Schemas['Audit'];
+export type ClusterView = Schemas['Cluster'];
+export type ConnectionView = Schemas['Connection'];
+export type CreatedTokenView = Schemas['CreatedToken'];
+export type EventView = Schemas['Event'];
+export type NamespaceView = Schemas['Namespace'];
+export type NodeView = Schemas['Node'];
+export type OperationView = Schemas['Operation'];
+export type ParkedView = Schemas['Parked'];
+export type TokenView = Schemas['Token'];
+export type VersionView = Schemas['Version'];
+
+/** Region, zone and settings may be left out, as the REST API allows. */
+export type ConnectionSettings = Pick<ConnectionRequest, 'provider'> & Partial<ConnectionRequest>;
+
+export interface ClusterAt {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+/** The gateway took a wish down: it is the event of that sequence. What follows from it comes later. */
+export interface Accepted {
+  readonly seq: number;
+}
+
+/** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
+export interface Api {
+  readonly server: string;
+  version(): Promise<VersionView>;
+
+  namespaces(): Promise<readonly NamespaceView[]>;
+  createNamespace(name: string, description: string): Promise<NamespaceView>;
+  deleteNamespace(name: string): Promise<void>;
+
+  connections(): Promise<readonly ConnectionView[]>;
+  connection(name: string): Promise<ConnectionView>;
+  /** Registers it, or replaces its settings. */
+  putConnection(name: string, settings: ConnectionSettings): Promise<ConnectionView>;
+  deleteConnection(name: string): Promise<void>;
+
+  clusters(namespace: string): Promise<readonly ClusterView[]>;
+  cluster(at: ClusterAt): Promise<ClusterView>;
+  /** Accepted is not done: the cluster is being built when this resolves. The same key asks for the same cluster. */
+  createCluster(
+    namespace: string,
+    request: ClusterRequest,
+    idempotencyKey: string,
+  ): Promise<Accepted & { readonly cluster: ClusterView }>;
+  deleteCluster(at: ClusterAt): Promise<Accepted>;
+  retryCluster(at: ClusterAt): Promise<Accepted>;
+  /** The administrator's kubeconfig, as YAML. Reading it is recorded. */
+  kubeconfig(at: ClusterAt): Promise<string>;
+  operations(at: ClusterAt): Promise<readonly OperationView[]>;
+
+  nodes(at: ClusterAt): Promise<readonly NodeView[]>;
+  node(at: ClusterAt, node: string): Promise<NodeView>;
+  addNodes(at: ClusterAt, worker: readonly NodeSetRequest[], idempotencyKey: string): Promise<Accepted>;
+  removeNode(at: ClusterAt, node: string): Promise<Accepted>;
+
+  /** The events of the name after `since` that are in the log now, oldest first; those of all its incarnations. */
+  events(at: ClusterAt, since: number): Promise<readonly EventView[]>;
+  /** The same, and then each new one as it happens. Comes back by itself after a lost connection; ends with the signal. */
+  followEvents(at: ClusterAt, since: number, signal: AbortSignal): AsyncIterable<EventView>;
+  /** The history with its causes, and the hash chains checked anew. */
+  audit(at: ClusterAt): Promise<AuditView>;
+
+  parked(): Promise<readonly ParkedView[]>;
+  releaseParked(release: ParkedReleaseRequest): Promise<void>;
+
+  tokens(): Promise<readonly TokenView[]>;
+  createToken(request: TokenRequest): Promise<CreatedTokenView>;
+  revokeToken(id: string): Promise<void>;
+}

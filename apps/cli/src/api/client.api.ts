@@ -1,0 +1,206 @@
+import { createFairleadClient, events as streamEvents, type FairleadClient, type Schemas } from '@fairlead/api-client';
+import type { Access } from './access.js';
+import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
+import type { Accepted, Api, ClusterAt, EventView } from './api.ports.js';
+
+/** Longer than the gateway's own longest wait for a projection. */
+const TIMEOUT_MS = 60_000;
+const PAGE_SIZE = 1_000;
+const PAGES_MAX = 1_000;
+
+/** The commands' wishes and questions through the generated client. */
+export const clientApi = (access: Access): Api => {
+  const client = createFairleadClient({ baseUrl: access.server, token: access.token ?? '', fetch: answering(access) });
+  return {
+    server: access.server,
+    version: () => dataOf(access, client.GET('/version')),
+    ...namespaceMethods(access, client),
+    ...connectionMethods(access, client),
+    ...clusterMethods(access, client),
+    ...nodeMethods(access, client),
+    ...eventMethods(access, client),
+    ...operatorMethods(access, client),
+  };
+};
+
+/** Sends a request and lets only a success through; everything else is a `CliFailure`. */
+const answering =
+  (access: Access) =>
+  async (request: Request): Promise<Response> => {
+    if (access.token === undefined) request.headers.delete('authorization');
+    const response = await fetch(request, {
+      signal: AbortSignal.any([access.interrupted, AbortSignal.timeout(TIMEOUT_MS)]),
+    }).catch((error: unknown) => {
+      throw access.interrupted.aborted ? error : unreachable(access, error);
+    });
+    if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
+    return response;
+  };
+
+interface Answered<Data> {
+  readonly data?: Data;
+  readonly response: Response;
+}
+
+/** What is not JSON throws a SyntaxError; refusals were thrown before. */
+const answerOf = async <Data>(
+  access: Access,
+  asked: Promise<Answered<Data>>,
+): Promise<{ data: Data; response: Response }> => {
+  const { data, response } = await asked.catch((error: unknown) => {
+    throw error instanceof SyntaxError ? notFairlead(access, error) : error;
+  });
+  if (data === undefined) throw notFairlead(access, new Error('its answer is empty'));
+  return { data, response };
+};
+
+const dataOf = async <Data>(access: Access, asked: Promise<Answered<Data>>): Promise<Data> =>
+  (await answerOf(access, asked)).data;
+
+const itemsOf = async <Item>(
+  access: Access,
+  asked: Promise<Answered<{ readonly items: Item[] }>>,
+): Promise<readonly Item[]> => (await dataOf(access, asked)).items;
+
+const acceptedOf = async (access: Access, asked: Promise<Answered<unknown>>): Promise<Accepted> =>
+  accepted((await answerOf(access, asked)).response);
+
+/** The position of the wish in the log; 0 when the gateway does not say. */
+const accepted = (response: Response): Accepted => ({ seq: Number(response.headers.get('x-fairlead-seq') ?? 0) });
+
+const done = async (asked: Promise<unknown>): Promise<void> => {
+  await asked;
+};
+
+const at = ({ namespace, cluster }: ClusterAt) => ({ params: { path: { namespace, cluster } } });
+
+const namespaceMethods = (
+  access: Access,
+  client: FairleadClient,
+): Pick<Api, 'namespaces' | 'createNamespace' | 'deleteNamespace'> => ({
+  namespaces: () => itemsOf(access, client.GET('/ns')),
+  createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
+  deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
+});
+
+const connectionMethods = (
+  access: Access,
+  client: FairleadClient,
+): Pick<Api, 'connections' | 'connection' | 'putConnection' | 'deleteConnection'> => {
+  const named = (connection: string) => ({ params: { path: { connection } } });
+  return {
+    connections: () => itemsOf(access, client.GET('/connections')),
+    connection: (name) => dataOf(access, client.GET('/connections/{connection}', named(name))),
+    putConnection: (name, settings) =>
+      dataOf(
+        access,
+        // The generated type wants what has a default, too; the server does not.
+        client.PUT('/connections/{connection}', { ...named(name), body: settings as Schemas['ConnectionRequest'] }),
+      ),
+    deleteConnection: (name) => done(client.DELETE('/connections/{connection}', named(name))),
+  };
+};
+
+const withKey = <Path>(path: Path, key: string) => ({
+  params: { path, header: { 'Idempotency-Key': key } },
+});
+
+type ClusterMethods =
+  'clusters' | 'cluster' | 'createCluster' | 'deleteCluster' | 'retryCluster' | 'kubeconfig' | 'operations';
+
+const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, ClusterMethods> => ({
+  clusters: (namespace) => itemsOf(access, client.GET('/ns/{namespace}/clusters', { params: { path: { namespace } } })),
+  cluster: (address) => dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}', at(address))),
+  createCluster: async (namespace, request, key) => {
+    // The generated type wants what has a default, too; the server does not.
+    const body = request as Schemas['ClusterRequest'];
+    const { data, response } = await answerOf(
+      access,
+      client.POST('/ns/{namespace}/clusters', { ...withKey({ namespace }, key), body }),
+    );
+    return { ...accepted(response), cluster: data };
+  },
+  deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
+  retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
+  kubeconfig: (address) =>
+    dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig', { ...at(address), parseAs: 'text' })),
+  operations: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/operations', at(address))),
+});
+
+const nodeMethods = (
+  access: Access,
+  client: FairleadClient,
+): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'removeNode'> => {
+  const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
+  return {
+    nodes: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes', at(address))),
+    node: (address, node) =>
+      dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
+    addNodes: (address, worker, key) => {
+      const body = { worker } as Schemas['NodesRequest'];
+      return acceptedOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes', { ...withKey(address, key), body }),
+      );
+    },
+    removeNode: (address, node) =>
+      acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
+  };
+};
+
+const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'audit'> => ({
+  events: (address, since) => {
+    const page = (after: number) =>
+      dataOf(
+        access,
+        client.GET('/ns/{namespace}/clusters/{cluster}/events', {
+          params: { path: { ...address }, query: { after, limit: PAGE_SIZE } },
+        }),
+      );
+    return allEvents(page, since);
+  },
+  followEvents: (address, since, signal) => followed(access, address, { since, signal }),
+  audit: (address) => dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/audit', at(address))),
+});
+
+const allEvents = async (
+  page: (after: number) => Promise<Schemas['EventList']>,
+  since: number,
+): Promise<readonly EventView[]> => {
+  const events: EventView[] = [];
+  let after = since;
+  for (let count = 0; count < PAGES_MAX; count += 1) {
+    const { items, next } = await page(after);
+    events.push(...items);
+    if (next === null) return events;
+    after = next;
+  }
+  return events;
+};
+
+/** However it is left, the connection ends with it: the gateway would keep it open, and could not stop in good order. */
+async function* followed(
+  access: Access,
+  of: ClusterAt,
+  { since, signal }: { readonly since: number; readonly signal: AbortSignal },
+): AsyncGenerator<EventView> {
+  const left = new AbortController();
+  const ends = AbortSignal.any([signal, left.signal]);
+  try {
+    yield* streamEvents({ baseUrl: access.server, token: access.token ?? '', of, after: since, signal: ends });
+  } catch (error) {
+    throw streamFailureOf(access, error);
+  } finally {
+    left.abort();
+  }
+}
+
+type OperatorMethods = 'parked' | 'releaseParked' | 'tokens' | 'createToken' | 'revokeToken';
+
+const operatorMethods = (access: Access, client: FairleadClient): Pick<Api, OperatorMethods> => ({
+  parked: () => itemsOf(access, client.GET('/parked')),
+  releaseParked: (release) => done(client.POST('/parked/release', { body: release })),
+  tokens: () => itemsOf(access, client.GET('/tokens')),
+  createToken: (request) => dataOf(access, client.POST('/tokens', { body: request })),
+  revokeToken: (token) => done(client.DELETE('/tokens/{token}', { params: { path: { token } } })),
+});

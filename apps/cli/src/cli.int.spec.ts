@@ -1,0 +1,537 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Story, WORKERS } from './progress/progress.fixtures.js';
+import { clusterView, FakeGateway, refusal } from './spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from './spec/io.fixtures.js';
+
+let gateway: FakeGateway;
+let folder: string;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-'));
+});
+
+afterEach(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+
+const until = async (holds: () => boolean): Promise<void> => {
+  const deadline = Date.now() + 5_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('it never came true');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+};
+
+describe('the server and its token', () => {
+  const instance = (server: string): string => {
+    const dataDir = join(folder, '.fairlead');
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'local.token'), 'local-token\n');
+    writeFileSync(
+      join(dataDir, 'instance.json'),
+      JSON.stringify({
+        format: 1,
+        server,
+        tokenFile: join(dataDir, 'local.token'),
+        dataDir,
+        process: { pid: 1, birth: null },
+        startedAt: '2026-11-21T08:00:00.000Z',
+        version: '0.1.0',
+      }),
+    );
+    return dataDir;
+  };
+
+  it('are those of the local instance, found from any folder below it', async () => {
+    instance(gateway.url);
+    gateway.on('GET', '/ns/default/clusters', { body: { items: [] } });
+    const below = join(folder, 'a', 'b');
+    mkdirSync(below, { recursive: true });
+    const { code, stdout } = await run(['cluster', 'list'], fakeIo({ cwd: below }));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'There are no clusters in this namespace.\n' });
+    expect(gateway.received[0]?.headers.authorization).toBe('Bearer local-token');
+  });
+
+  it('never go together when another server was named', async () => {
+    instance('http://127.0.0.1:1');
+    gateway.on('GET', '/ns/default/clusters', { body: { items: [] } });
+    await ask(['cluster', 'list'], fakeIo({ cwd: folder }));
+    expect(gateway.received[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('come from the environment too', async () => {
+    gateway.on('GET', '/ns/team-a/clusters', { body: { items: [] } });
+    const env = { FAIRLEAD_SERVER: gateway.url, FAIRLEAD_TOKEN: 'from-env', FAIRLEAD_NAMESPACE: 'team-a' };
+    expect((await run(['cluster', 'list'], fakeIo({ env }))).code).toBe(0);
+    expect(gateway.received[0]?.headers.authorization).toBe('Bearer from-env');
+  });
+
+  it('that do not exist end with 3, and what to do', async () => {
+    expect(await run(['cluster', 'list', '--data', folder], fakeIo())).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Start one with "fairlead up"'),
+    });
+  });
+
+  it('whose instance has ended end with 3, and name its folder', async () => {
+    const dataDir = instance('http://127.0.0.1:1');
+    const { code, stderr } = await run(['cluster', 'list'], fakeIo({ cwd: folder }));
+    expect(code).toBe(3);
+    expect(stderr).toContain(`The Fairlead of ${dataDir} has ended; start it again`);
+  });
+
+  it('that cannot be read end with 4', async () => {
+    const { code, stderr } = await ask(['cluster', 'list', '--token-file', join(folder, 'none')]);
+    expect(code).toBe(4);
+    expect(stderr).toContain('it does not exist');
+  });
+
+  it('that are no gateway are told apart from one', async () => {
+    gateway.on('GET', '/ns/default/clusters', { body: '<html>' });
+    const { code, stderr } = await ask(['cluster', 'list']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('does not answer as a Fairlead gateway does');
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    [401, 'auth.token-missing', 4],
+    [403, 'auth.role-missing', 4],
+    [404, 'cluster.unknown', 5],
+    [409, 'cluster.name-taken', 6],
+    [400, 'cluster.name-invalid', 7],
+    [422, 'cluster.spec-unknown', 7],
+    [503, 'system.unavailable', 3],
+  ])('of HTTP %d (%s) ends with %d, in the words of the server', async (status, reason, exit) => {
+    gateway.on('GET', '/ns/default/clusters/demo', refusal(status, reason, 'No, because.'));
+    expect(await ask(['cluster', 'get', 'demo'])).toEqual({
+      code: exit,
+      stdout: '',
+      stderr: `Error: No, because. [${reason}]\n  What can be done.\n`,
+    });
+  });
+
+  it('names the field, and everything else that is wrong', async () => {
+    const errors = [{ message: 'First.' }, { message: 'Second.' }];
+    gateway.on(
+      'POST',
+      '/ns/default/clusters',
+      refusal(400, 'cluster.pod-cidr', 'First.', { field: 'config.kubernetes.podCidr', errors }),
+    );
+    const { stderr } = await ask(['cluster', 'create', 'demo']);
+    expect(stderr).toContain('First.; Second. [cluster.pod-cidr]\n  at config.kubernetes.podCidr\n');
+  });
+
+  it('is JSON on standard error when JSON was asked for', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo', refusal(404, 'cluster.unknown', 'No such cluster'));
+    const { stdout, stderr } = await ask(['cluster', 'get', 'demo', '-o', 'json']);
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'cluster.unknown',
+        message: 'No such cluster',
+        help: 'What can be done.',
+        exitCode: 5,
+        class: 'not-found',
+      },
+    });
+  });
+
+  it('by something in between is told by its status', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo', { status: 502, body: '<html>Bad Gateway' });
+    expect(await ask(['cluster', 'get', 'demo'])).toMatchObject({ code: 3, stderr: expect.stringContaining('502') });
+  });
+});
+
+describe('cluster', () => {
+  it('list prints a table, and the same whole as JSON', async () => {
+    gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
+    expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
+      'NAME   PHASE         READY   VERSION   AGE     STATUS\ndemo   Provisioned   5/5     v1.34.4   1h00m   -\n',
+    );
+    expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
+      { name: 'demo' },
+    ]);
+  });
+
+  it('create sends the file of standard input, with an idempotency key', async () => {
+    gateway.on('POST', '/ns/default/clusters', {
+      status: 202,
+      headers: { 'x-fairlead-seq': '101' },
+      body: clusterView(),
+    });
+    const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
+    const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
+    expect(code).toBe(0);
+    expect(stderr).toContain('fairlead events demo --follow');
+    const [request] = gateway.asked('POST', '/ns/default/clusters');
+    expect(request?.body).toEqual({ name: 'demo', controlPlane: [{ connection: 'lab', count: 1, spec: 's' }] });
+    expect(request?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('describe draws the tree from the events', async () => {
+    gateway.state(...new Story().created().events);
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toContain('✔ default/demo  Ready, v1.34.4, took 14s');
+    expect(stdout).toContain('3 control planes  Ready v1.34.4');
+  });
+
+  it('describe of a name that never was ends with 5', async () => {
+    expect((await ask(['cluster', 'describe', 'nobody'])).code).toBe(5);
+  });
+
+  it('describe reads a long history page by page', async () => {
+    const story = new Story().created();
+    for (let count = 0; count < 2_500; count += 1) story.at(100, 'NodeRecovered', { node: WORKERS[0] });
+    gateway.state(...story.events);
+    expect((await ask(['cluster', 'describe', 'demo'])).code).toBe(0);
+    expect(gateway.received.length).toBe(3);
+  });
+});
+
+describe('waiting', () => {
+  const accepted = (path: string, method = 'POST', seq = 101): void => {
+    gateway.on(method, path, { status: 202, headers: { 'x-fairlead-seq': String(seq) }, body: clusterView() });
+    gateway.on('GET', '/ns/default/clusters/demo', { body: clusterView() });
+  };
+  const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '--wait'];
+
+  it('tells what happens, line by line, and ends with 0 when it is done', async () => {
+    accepted('/ns/default/clusters');
+    const story = new Story().created().events;
+    const running = ask(create);
+    await until(() => gateway.listeners === 1);
+    gateway.state(...story);
+    const { code, stdout, stderr } = await running;
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provisioned');
+    expect(stderr).toContain('  demo  kubeadm init: done (demo-cp-1-x7k2p), 1.5s\n');
+    expect(stderr.trimEnd().endsWith('14s  demo  Ready')).toBe(true);
+    await until(() => gateway.listeners === 0);
+  });
+
+  it('draws the tree on a terminal, and leaves its end there', async () => {
+    accepted('/ns/default/clusters');
+    gateway.state(...new Story().created().events);
+    const io = fakeIo({ isLive: true });
+    expect((await ask(create, io)).code).toBe(0);
+    expect(io.drawn().at(-1)?.split('\n')[0]).toBe('✔ default/demo  Ready, v1.34.4, took 14s');
+    expect(io.stderr()).toBe('');
+  });
+
+  it('goes on where it was after the connection is lost: nothing missed, nothing twice', async () => {
+    accepted('/ns/default/clusters');
+    const story = new Story().created().events;
+    const running = ask(create);
+    for (const [index, event] of story.entries()) {
+      if (index % 7 === 0) {
+        gateway.cutStreams();
+        gateway.events.push(event); // It happens while nobody listens.
+        await until(() => gateway.listeners === 1);
+      } else {
+        gateway.state(event);
+      }
+    }
+    const { code, stderr } = await running;
+    expect(code).toBe(0);
+    const lines = stderr.trimEnd().split('\n');
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.length).toBe(17);
+  });
+
+  it('ends with 1 and the cause when it failed', async () => {
+    accepted('/ns/default/clusters');
+    const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'no route to host' };
+    gateway.state(
+      ...new Story()
+        .requested(0)
+        .at(1, 'ClusterFailed', { step: 'init', reason: 'InitControlPlaneFailedReason', cause }).events,
+    );
+    const { code, stderr } = await ask(create);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'Error: kubeadm init on demo-cp-1 failed: no route to host [InitControlPlaneFailedReason]',
+    );
+    expect(stderr).toContain('"fairlead cluster retry demo" goes on from that step');
+  });
+
+  it('does not take the end of an earlier operation for that of its own', async () => {
+    const story = new Story().created();
+    gateway.state(...story.events);
+    accepted('/ns/default/clusters/demo', 'DELETE', story.events.length + 101);
+    const running = ask(['cluster', 'delete', 'demo', '--wait']);
+    await until(() => gateway.listeners === 1);
+    const known = story.events.length;
+    gateway.state(...story.at(60, 'ClusterDeletionRequested').at(61, 'ClusterDeleted').events.slice(known));
+    const { code, stdout, stderr } = await running;
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'The cluster demo is deleted; nothing of it is left but its history.\n',
+    });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      '   0.0s  demo  deleting, v1.34.4',
+      '   1.0s  demo  Stop work and release what it holds: done, 1.0s',
+      '   1.0s  demo  Deleted',
+    ]);
+  });
+
+  it('ends with 8 when it takes too long, and says that the server goes on', async () => {
+    accepted('/ns/default/clusters');
+    gateway.state(...new Story().requested(0).events);
+    const { code, stderr } = await ask([...create, '--timeout', '200ms']);
+    expect(code).toBe(8);
+    expect(stderr).toContain('Not done within 0.2s: the cluster demo goes on at the server');
+  });
+
+  it('ends with 130 at Ctrl-C, and says that the server goes on', async () => {
+    accepted('/ns/default/clusters');
+    gateway.state(...new Story().requested(0).events);
+    const io = fakeIo();
+    const running = ask(create, io);
+    await until(() => gateway.listeners === 1);
+    io.pressCtrlC();
+    expect(await running).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('Stopped watching: the cluster demo goes on at the server'),
+    });
+    expect(gateway.asked('DELETE', '/ns/default/clusters/demo')).toEqual([]);
+  });
+});
+
+it('ends at Ctrl-C also while the server does not answer', async () => {
+  gateway.on('GET', '/ns/default/clusters', () => 'never');
+  const io = fakeIo();
+  const running = ask(['cluster', 'list'], io);
+  await until(() => gateway.received.length === 1);
+  io.pressCtrlC();
+  expect((await running).code).toBe(130);
+});
+
+describe('node', () => {
+  const worker = {
+    name: WORKERS[0],
+    role: 'worker',
+    connection: 'lab',
+    spec: 'lab.small',
+    phase: 'Ready',
+    software: { kubelet: '1.34.4' },
+    publicIp: '127.1.1.1',
+    createdTime: '',
+    reason: '',
+  };
+
+  it('list shows where each node is', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
+    expect((await ask(['node', 'list', 'demo'])).stdout).toContain(
+      'demo-w-1-p4t6z   Ready   worker   v1.34.4   lab.small   127.1.1.1',
+    );
+  });
+
+  it('add asks for workers like those that there are', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
+    gateway.on('POST', '/ns/default/clusters/demo/nodes', {
+      status: 202,
+      headers: { 'x-fairlead-seq': '200' },
+      body: {},
+    });
+    expect((await ask(['node', 'add', 'demo', '--count', '2'])).code).toBe(0);
+    expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')[0]?.body).toEqual({
+      worker: [{ count: 2, connection: 'lab', spec: 'lab.small' }],
+    });
+  });
+
+  it('remove names the node', async () => {
+    gateway.on('DELETE', `/ns/default/clusters/demo/nodes/${WORKERS[0]}`, {
+      status: 202,
+      headers: { 'x-fairlead-seq': '200' },
+      body: {},
+    });
+    expect((await ask(['node', 'remove', 'demo', WORKERS[0]])).stdout).toBe(
+      `The node ${WORKERS[0]} is being removed.\n`,
+    );
+  });
+});
+
+describe('events', () => {
+  it('follow prints one line of JSON an event, until Ctrl-C, which is no failure', async () => {
+    const story = new Story().requested(0).at(1, 'ClusterAccepted').events;
+    gateway.state(...story.slice(0, 1));
+    const io = fakeIo();
+    const running = ask(['events', 'demo', '--follow', '-o', 'json'], io);
+    await until(() => gateway.listeners === 1 && io.stdout() !== '');
+    gateway.state(...story.slice(1));
+    await until(() => io.stdout().split('\n').length === 3);
+    io.pressCtrlC();
+    const { code, stdout } = await running;
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { type: string }).type),
+    ).toEqual(['ClusterRequested', 'ClusterAccepted']);
+  });
+
+  it('since leaves out what is known', async () => {
+    gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
+    expect((await ask(['events', 'demo', '--since', '101'])).stdout.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('audit', () => {
+  const verification = (faults: readonly unknown[]) => ({
+    intact: faults.length === 0,
+    events: 40,
+    streams: 7,
+    faults,
+  });
+  const audit = (faults: readonly unknown[] = []) => ({
+    body: {
+      kind: 'Audit',
+      namespace: 'default',
+      cluster: 'demo',
+      items: [
+        {
+          seq: 102,
+          id: 'e',
+          time: '2026-11-21T08:00:00Z',
+          type: 'ClusterAccepted',
+          actor: 'system/infra-svc',
+          source: '',
+          sentence: 'Accepted.',
+          because: [{ seq: 101, type: 'ClusterRequested', id: 'd' }],
+        },
+      ],
+      verification: verification(faults),
+    },
+  });
+
+  it('tells who did what because of what', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
+    expect((await ask(['audit', 'demo'])).stdout).toContain(
+      '102   2026-11-21T08:00:00Z   system/infra-svc   Accepted.   ClusterRequested (101)',
+    );
+  });
+
+  it('verify ends with 0 when nothing is changed, and with 1 and the place when something is', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
+    expect(await ask(['audit', 'verify', 'demo'])).toMatchObject({
+      code: 0,
+      stdout: '40 events in 7 hash chains: nothing is changed or missing.\n',
+    });
+    gateway.on(
+      'GET',
+      '/ns/default/clusters/demo/audit',
+      audit([{ seq: 105, context: 'machines', fault: 'its hash does not fit' }]),
+    );
+    expect(await ask(['audit', 'verify', 'demo'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('event 105 (machines): its hash does not fit'),
+    });
+  });
+});
+
+describe('kubeconfig', () => {
+  const text = 'apiVersion: v1\nclusters: [{ name: demo, cluster: {} }]\nusers: [{ name: admin, user: {} }]\n';
+
+  beforeEach(() => void gateway.on('GET', '/ns/default/clusters/demo/kubeconfig', { body: text }));
+
+  it('goes to standard output', async () => expect((await ask(['kubeconfig', 'demo'])).stdout).toBe(text));
+
+  it('goes into a file that only its owner may read', async () => {
+    const file = join(folder, 'demo.yaml');
+    expect((await ask(['kubeconfig', 'demo', '-o', file])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('is merged into the file that kubectl uses', async () => {
+    const file = join(folder, 'config');
+    const { stdout } = await ask(['kubeconfig', 'demo', '--merge'], fakeIo({ env: { KUBECONFIG: `${file}:/other` } }));
+    expect(stdout).toContain('the current context is default-demo');
+    expect(readFileSync(file, 'utf8')).toContain('current-context: default-demo');
+  });
+});
+
+describe('the others', () => {
+  it('token create prints the token alone, for a file', async () => {
+    gateway.on('POST', '/tokens', {
+      status: 201,
+      body: { id: 't1', name: 'ci', roles: [], createdTime: '', token: 'flt_secret' },
+    });
+    const { stdout } = await ask([
+      'token',
+      'create',
+      'ci',
+      '--role',
+      'team-a=operator',
+      '--role',
+      'viewer',
+      '-o',
+      'name',
+    ]);
+    expect(stdout).toBe('flt_secret\n');
+    expect(gateway.received[0]?.body).toEqual({
+      name: 'ci',
+      roles: [
+        { namespace: 'team-a', role: 'operator' },
+        { namespace: '*', role: 'viewer' },
+      ],
+    });
+  });
+
+  it('connection set sends the secret apart from the command line', async () => {
+    gateway.on('PUT', '/connections/lab2', {
+      body: { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '', settings: {} },
+    });
+    await ask(
+      ['connection', 'set', 'lab2', '--provider', 'lab', '--setting', 'endpoint=http://x?a=b', '--secret-file', '-'],
+      fakeIo({ stdin: 'hush\n' }),
+    );
+    expect(gateway.received[0]?.body).toEqual({
+      provider: 'lab',
+      settings: { endpoint: 'http://x?a=b', token: 'hush' },
+    });
+  });
+
+  it('parked release says who shall do what', async () => {
+    gateway.on('POST', '/parked/release', { status: 202, body: {} });
+    expect(
+      (await ask(['parked', 'release', 'demo', '--service', 'infra-svc', '--consumer', 'clusters', '--mode', 'skip']))
+        .code,
+    ).toBe(0);
+    expect(gateway.received[0]?.body).toEqual({
+      service: 'infra-svc',
+      consumer: 'clusters',
+      namespace: 'default',
+      cluster: 'demo',
+      mode: 'skip',
+    });
+  });
+
+  it('version is told also without a server', async () => {
+    expect(await run(['version', '--server', 'http://127.0.0.1:1'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('none is reached'),
+    });
+  });
+
+  it('completion offers the names that the server knows, and nothing when it is away', async () => {
+    gateway.on('GET', '/ns/default/clusters', { body: { items: [clusterView()] } });
+    const env = { FAIRLEAD_SERVER: gateway.url };
+    expect((await run(['__complete', '--', 'cluster', 'get', ''], fakeIo({ env }))).stdout).toBe('demo\n');
+    expect(
+      await run(['__complete', '--', 'cluster', 'get', ''], fakeIo({ env: { FAIRLEAD_SERVER: 'http://127.0.0.1:1' } })),
+    ).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+});

@@ -1,0 +1,45 @@
+import { CommanderError } from 'commander';
+import { failureJson, failureText } from './failure.text.js';
+import { exitCodeOf, type ExitCode } from './exit-codes.js';
+import { CliFailure, usageFailure, wordsOf } from './failures.js';
+import type { Io } from './io/io.js';
+import { buildProgram } from './program.js';
+
+/** Runs one command line (without the program's name) and answers with its exit code. Never throws. */
+export const runCli = async (args: readonly string[], io: Io): Promise<ExitCode> => {
+  const program = buildProgram(io);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCodeOf('ok');
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was asked for.
+    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group alone: it printed its help.
+    const failure = asFailure(error, io);
+    io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors));
+    return exitCodeOf(failure.exit);
+  }
+};
+
+const asFailure = (error: unknown, io: Io): CliFailure => {
+  if (error instanceof CliFailure) return error;
+  if (error instanceof CommanderError) return usageOf(error);
+  if (io.interrupts.first.aborted)
+    return new CliFailure('interrupted', { code: 'cli.interrupted', message: 'Interrupted', cause: error });
+  return new CliFailure('failed', { code: 'cli.unexpected', message: wordsOf(error), cause: error });
+};
+
+/** Commander's own sentence, whose suggestion stands in parentheses on a second line. */
+const usageOf = ({ message }: CommanderError): CliFailure => {
+  const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\((.*)\)$/, '$1');
+  return usageFailure(sentence, suggestion === '' ? 'Add --help to see what it takes.' : suggestion);
+};
+
+/** Known also when the command line could not be parsed. */
+const wantsJson = (args: readonly string[]): boolean =>
+  args.some(
+    (arg, index) => /^(--output|-o)=?json$/.test(arg) || (/^(--output|-o)$/.test(arg) && args[index + 1] === 'json'),
+  );

@@ -1,0 +1,178 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { CHECKOUT } from './checkout.js';
+import { examplesOf } from './command/command.js';
+import { candidatesFor } from './completion/candidates.js';
+import { EXIT_CODES, exitClassOfStatus } from './exit-codes.js';
+import { buildProgram } from './program.js';
+import { referenceText } from './reference/reference.js';
+import { fakeIo, run } from './spec/io.fixtures.js';
+import { VERSION } from './version.js';
+
+const program = (): Command => buildProgram(fakeIo());
+
+const leavesOf = (command: Command): readonly Command[] =>
+  command.commands
+    .flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]))
+    .filter((child) => !child.name().startsWith('__'));
+
+describe('what was not understood ends with 2', () => {
+  it.each([
+    [['clutser', 'list'], "unknown command 'clutser'", 'Did you mean'],
+    [['cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean'],
+    [['cluster', 'list', '--ouptut', 'json'], "unknown option '--ouptut'", 'Did you mean --output?'],
+    [['cluster', 'list', '--output', 'xml'], "option '-o, --output <format>' argument 'xml' is invalid", 'Add --help'],
+    [['cluster', 'get'], "missing required argument 'cluster'", 'Add --help'],
+    [['cluster', 'get', 'a', 'b'], 'too many arguments', 'Add --help'],
+    [['up', '--once'], '--once needs --demo', ''],
+    [['up', '--demo', '--once', '--detach'], "option '--detach' cannot be used with option '--once'", 'Add --help'],
+    [['up', '--provider', 'clouds'], "The provider 'clouds' is unknown", 'Known: lab'],
+    [['up', '--port', '70000'], 'It must be a whole number from 1 to 65535', 'Add --help'],
+    [['up', '--kubernetes-version', 'latest'], 'Give a version like v1.34.4', 'Add --help'],
+    [['cluster', 'create', 'demo', '--timeout', 'soon'], 'Give a duration like 90s', 'Add --help'],
+    [['cluster', 'create', 'demo', '--timeout', '5m'], '--timeout needs --wait', ''],
+    [['cluster', 'create', '-f', '/does/not/exist.yaml'], '/does/not/exist.yaml cannot be read', ''],
+    [['token', 'create', 'ci', '--role', 'king'], 'Give <namespace>=<role>', 'Add --help'],
+    [['--server', 'ftp://x', 'cluster', 'list'], 'ftp://x is not the address of a server', 'Give one like'],
+  ])('%j', async (args, sentence, help) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`Error: `);
+    expect(stderr).toContain(sentence);
+    expect(stderr).toContain(help);
+  });
+
+  it('is one line of JSON when JSON was asked for', async () => {
+    const { code, stderr } = await run(['cluster', 'lsit', '--output', 'json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'cli.usage',
+        message: "unknown command 'lsit'",
+        help: expect.stringContaining('list'),
+        exitCode: 2,
+        class: 'usage',
+      },
+    });
+  });
+
+  it('is a group of commands alone, which explains itself', async () => {
+    const { code, stderr } = await run(['cluster']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Usage: fairlead cluster');
+    expect(stderr).not.toContain('Error:');
+  });
+});
+
+describe('help', () => {
+  it('ends with 0 and stands on standard output', async () => {
+    const { code, stdout, stderr } = await run(['cluster', 'create', '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Examples:');
+  });
+
+  it('lists the exit codes', async () => {
+    const { stdout } = await run(['--help']);
+    for (const { code, meaning } of Object.values(EXIT_CODES))
+      expect(stdout).toMatch(new RegExp(`${code} {2}${meaning}`));
+  });
+
+  it('has an example for every command, and each example is a command line that the program understands', () => {
+    for (const leaf of leavesOf(program())) {
+      expect([leaf.name(), examplesOf(leaf).length]).not.toEqual([leaf.name(), 0]);
+      for (const [line] of examplesOf(leaf)) expect([line, isUnderstood(line)]).toEqual([line, true]);
+    }
+  });
+});
+
+/** Parses the `fairlead …` part of an example without running it. */
+const isUnderstood = (line: string): boolean => {
+  const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
+  const args = (words.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+  const parsed = program();
+  const leaf = args.reduce<Command>(
+    (command, word) => command.commands.find((child) => child.name() === word) ?? command,
+    parsed,
+  );
+  if (leaf === parsed) return false;
+  const options = args.filter((word) => word.startsWith('-') && word.length > 1).map((word) => word.split('=')[0]);
+  const known = [...leaf.options, ...(leaf.commands.find((child) => child.name() === 'show')?.options ?? [])];
+  return options.every((option) => known.some(({ long, short }) => long === option || short === option));
+};
+
+it('prints its own version in both ways', async () => {
+  expect(await run(['--version'])).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  expect((await run(['version', '--client', '--output', 'json'])).stdout).toContain(VERSION);
+});
+
+it('has the command reference in docs/cli.md (else: node apps/cli/dist/reference/write.js)', () =>
+  expect(readFileSync(join(CHECKOUT, 'docs', 'cli.md'), 'utf8')).toBe(referenceText(program())));
+
+describe('exit classes', () => {
+  it.each([
+    [401, 'unauthorised'],
+    [403, 'unauthorised'],
+    [404, 'not-found'],
+    [409, 'conflict'],
+    [400, 'refused'],
+    [422, 'refused'],
+    [429, 'refused'],
+    [503, 'unreachable'],
+    [500, 'failed'],
+  ] as const)('HTTP %d is %s', (status, exit) => expect(exitClassOfStatus(status)).toBe(exit));
+
+  it('have numbers of their own', () => {
+    const codes = Object.values(EXIT_CODES).map(({ code }) => code);
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+});
+
+describe('completion', () => {
+  it.each([
+    [[''], ['up', 'down', 'cluster']],
+    [
+      ['cluster', ''],
+      ['create', 'describe', 'delete'],
+    ],
+    [
+      ['cluster', 'list', '--'],
+      ['--output', '--namespace', '--help'],
+    ],
+    [
+      ['cluster', 'list', '--output', ''],
+      ['table', 'json', 'yaml', 'name'],
+    ],
+    [
+      ['up', '--delays', ''],
+      ['real', 'none'],
+    ],
+    [
+      ['parked', 'release', 'x', '--mode', ''],
+      ['retry', 'skip', 'replay'],
+    ],
+  ])('of %j offers %j', (words, offered) =>
+    expect(candidatesFor(program(), words).words).toEqual(expect.arrayContaining(offered)),
+  );
+
+  it.each([
+    [['cluster', 'get', ''], { names: 'cluster' }],
+    [['node', 'remove', ''], { names: 'cluster' }],
+    [['node', 'remove', 'demo', ''], { names: 'node', cluster: 'demo' }],
+    [['audit', ''], { names: 'cluster' }],
+    [['cluster', 'list', '-n', ''], { names: 'namespace' }],
+    [['cluster', 'create', '--connection', ''], { names: 'connection' }],
+    [['cluster', 'create', '-f', ''], { files: true }],
+    [['-n', 'team-a', 'cluster', 'get', ''], { names: 'cluster' }],
+  ])('of %j asks for %j', (words, asked) => expect(candidatesFor(program(), words)).toMatchObject(asked));
+
+  it('never offers what is meant for scripts', () =>
+    expect(candidatesFor(program(), ['']).words).not.toContain('__complete'));
+
+  it.each(['bash', 'zsh', 'fish'])('has a script for %s', async (shell) => {
+    const { code, stdout } = await run(['completion', shell]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('__complete --');
+  });
+});

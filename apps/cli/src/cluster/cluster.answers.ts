@@ -1,0 +1,60 @@
+import type { ClusterView, NodeView } from '../api/api.ports.js';
+import type { Answer } from '../output/format.js';
+import { formatDuration } from '../output/duration.js';
+
+/** Clusters and nodes in the forms of `--output`. */
+
+const age = (createdTime: string, nowMs: number): string =>
+  createdTime === '' ? '' : formatDuration(nowMs - Date.parse(createdTime));
+
+const nodesOf = ({ progress, nodes }: ClusterView): string =>
+  progress === null ? String(nodes.length) : `${progress.nodesReady}/${progress.nodesTotal}`;
+
+/** The reason of a failure is worth a column; else what happens now. */
+const doingOf = ({ status, progress }: ClusterView): string =>
+  status.reason !== '' ? status.reason : status.phase === 'Provisioned' ? '' : (progress?.title ?? '');
+
+const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
+  cluster.name,
+  cluster.status.phase,
+  nodesOf(cluster),
+  cluster.k8sVersion,
+  age(cluster.createdTime, nowMs),
+  doingOf(cluster),
+];
+
+const CLUSTER_COLUMNS = ['name', 'phase', 'ready', 'version', 'age', 'status'];
+
+export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer => ({
+  data: clusters,
+  table: {
+    columns: CLUSTER_COLUMNS,
+    rows: clusters.map((cluster) => clusterRow(cluster, nowMs)),
+    empty: 'There are no clusters in this namespace.',
+  },
+  names: clusters.map(({ name }) => name),
+});
+
+export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
+  ...clustersAnswer([cluster], nowMs),
+  data: cluster,
+});
+
+export const nodesAnswer = (nodes: readonly NodeView[], nowMs: number): Answer => ({
+  data: nodes,
+  table: {
+    columns: ['name', 'phase', 'role', 'version', 'spec', 'address', 'age', 'status'],
+    rows: nodes.map((node) => [
+      node.name,
+      node.phase,
+      node.role,
+      node.software['kubelet'] === undefined ? '' : `v${node.software['kubelet'].replace(/^v/, '')}`,
+      node.spec,
+      node.publicIp,
+      age(node.createdTime, nowMs),
+      node.reason,
+    ]),
+    empty: 'The cluster has no nodes.',
+  },
+  names: nodes.map(({ name }) => name),
+});

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { integerBetween, kubernetesVersion } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
+import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
+import { usageFailure, wordsOf } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { describeAnswer } from './cluster.describe.js';
+import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
+import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
+
+const CONTROL_PLANES_MAX = 7;
+const WORKERS_MAX = 500;
+
+export const addClusterCommands = (program: Command, io: Io): void => {
+  const cluster = addGroup(program, 'cluster', 'Create, watch and delete clusters').alias('clusters');
+  addCreate(cluster, io);
+  addGet(cluster, io);
+  addList(cluster, io);
+  addDescribe(cluster, io);
+  addRetry(cluster, io);
+  addDelete(cluster, io);
+};
+
+export const clusterAt = ({ namespace }: Session, cluster: string): ClusterAt => ({ namespace, cluster });
+
+type CreateOptions = ClusterFlags & WaitOptions & { readonly file?: string; readonly idempotencyKey?: string };
+
+const addCreate = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'create [name]',
+    summary: 'Create a cluster',
+    description:
+      'Create a cluster, from options, from a file (YAML or JSON, the body of POST /ns/{namespace}/clusters), or from a file with some of it overridden. Without a file and counts: 3 control planes and 2 workers.',
+    examples: [
+      [
+        'fairlead cluster create demo --connection lab --spec lab.medium --wait',
+        'Three control planes and two workers, and watch',
+      ],
+      [
+        'fairlead cluster create small --control-planes 1 --workers 0 --connection lab --spec lab.medium',
+        'One node that does everything',
+      ],
+      ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'What a file says'],
+      ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'From standard input'],
+    ],
+  })
+    .option('-f, --file <file>', 'cluster request in YAML or JSON; - reads standard input')
+    .option('--control-planes <count>', 'control planes: 1, 3, 5 or 7', integerBetween(1, CONTROL_PLANES_MAX))
+    .option('--workers <count>', 'workers; 0 makes a single-node cluster', integerBetween(0, WORKERS_MAX))
+    .option('--connection <name>', 'where the machines come from')
+    .option('--spec <name>', 'machine size, by the name of its provider')
+    .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')
+    .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
+    .option('--cni <name>', 'pod network: calico or flannel (service type single), canal or kilo (multi)')
+    .option('--service-type <type>', 'single: all machines on one connection; multi: on several')
+    .option('--pod-cidr <cidr>', 'network of the pods')
+    .option('--service-cidr <cidr>', 'network of the services')
+    .option('--description <text>', 'what it is for')
+    .option('--idempotency-key <key>', 'asking again with the same key asks for the same cluster (default: drawn)');
+  addWaitOptions(command).action(runs(io, create));
+};
+
+const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
+  checkWaitOptions(options);
+  const document = options.file === undefined ? undefined : await readDocument(options.file, session.io);
+  const request = clusterRequest(name, document, options);
+  const { seq, cluster } = await session.api.createCluster(
+    session.namespace,
+    request,
+    options.idempotencyKey ?? randomUUID(),
+  );
+  const at = clusterAt(session, cluster.name);
+  const progress = await waitFor(session, at, { seq, what: `the cluster ${cluster.name}` }, options);
+  if (progress === undefined) {
+    session.io.err(
+      `The cluster ${cluster.name} is being made; watch it with "fairlead events ${cluster.name} --follow".\n`,
+    );
+    return clusterAnswer(cluster, session.io.now());
+  }
+  return clusterAnswer(await session.api.cluster(at), session.io.now());
+};
+
+const readDocument = async (file: string, io: Io): Promise<ClusterRequest> => {
+  if (file === '-') return parseClusterDocument(await io.readStdin(), 'Standard input');
+  return parseClusterDocument(await textOf(resolve(io.cwd, file)), file);
+};
+
+const textOf = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
+  }
+};
+
+const addGet = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get <cluster>',
+    summary: 'Show one cluster',
+    examples: [
+      ['fairlead cluster get demo', 'One line'],
+      ['fairlead cluster get demo --output json', 'Everything that the server knows of it'],
+    ],
+  }).action(
+    runs(io, async (session, name: string) =>
+      clusterAnswer(await session.api.cluster(clusterAt(session, name)), io.now()),
+    ),
+  );
+};
+
+const addList = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'list',
+    summary: 'List the clusters of a namespace',
+    examples: [
+      ['fairlead cluster list', 'Those of the namespace default'],
+      ['fairlead cluster list -n team-a --output name', 'Only the names of those of team-a'],
+    ],
+  })
+    .alias('ls')
+    .action(runs(io, async (session) => clustersAnswer(await session.api.clusters(session.namespace), io.now())));
+};
+
+const addDescribe = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'describe <cluster>',
+    summary: 'Show a cluster as a tree: steps, durations, failures, nodes',
+    description:
+      'Show a cluster as a tree. What is done, and nodes that are equal, are one line each; what runs or fails is open. It is told from the events, so it also works for a cluster that is gone.',
+    examples: [
+      ['fairlead cluster describe demo', 'What matters now'],
+      ['fairlead cluster describe demo --all', 'Every operation, every step and every node'],
+    ],
+  })
+    .option('--all', 'open everything, earlier operations too')
+    .action(
+      runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
+        const at = clusterAt(session, name);
+        return describeAnswer(at, await session.api.events(at, 0), {
+          all: all === true,
+          nowMs: io.now(),
+          columns: io.isLive ? io.columns() : Number.POSITIVE_INFINITY,
+          colors: io.colors,
+        });
+      }),
+    );
+};
+
+const addRetry = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'retry <cluster>',
+    summary: 'Let a failed cluster go on from the step that failed',
+    examples: [['fairlead cluster retry demo --wait', 'Try again, and watch']],
+  });
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, options: WaitOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const { seq } = await session.api.retryCluster(at);
+      await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
+      return clusterAnswer(await session.api.cluster(at), io.now());
+    }),
+  );
+};
+
+const addDelete = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'delete <cluster>',
+    summary: 'Delete a cluster and everything that was made for it',
+    description: 'Delete a cluster with its machines and load balancer, at any moment of its life. Its history stays.',
+    examples: [['fairlead cluster delete demo --wait', 'Delete it, and watch until nothing is left']],
+  });
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, options: WaitOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const { seq } = await session.api.deleteCluster(at);
+      const progress = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
+      const words = progress === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
+      return { data: { name, deleted: progress !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
+    }),
+  );
+};

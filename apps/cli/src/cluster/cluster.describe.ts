@@ -1,0 +1,54 @@
+import type { Colors } from 'picocolors/types.js';
+import type { ClusterAt, EventView } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+import { formatDuration } from '../output/duration.js';
+import type { Answer } from '../output/format.js';
+import { noProgress, project, type Operation, type Progress } from '../progress/progress.projection.js';
+import { summaryOf, treeOf } from '../progress/progress.tree.js';
+import { linesOfTree } from '../progress/tree.text.js';
+
+export interface DescribeOptions {
+  readonly all: boolean;
+  readonly nowMs: number;
+  readonly columns: number;
+  readonly colors: Colors;
+}
+
+/** The cluster as its events tell it; the last incarnation when the name was used several times. */
+export const describeAnswer = (at: ClusterAt, events: readonly EventView[], options: DescribeOptions): Answer => {
+  const progress = events.reduce(project, noProgress(at));
+  if (progress.operations.length === 0) {
+    throw new CliFailure('not-found', {
+      code: 'cluster.unknown',
+      message: `There never was a cluster ${at.cluster} in the namespace ${at.namespace}`,
+      help: 'List those that exist with "fairlead cluster list".',
+    });
+  }
+  return { data: progress, table: treeText(progress, options).join('\n'), names: [at.cluster] };
+};
+
+const treeText = (progress: Progress, { all, nowMs, columns, colors }: DescribeOptions): readonly string[] => {
+  const lines = linesOfTree(treeOf(progress, { nowMs, all }), { columns, colors });
+  const earlier = progress.operations.slice(0, -1);
+  if (earlier.length === 0) return lines;
+  if (all)
+    return [
+      ...lines,
+      ...earlier
+        .toReversed()
+        .flatMap((_, index) => earlierTree(progress, earlier.length - index, { nowMs, columns, colors })),
+    ];
+  return [...lines, '', 'Before that:', ...earlier.toReversed().map((operation) => `  ${operationLine(operation)}`)];
+};
+
+/** The tree of an earlier operation, as it ended; the nodes are only known as they are now. */
+const earlierTree = (progress: Progress, count: number, options: Omit<DescribeOptions, 'all'>): readonly string[] => {
+  const then: Progress = { ...progress, operations: progress.operations.slice(0, count), nodes: [] };
+  return ['', ...linesOfTree(treeOf(then, { nowMs: options.nowMs, all: true }), options)];
+};
+
+const operationLine = (operation: Operation): string => {
+  const { kind, startedAtMs, state, actor } = operation;
+  const took = state.status === 'running' ? '' : `, took ${formatDuration(state.endedAtMs - startedAtMs)}`;
+  return `${new Date(startedAtMs).toISOString()}  ${kind}: ${summaryOf(operation)}${took}, asked for by ${actor}`;
+};

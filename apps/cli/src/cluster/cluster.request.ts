@@ -1,0 +1,109 @@
+import { parse } from 'yaml';
+import type { ClusterRequest } from '../api/api.ports.js';
+import { usageFailure, wordsOf } from '../failures.js';
+
+/** What `cluster create` takes beside a file; each one given overrides the file. */
+export interface ClusterFlags {
+  readonly controlPlanes?: number;
+  readonly workers?: number;
+  readonly connection?: string;
+  readonly spec?: string;
+  readonly workerSpec?: string;
+  readonly kubernetesVersion?: string;
+  readonly cni?: string;
+  readonly serviceType?: string;
+  readonly podCidr?: string;
+  readonly serviceCidr?: string;
+  readonly description?: string;
+}
+
+/** The body of the request. What is missing or wrong in it is the server's to say, with its codes. */
+export const clusterRequest = (
+  name: string | undefined,
+  document: ClusterRequest | undefined,
+  flags: ClusterFlags,
+): ClusterRequest => {
+  const base: ClusterRequest = { ...(document ?? defaultsOf(flags)), ...(name === undefined ? {} : { name }) };
+  if (base.name === undefined || base.name === '')
+    throw usageFailure('A cluster needs a name', 'fairlead cluster create <name>, or a name in the file.');
+  return {
+    ...base,
+    ...controlPlaneOf(base, flags),
+    ...workersOf(base, flags),
+    ...pick('serviceType', flags.serviceType),
+    ...pick('description', flags.description),
+    ...configOf(base, flags),
+  };
+};
+
+/** Without a file: three control planes and two workers on one connection. */
+const defaultsOf = ({ controlPlanes = 3, workers = 2 }: ClusterFlags): ClusterRequest => ({
+  controlPlane: [{ count: controlPlanes }],
+  ...(workers === 0 ? { singleNode: true } : { worker: [{ count: workers }] }),
+  serviceType: 'single',
+});
+
+const pick = <Name extends string, Value>(name: Name, value: Value | undefined): { readonly [K in Name]?: Value } =>
+  (value === undefined ? {} : { [name]: value }) as { readonly [K in Name]?: Value };
+
+const controlPlaneOf = (
+  { controlPlane }: ClusterRequest,
+  flags: ClusterFlags,
+): Pick<ClusterRequest, 'controlPlane'> => {
+  const overrides = {
+    ...pick('count', flags.controlPlanes),
+    ...pick('connection', flags.connection),
+    ...pick('spec', flags.spec),
+  };
+  return controlPlane === undefined && Object.keys(overrides).length === 0
+    ? {}
+    : { controlPlane: (controlPlane ?? [{}]).map((set) => ({ ...set, ...overrides })) };
+};
+
+const workersOf = ({ worker }: ClusterRequest, flags: ClusterFlags): Pick<ClusterRequest, 'worker'> => {
+  if (flags.workers === 0) return worker === undefined ? {} : { worker: [] };
+  if (worker !== undefined && worker.length > 1 && flags.workers !== undefined) {
+    throw usageFailure(
+      '--workers cannot be divided over the worker sets of the file',
+      'Change their counts in the file.',
+    );
+  }
+  const overrides = {
+    ...pick('count', flags.workers),
+    ...pick('connection', flags.connection),
+    ...pick('spec', flags.workerSpec ?? flags.spec),
+  };
+  if (worker === undefined) return flags.workers === undefined ? {} : { worker: [overrides] };
+  return { worker: worker.map((set) => ({ ...set, ...overrides })) };
+};
+
+const configOf = ({ config }: ClusterRequest, flags: ClusterFlags): Pick<ClusterRequest, 'config'> => {
+  const kubernetes = {
+    ...pick('version', flags.kubernetesVersion),
+    ...pick('networkCni', flags.cni),
+    ...pick('podCidr', flags.podCidr),
+    ...pick('serviceCidr', flags.serviceCidr),
+  };
+  if (Object.keys(kubernetes).length === 0) return config === undefined ? {} : { config };
+  return { config: { ...config, kubernetes: { ...config?.kubernetes, ...kubernetes } } };
+};
+
+/** A request from a YAML or JSON text. `source` names it in a complaint. */
+export const parseClusterDocument = (text: string, source: string): ClusterRequest => {
+  const document = parsedYaml(text, source);
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+    throw usageFailure(
+      `${source} does not hold a cluster request`,
+      'It is a mapping with name, controlPlane and worker; see docs/cli.md.',
+    );
+  }
+  return document;
+};
+
+const parsedYaml = (text: string, source: string): unknown => {
+  try {
+    return parse(text) as unknown;
+  } catch (error) {
+    throw usageFailure(`${source} is not YAML: ${wordsOf(error).split('\n')[0] ?? ''}`);
+  }
+};

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { ClusterRequest } from '@fairlead/contracts';
+import { CliFailure } from '../failures.js';
+import { clusterRequest, parseClusterDocument } from './cluster.request.js';
+
+const FILE = `
+name: from-file
+serviceType: multi
+controlPlane: [{ connection: a, count: 1, spec: small }]
+worker:
+  - { connection: a, count: 2, spec: small }
+config: { kubernetes: { networkCni: kilo, podCidr: 10.1.0.0/16 } }
+`;
+
+const document = () => parseClusterDocument(FILE, 'cluster.yaml');
+
+const usageOf = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof CliFailure && error.exit === 'usage') return error.message;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+};
+
+describe('a request from options alone', () => {
+  it('asks for three control planes and two workers on one connection', () =>
+    expect(clusterRequest('demo', undefined, { connection: 'lab', spec: 'lab.medium' })).toEqual({
+      name: 'demo',
+      serviceType: 'single',
+      controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
+      worker: [{ connection: 'lab', count: 2, spec: 'lab.medium' }],
+    }));
+
+  it('is a single node without workers', () =>
+    expect(clusterRequest('small', undefined, { controlPlanes: 1, workers: 0, connection: 'lab', spec: 's' })).toEqual({
+      name: 'small',
+      serviceType: 'single',
+      singleNode: true,
+      controlPlane: [{ connection: 'lab', count: 1, spec: 's' }],
+    }));
+
+  it('sends every option under the name of the REST API', () => {
+    const request = clusterRequest('demo', undefined, {
+      controlPlanes: 5,
+      workers: 4,
+      connection: 'lab',
+      spec: 'a',
+      workerSpec: 'b',
+      kubernetesVersion: 'v1.33.13',
+      cni: 'calico',
+      serviceType: 'single',
+      podCidr: '10.2.0.0/16',
+      serviceCidr: '10.3.0.0/16',
+      description: 'why',
+    });
+    expect(request).toEqual({
+      name: 'demo',
+      serviceType: 'single',
+      description: 'why',
+      controlPlane: [{ connection: 'lab', count: 5, spec: 'a' }],
+      worker: [{ connection: 'lab', count: 4, spec: 'b' }],
+      config: {
+        kubernetes: { version: 'v1.33.13', networkCni: 'calico', podCidr: '10.2.0.0/16', serviceCidr: '10.3.0.0/16' },
+      },
+    });
+    expect(ClusterRequest.safeParse(request).success).toBe(true);
+  });
+
+  it('leaves what is missing to the server to refuse', () =>
+    expect(clusterRequest('demo', undefined, {})).toMatchObject({
+      controlPlane: [{ count: 3 }],
+      worker: [{ count: 2 }],
+    }));
+});
+
+describe('a request from a file', () => {
+  it('is sent as it is', () => expect(clusterRequest(undefined, document(), {})).toEqual(document()));
+
+  it('is overridden by options, and keeps the rest', () =>
+    expect(clusterRequest('other', document(), { workers: 7, spec: 'large', cni: 'canal' })).toEqual({
+      name: 'other',
+      serviceType: 'multi',
+      controlPlane: [{ connection: 'a', count: 1, spec: 'large' }],
+      worker: [{ connection: 'a', count: 7, spec: 'large' }],
+      config: { kubernetes: { networkCni: 'canal', podCidr: '10.1.0.0/16' } },
+    }));
+
+  it('is not given more workers when it has several sets of them', () =>
+    expect(usageOf(() => clusterRequest('x', { worker: [{ count: 1 }, { count: 2 }] }, { workers: 5 }))).toContain(
+      'cannot be divided',
+    ));
+
+  it('needs a name somewhere', () =>
+    expect(usageOf(() => clusterRequest(undefined, { controlPlane: [] }, {}))).toBe('A cluster needs a name'));
+
+  it.each([
+    ['a list', '- 1'],
+    ['a word', 'hello'],
+    ['nothing', ''],
+  ])('is refused when it holds %s', (_what, text) =>
+    expect(usageOf(() => parseClusterDocument(text, 'f.yaml'))).toBe('f.yaml does not hold a cluster request'),
+  );
+
+  it('is refused when it is not YAML', () =>
+    expect(usageOf(() => parseClusterDocument('a: [', 'f.yaml'))).toContain('f.yaml is not YAML'));
+});

@@ -1,0 +1,91 @@
+import { Command, Option } from 'commander';
+import type { Io } from '../io/io.js';
+import { answerText, FORMATS, type Answer } from '../output/format.js';
+import { Session, type SharedOptions } from './session.js';
+
+/** A line that a user can type, and what it does. */
+export type Example = readonly [line: string, meaning: string];
+
+const examplesByCommand = new WeakMap<Command, readonly Example[]>();
+export const examplesOf = (command: Command): readonly Example[] => examplesByCommand.get(command) ?? [];
+
+/** What a positional argument names, for completion. */
+export type ArgumentKind = 'cluster' | 'node' | 'connection' | 'namespace' | 'token';
+
+export interface CommandDefinition {
+  /** Name and arguments in commander's words: `get <name>`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** More than the summary, where there is more to say. */
+  readonly description?: string;
+  readonly examples: readonly Example[];
+  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file`: as `server`, and -o is a file's. */
+  /** Meant when the group's own word is followed by none of its commands. */
+  readonly isDefault?: true;
+  readonly shared?: 'server' | 'output' | 'none' | 'out-file';
+}
+
+/** Adds a command that does something. */
+export const addCommand = (parent: Command, definition: CommandDefinition): Command => {
+  const command = parent
+    .command(definition.usage, { isDefault: definition.isDefault === true })
+    .summary(definition.summary)
+    .description(definition.description ?? `${definition.summary}.`);
+  for (const option of sharedOptions(definition.shared ?? 'server')) command.addOption(option);
+  examplesByCommand.set(command, definition.examples);
+  return command.addHelpText('after', () => examplesText(definition.examples));
+};
+
+/** Adds a word under which commands are grouped. */
+export const addGroup = (parent: Command, name: string, summary: string): Command =>
+  parent.command(name).summary(summary).description(`${summary}.`);
+
+const examplesText = (examples: readonly Example[]): string =>
+  examples.length === 0
+    ? ''
+    : `\nExamples:\n${examples.map(([line, meaning]) => `  # ${meaning}\n  ${line}`).join('\n\n')}\n`;
+
+export const SHARED_HEADING = 'Options of all commands:';
+
+export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): readonly Option[] => {
+  if (which === 'none') return [];
+  const output = new Option(
+    which === 'out-file' ? '--output <format>' : '-o, --output <format>',
+    'how to print the answer',
+  )
+    .choices(FORMATS)
+    .helpGroup(SHARED_HEADING);
+  if (which === 'output') return [output];
+  return [
+    output,
+    new Option('-n, --namespace <name>', 'namespace of the cluster (FAIRLEAD_NAMESPACE; else "default")').helpGroup(
+      SHARED_HEADING,
+    ),
+    new Option('--server <url>', 'address of the REST API (FAIRLEAD_SERVER; else the local instance)').helpGroup(
+      SHARED_HEADING,
+    ),
+    new Option(
+      '--token-file <file>',
+      "file with the API token (FAIRLEAD_TOKEN holds the token itself; else the local instance's)",
+    ).helpGroup(SHARED_HEADING),
+    new Option(
+      '--data <dir>',
+      'data folder of the local instance (else .fairlead here, above, or in the checkout)',
+    ).helpGroup(SHARED_HEADING),
+  ];
+};
+
+type Action<Arguments extends readonly unknown[]> = (session: Session, ...args: Arguments) => Promise<Answer | void>;
+
+/** What commander calls: gives the action its session, and prints its answer. */
+export const runs =
+  <Arguments extends readonly unknown[]>(io: Io, action: Action<Arguments>) =>
+  async (...received: unknown[]): Promise<void> => {
+    const command = received.at(-1);
+    if (!(command instanceof Command)) throw new Error('commander did not say which command runs');
+    // Options before the command's name are the program's; the nearer one wins.
+    const shared: SharedOptions = { ...command.parent?.parent?.opts(), ...command.parent?.opts(), ...command.opts() };
+    const session = new Session(io, shared);
+    const answer = await action(session, ...(received.slice(0, -1) as unknown as Arguments));
+    if (answer !== undefined) io.out(answerText(answer, session.format));
+  };

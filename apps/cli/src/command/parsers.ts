@@ -1,0 +1,35 @@
+import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../output/duration.js';
+
+/** Parsers of option values. Each throws commander's error, which becomes a sentence with the option's name. */
+
+export const integerBetween =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^-?\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    return value;
+  };
+
+const PORT_MAX = 65_535;
+export const port = integerBetween(1, PORT_MAX);
+
+/** In milliseconds. */
+export const duration = (text: string): number => {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined) throw new InvalidArgumentError('Give a duration like 90s, 10m or 1h30m.');
+  return durationMs;
+};
+
+const VERSION = /^v?\d+\.\d+\.\d+$/;
+export const kubernetesVersion = (text: string): string => {
+  if (!VERSION.test(text)) throw new InvalidArgumentError('Give a version like v1.34.4.');
+  return text.startsWith('v') ? text : `v${text}`;
+};
+
+/** Collects an option that may be given several times. */
+export const collected = (text: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  text,
+];

@@ -1,0 +1,38 @@
+import { findAccess, type AccessOptions } from '../api/access.js';
+import type { Api } from '../api/api.ports.js';
+import { clientApi } from '../api/client.api.js';
+import type { Io } from '../io/io.js';
+import { DEFAULT_FORMAT, type Format } from '../output/format.js';
+
+/** The options that (nearly) every command has. */
+export interface SharedOptions extends AccessOptions {
+  readonly output?: Format;
+  readonly namespace?: string;
+}
+
+/** One run of a command: the terminal, what was asked of all commands, and the server, which is looked for when it is first needed. */
+export class Session {
+  private known: Api | undefined;
+
+  constructor(
+    readonly io: Io,
+    private readonly shared: SharedOptions,
+  ) {}
+
+  get api(): Api {
+    return (this.known ??= clientApi(findAccess(this.shared, this.io)));
+  }
+
+  get namespace(): string {
+    return this.shared.namespace ?? this.io.env['FAIRLEAD_NAMESPACE'] ?? 'default';
+  }
+
+  get format(): Format {
+    return this.shared.output ?? DEFAULT_FORMAT;
+  }
+
+  /** Where the instance's data is, as far as the user said. */
+  get dataDir(): string | undefined {
+    return this.shared.data;
+  }
+}

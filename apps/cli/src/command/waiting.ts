@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import type { Accepted, ClusterAt } from '../api/api.ports.js';
+import { usageFailure } from '../failures.js';
+import { followOperation } from '../progress/follow.effects.js';
+import type { Progress } from '../progress/progress.projection.js';
+import { duration } from './parsers.js';
+import type { Session } from './session.js';
+
+/** Options of commands whose work goes on after the answer. */
+export interface WaitOptions {
+  readonly wait?: true;
+  readonly timeout?: number;
+}
+
+export const addWaitOptions = (command: Command): Command =>
+  command
+    .option('--wait', 'show the progress and end when it is done')
+    .option(
+      '--timeout <duration>',
+      'with --wait: give up watching after so long (e.g. 10m); the server goes on',
+      duration,
+    );
+
+/** Watches the wish if that was asked for; undefined: it was not. */
+export const waitFor = async (
+  session: Session,
+  at: ClusterAt,
+  wish: Accepted & { readonly what: string },
+  { wait, timeout }: WaitOptions,
+): Promise<Progress | undefined> => {
+  if (wait !== true) return undefined;
+  return followOperation(session.api, session.io, at, { wishSeq: wish.seq, timeoutMs: timeout, what: wish.what });
+};
+
+/** Before anything is asked of the server. */
+export const checkWaitOptions = ({ wait, timeout }: WaitOptions): void => {
+  if (wait !== true && timeout !== undefined) throw usageFailure('--timeout needs --wait');
+};

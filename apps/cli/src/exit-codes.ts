@@ -1,0 +1,27 @@
+/** Why a command ended: one class each, so that scripts can tell "no" from "could not ask". Numbers never change their meaning. */
+export const EXIT_CODES = {
+  ok: { code: 0, meaning: 'done' },
+  failed: { code: 1, meaning: 'the operation failed' },
+  usage: { code: 2, meaning: 'the command was not understood' },
+  unreachable: { code: 3, meaning: 'the server cannot be reached' },
+  unauthorised: { code: 4, meaning: 'not allowed: the token is missing, unknown or lacks the role' },
+  'not-found': { code: 5, meaning: 'there is no such thing' },
+  conflict: { code: 6, meaning: 'something is in the way: a name is taken, a state does not fit, a folder is in use' },
+  refused: { code: 7, meaning: 'the server refused the request' },
+  'timed-out': { code: 8, meaning: 'it did not end in time; it goes on at the server' },
+  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; what was asked for goes on at the server' },
+} as const;
+
+export type ExitClass = keyof typeof EXIT_CODES;
+export type ExitCode = (typeof EXIT_CODES)[ExitClass]['code'];
+
+export const exitCodeOf = (exit: ExitClass): ExitCode => EXIT_CODES[exit].code;
+
+/** The class of an HTTP answer that is no success. 503 says that what stands behind the gateway does not answer. */
+export const exitClassOfStatus = (status: number): ExitClass => {
+  if (status === 401 || status === 403) return 'unauthorised';
+  if (status === 404) return 'not-found';
+  if (status === 409) return 'conflict';
+  if (status === 502 || status === 503 || status === 504) return 'unreachable';
+  return status >= 400 && status < 500 ? 'refused' : 'failed';
+};

@@ -1,0 +1,45 @@
+import type { ExitClass } from './exit-codes.js';
+
+interface CliFailureDetails {
+  /** Stable: a refusal's code of the catalogue, or one of the CLI's own (`cli.…`). */
+  readonly code: string;
+  /** One clear sentence. */
+  readonly message: string;
+  /** What the caller can do about it. */
+  readonly help?: string | undefined;
+  /** The path of what is wrong in the request. */
+  readonly field?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** The command cannot do what was asked. Shown as a sentence; its class is the exit code. */
+export class CliFailure extends Error {
+  readonly code: string;
+  readonly help: string | undefined;
+  readonly field: string | undefined;
+
+  constructor(
+    readonly exit: ExitClass,
+    { code, message, help, field, cause }: CliFailureDetails,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'CliFailure';
+    this.code = code;
+    this.help = help;
+    this.field = field;
+  }
+}
+
+export const usageFailure = (message: string, help?: string): CliFailure =>
+  new CliFailure('usage', { code: 'cli.usage', message, help });
+
+/** The words of whatever was thrown, with those of its causes: `fetch failed` alone tells nobody anything. */
+export const wordsOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return String(thrown);
+  if (thrown instanceof AggregateError) return thrown.errors.map(wordsOf).join('; ') || thrown.message;
+  return thrown.cause instanceof Error ? `${thrown.message}: ${wordsOf(thrown.cause)}` : thrown.message;
+};
+
+/** The system's error code (`ENOENT`, `ECONNREFUSED`), if there is one. */
+export const codeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;

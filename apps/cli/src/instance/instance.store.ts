@@ -1,0 +1,60 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { CHECKOUT } from '../checkout.js';
+import { CliFailure, codeOf, wordsOf } from '../failures.js';
+
+export const DATA_FOLDER = '.fairlead';
+const FILE = 'instance.json';
+
+/** A Fairlead that serves from a data folder (or did, if its process has ended). */
+export const Instance = z.object({
+  format: z.literal(1),
+  server: z.string(),
+  tokenFile: z.string(),
+  dataDir: z.string(),
+  /** Whose end is the instance's end; `birth` tells it from a later process of the same number. */
+  process: z.object({ pid: z.int(), birth: z.string().nullable() }),
+  startedAt: z.string(),
+  version: z.string(),
+});
+export type Instance = z.infer<typeof Instance>;
+
+export const instanceFile = (dataDir: string): string => join(dataDir, FILE);
+
+/** undefined: nothing serves from that folder. Throws when the file is damaged. */
+export const readInstance = (dataDir: string): Instance | undefined => {
+  const file = instanceFile(dataDir);
+  try {
+    return Instance.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    throw new CliFailure('failed', {
+      code: 'cli.instance-damaged',
+      message: `${file} cannot be used: ${wordsOf(error)}`,
+      help: 'Start Fairlead again with "fairlead up"; it writes the file anew.',
+      cause: error,
+    });
+  }
+};
+
+export const writeInstance = (instance: Instance): void => {
+  const file = instanceFile(instance.dataDir);
+  writeFileSync(`${file}.tmp`, `${JSON.stringify(instance, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.tmp`, file);
+};
+
+export const removeInstance = (dataDir: string): void => rmSync(instanceFile(dataDir), { force: true });
+
+/** The instance of `dataDir`, or else of the nearest `.fairlead` above `cwd`, or else of the checkout. */
+export const findInstance = (cwd: string, dataDir: string | undefined): Instance | undefined => {
+  if (dataDir !== undefined) return readInstance(resolve(cwd, dataDir));
+  for (const folder of [...ancestorsOf(cwd), CHECKOUT]) {
+    const instance = readInstance(join(folder, DATA_FOLDER));
+    if (instance !== undefined) return instance;
+  }
+  return undefined;
+};
+
+const ancestorsOf = (folder: string): readonly string[] =>
+  dirname(folder) === folder ? [folder] : [folder, ...ancestorsOf(dirname(folder))];

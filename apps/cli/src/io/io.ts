@@ -1,0 +1,34 @@
+import type { Colors } from 'picocolors/types.js';
+
+/** Everything a command meets of the terminal and the process around it; specs bring their own. */
+export interface Io {
+  /** Writes to standard output: what was asked for, and nothing else. */
+  readonly out: (text: string) => void;
+  /** Writes to standard error: failures, progress and advice. It goes above an open region. */
+  readonly err: (text: string) => void;
+  /** Lines at the end of standard error that are drawn anew in place. Only where `isLive`; one at a time. */
+  readonly openRegion: () => Region;
+  readonly readStdin: () => Promise<string>;
+  /** Progress may be redrawn: standard error is a terminal, and nobody said that this is CI. */
+  readonly isLive: boolean;
+  readonly columns: () => number;
+  readonly rows: () => number;
+  readonly colors: Colors;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly interrupts: Interrupts;
+}
+
+export interface Region {
+  draw(lines: readonly string[]): void;
+  /** Leaves the last lines where they are. */
+  close(): void;
+}
+
+/** Ctrl-C (or SIGTERM): the first asks for an end, the second for a fast one. */
+export interface Interrupts {
+  readonly first: AbortSignal;
+  readonly second: AbortSignal;
+}

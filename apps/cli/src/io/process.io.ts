@@ -1,0 +1,76 @@
+import { createLogUpdate } from 'log-update';
+import pc from 'picocolors';
+import type { Interrupts, Io, Region } from './io.js';
+
+const COLUMNS_WITHOUT_TERMINAL = 120;
+const ROWS_WITHOUT_TERMINAL = 40;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** The third Ctrl-C ends this process whatever it does; what it started ends by its wardens. */
+const PATIENCE = 2;
+const INTERRUPTED = 130;
+
+/** The terminal and the process that we really have. */
+export const processIo = (): Io => {
+  const { stdout, stderr, stdin, env } = process;
+  for (const stream of [stdout, stderr]) stream.on('error', endWhenNobodyReads);
+  return {
+    out: (text) => void stdout.write(text),
+    ...standardError(stderr),
+    readStdin: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+      return Buffer.concat(chunks).toString('utf8');
+    },
+    isLive: stderr.isTTY === true && !env['CI'] && env['TERM'] !== 'dumb',
+    columns: () => stderr.columns ?? stdout.columns ?? COLUMNS_WITHOUT_TERMINAL,
+    rows: () => stderr.rows ?? ROWS_WITHOUT_TERMINAL,
+    colors: pc.createColors(stderr.isTTY === true && stdout.isTTY === true && !env['NO_COLOR']),
+    env,
+    cwd: process.cwd(),
+    now: Date.now,
+    interrupts: interruptsOf(),
+  };
+};
+
+/** What is written while a region is open goes above it, as a crash notice during the progress of a cluster. */
+const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion'> => {
+  let region: { readonly update: ReturnType<typeof createLogUpdate>; text: string } | undefined;
+  return {
+    err: (text) => {
+      region?.update.clear();
+      stderr.write(text);
+      region?.update(region.text);
+    },
+    openRegion: (): Region => {
+      const opened = { update: createLogUpdate(stderr), text: '' };
+      region = opened;
+      return {
+        draw: (lines) => opened.update((opened.text = lines.join('\n'))),
+        close: () => {
+          opened.update.done();
+          region = undefined;
+        },
+      };
+    },
+  };
+};
+
+/** `fairlead events demo | head`: whoever read our output has seen enough. */
+const endWhenNobodyReads = (error: NodeJS.ErrnoException): void => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+};
+
+const interruptsOf = (): Interrupts => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  let count = 0;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      count += 1;
+      if (count === 1) first.abort();
+      else if (count === PATIENCE) second.abort();
+      else process.exit(INTERRUPTED);
+    });
+  }
+  return { first: first.signal, second: second.signal };
+};

@@ -1,0 +1,54 @@
+import { parse, stringify } from 'yaml';
+import { usageFailure, wordsOf } from '../failures.js';
+
+interface Named {
+  readonly name: string;
+}
+interface Kubeconfig {
+  readonly clusters: readonly Named[];
+  readonly contexts: readonly (Named & { readonly context: Readonly<Record<string, unknown>> })[];
+  readonly users: readonly Named[];
+  readonly [field: string]: unknown;
+}
+
+/**
+ * The kubeconfig `added` inside `existing`: its cluster, user and context under the one name `name`, which becomes the current context.
+ * What was there under that name before is replaced, everything else stays.
+ */
+export const mergeKubeconfig = (existing: string, added: string, name: string): string => {
+  const base = parsed(existing, 'The kubeconfig to merge into');
+  const [cluster, user] = [parsed(added, 'The kubeconfig of the cluster')].flatMap(({ clusters, users }) => [
+    clusters[0],
+    users[0],
+  ]);
+  if (cluster === undefined || user === undefined)
+    throw usageFailure('The kubeconfig of the cluster has no cluster or no user');
+  return stringify({
+    ...base,
+    clusters: replaced(base.clusters, { ...cluster, name }),
+    users: replaced(base.users, { ...user, name }),
+    contexts: replaced(base.contexts, { name, context: { cluster: name, user: name } }),
+    'current-context': name,
+  });
+};
+
+const replaced = <Entry extends Named>(entries: readonly Entry[], entry: Entry): readonly Entry[] => [
+  ...entries.filter(({ name }) => name !== entry.name),
+  entry,
+];
+
+const parsed = (text: string, what: string): Kubeconfig => {
+  try {
+    const value = (parse(text) ?? {}) as Partial<Kubeconfig>;
+    return {
+      apiVersion: 'v1',
+      kind: 'Config',
+      ...value,
+      clusters: value.clusters ?? [],
+      contexts: value.contexts ?? [],
+      users: value.users ?? [],
+    };
+  } catch (error) {
+    throw usageFailure(`${what} is not YAML: ${wordsOf(error)}`);
+  }
+};

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { NodeSetRequest } from '../api/api.ports.js';
+import { nodesAnswer } from '../cluster/cluster.answers.js';
+import { clusterAt } from '../cluster/cluster.commands.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { integerBetween } from '../command/parsers.js';
+import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
+import type { Io } from '../io/io.js';
+
+const WORKERS_MAX = 500;
+
+export const addNodeCommands = (program: Command, io: Io): void => {
+  const node = addGroup(program, 'node', 'List, add and remove nodes').alias('nodes');
+  addList(node, io);
+  addAdd(node, io);
+  addRemove(node, io);
+};
+
+const addList = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'list <cluster>',
+    summary: 'List the nodes of a cluster',
+    examples: [
+      ['fairlead node list demo', 'All nodes, from the moment that their machines are planned'],
+      [
+        'fairlead node list demo --output json | jq -r ".[] | select(.ready | not) | .name"',
+        'Those that are not Ready',
+      ],
+    ],
+  })
+    .alias('ls')
+    .action(
+      runs(io, async (session, name: string) =>
+        nodesAnswer(await session.api.nodes(clusterAt(session, name)), io.now()),
+      ),
+    );
+};
+
+type AddOptions = WaitOptions & {
+  readonly count: number;
+  readonly connection?: string;
+  readonly spec?: string;
+  readonly idempotencyKey?: string;
+};
+
+const addAdd = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'add <cluster>',
+    summary: 'Add workers to a cluster',
+    examples: [
+      ['fairlead node add demo --count 2 --wait', 'Two more, like the workers that there are'],
+      ['fairlead node add demo --connection lab --spec lab.large', 'One of another size'],
+    ],
+  })
+    .option('--count <count>', 'how many', integerBetween(1, WORKERS_MAX), 1)
+    .option('--connection <name>', 'where the machine comes from (default: as the first worker)')
+    .option('--spec <name>', 'machine size (default: as the first worker)')
+    .option('--idempotency-key <key>', 'asking again with the same key adds nothing more (default: drawn)');
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, options: AddOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const like = options.connection === undefined || options.spec === undefined ? await session.api.nodes(at) : [];
+      const model = like.find(({ role }) => role === 'worker') ?? like[0];
+      const set: NodeSetRequest = {
+        count: options.count,
+        connection: options.connection ?? model?.connection,
+        spec: options.spec ?? model?.spec,
+      };
+      const { seq } = await session.api.addNodes(at, [set], options.idempotencyKey ?? randomUUID());
+      const words = options.count === 1 ? 'one more worker' : `${options.count} more workers`;
+      const progress = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
+      if (progress === undefined) io.err(`${name} gets ${words}; watch it with "fairlead events ${name} --follow".\n`);
+      return nodesAnswer(await session.api.nodes(at), io.now());
+    }),
+  );
+};
+
+const addRemove = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'remove <cluster> <node>',
+    summary: 'Drain a node and remove it with its machine',
+    description:
+      'Cordon and drain a node, take it out of etcd and Kubernetes, and delete its machine. A dead host does not block it.',
+    examples: [['fairlead node remove demo demo-w-2-k3x9q --wait', 'Remove it, and watch until its machine is gone']],
+  });
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, node: string, options: WaitOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const { seq } = await session.api.removeNode(at, node);
+      const progress = await waitFor(session, at, { seq, what: `the removal of ${node}` }, options);
+      const words = progress === undefined ? 'is being removed' : 'is removed';
+      return {
+        data: { name: node, removed: progress !== undefined },
+        table: `The node ${node} ${words}.`,
+        names: [node],
+      };
+    }),
+  );
+};

@@ -1,0 +1,62 @@
+import { Command } from 'commander';
+import { sharedOptions } from './command/command.js';
+import { EXIT_CODES } from './exit-codes.js';
+import type { Io } from './io/io.js';
+import { addClusterCommands } from './cluster/cluster.commands.js';
+import { addCompletionCommands } from './completion/completion.commands.js';
+import { addConnectionCommands } from './connection/connection.commands.js';
+import { addEventCommands } from './events/events.commands.js';
+import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
+import { addNamespaceCommands } from './namespace/namespace.commands.js';
+import { addNodeCommands } from './node/node.commands.js';
+import { addParkedCommands } from './parked/parked.commands.js';
+import { addProvisionCommands } from './provision/provision.commands.js';
+import { addTokenCommands } from './token/token.commands.js';
+import { addUpCommands } from './up/up.commands.js';
+import { addVersionCommand } from './version.commands.js';
+import { VERSION } from './version.js';
+
+/** The whole command tree. Building it does nothing: documentation and completion read it too. */
+export const buildProgram = (io: Io): Command => {
+  const program = new Command('fairlead')
+    .description(
+      'Builds Kubernetes clusters on any machines, keeps them as wanted, and can say what happened, when, why and on whose order.',
+    )
+    .version(VERSION, '-V, --version', 'print the version of this program')
+    .helpOption('-h, --help', 'explain a command')
+    .helpCommand('help [command]', 'explain a command')
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      outputError: () => undefined, // runCli says it, with its help and as JSON when asked to.
+      getOutHasColors: () => io.colors.isColorSupported,
+      getErrHasColors: () => io.colors.isColorSupported,
+      getOutHelpWidth: io.columns,
+      getErrHelpWidth: io.columns,
+    })
+    .addHelpText('after', exitCodesText);
+  for (const option of sharedOptions('server')) program.addOption(option);
+
+  addUpCommands(program, io);
+  addClusterCommands(program, io);
+  addNodeCommands(program, io);
+  addEventCommands(program, io);
+  addKubeconfigCommand(program, io);
+  addNamespaceCommands(program, io);
+  addConnectionCommands(program, io);
+  addTokenCommands(program, io);
+  addParkedCommands(program, io);
+  addProvisionCommands(program, io);
+  addVersionCommand(program, io);
+  addCompletionCommands(program, io);
+  return program;
+};
+
+const exitCodesText = (): string =>
+  `\nExit codes:\n${Object.values(EXIT_CODES)
+    .map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`)
+    .join('\n')}\n`;

@@ -1,0 +1,71 @@
+import type { Colors } from 'picocolors/types.js';
+import { formatDuration } from '../output/duration.js';
+import type { Branch, Mark } from './progress.tree.js';
+
+export interface TextOptions {
+  readonly columns: number;
+  readonly colors: Colors;
+}
+
+const MARKS: Readonly<Record<Mark, string>> = { done: '✔', running: '●', waiting: '○', failed: '✘', trouble: '▲' };
+
+/** The tree as lines; a line never exceeds `columns`, because a wrapped one could not be redrawn. */
+export const linesOfTree = (root: Branch, options: TextOptions): readonly string[] => [
+  lineOf(root, '', options),
+  ...linesBelow(root.children, '', options),
+];
+
+const linesBelow = (branches: readonly Branch[], indent: string, options: TextOptions): readonly string[] =>
+  branches.flatMap((branch, index) => {
+    const isLast = index === branches.length - 1;
+    return [
+      lineOf(branch, `${indent}${isLast ? '└─ ' : '├─ '}`, options),
+      ...linesBelow(branch.children, `${indent}${isLast ? '   ' : '│  '}`, options),
+    ];
+  });
+
+const lineOf = (
+  { mark, label, detail, durationMs }: Branch,
+  prefix: string,
+  { columns, colors }: TextOptions,
+): string => {
+  const duration = durationMs === undefined ? '' : formatDuration(durationMs);
+  const room = Math.max(
+    1,
+    columns - prefix.length - MARKS[mark].length - 1 - (duration === '' ? 0 : duration.length + 2),
+  );
+  const shownLabel = shortened(oneLine(label), room);
+  const rest = room - shownLabel.length - 2;
+  const shownDetail = detail === undefined || rest < DETAIL_LENGTH_MIN ? '' : shortened(oneLine(detail), rest);
+  return [
+    colors.dim(prefix),
+    paint(mark, colors)(MARKS[mark]),
+    ' ',
+    mark === 'waiting' ? colors.dim(shownLabel) : shownLabel,
+    shownDetail === '' ? '' : `  ${colors.dim(shownDetail)}`,
+    duration === '' ? '' : `  ${colors.dim(duration)}`,
+  ].join('');
+};
+
+const DETAIL_LENGTH_MIN = 6;
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** The beginning tells what it is about; the rest is in `describe --output json` and in the events. */
+const shortened = (text: string, room: number): string =>
+  text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
+
+export const paint = (mark: Mark, colors: Colors): ((text: string) => string) => {
+  switch (mark) {
+    case 'done':
+      return colors.green;
+    case 'running':
+      return colors.cyan;
+    case 'waiting':
+      return colors.dim;
+    case 'failed':
+      return colors.red;
+    case 'trouble':
+      return colors.yellow;
+  }
+};

@@ -1,0 +1,105 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration, port } from '../command/parsers.js';
+import { CliFailure, usageFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { KeysSettings, StoresSettings } from './provision.settings.js';
+
+type Given<Settings> = Settings & { readonly data: string };
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/** What "fairlead up" does by itself, as steps for those who run NATS, PostgreSQL and the services their own way. */
+export const addProvisionCommands = (program: Command, io: Io): void => {
+  const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for services that you start yourself');
+  addKeys(provision, io);
+  addStores(provision, io);
+};
+
+const addKeys = (provision: Command, io: Io): void => {
+  addCommand(provision, {
+    usage: 'keys',
+    summary: 'Make the keys, the NATS credentials and the NATS configuration',
+    description:
+      'Make the master key, the password of PostgreSQL, a NATS credential per service, and nats.conf, each in a file that only its owner may read. What exists is kept, so it may run before every start.',
+    shared: 'none',
+    examples: [
+      ['fairlead provision keys --data /srv/fairlead', 'Then: nats-server --config /srv/fairlead/nats.conf'],
+      [
+        'fairlead provision keys --data /srv/fairlead --nats-host 127.0.0.1 --store-dir /srv/nats',
+        'NATS on loopback only, with its data elsewhere',
+      ],
+    ],
+  })
+    .requiredOption('--data <dir>', 'data folder')
+    .option('--nats-host <address>', 'address that NATS listens on', '0.0.0.0')
+    .option('--nats-port <port>', 'port that NATS listens on', port, 4222)
+    .option('--monitor-port <port>', 'port of the monitoring of NATS, on its 127.0.0.1', port, 8222)
+    .option('--store-dir <dir>', 'where NATS keeps its streams', '/nats')
+    .action(
+      runs(io, async (_session, given: Given<KeysSettings>) => {
+        const { provideKeys } = await import('./keys.effects.js');
+        await inSentences(async () => io.err(`${provideKeys({ ...given, dataDir: resolve(io.cwd, given.data) })}\n`));
+      }),
+    );
+};
+
+const addStores = (provision: Command, io: Io): void => {
+  addCommand(provision, {
+    usage: 'stores',
+    summary: 'Make the streams and the databases of the services',
+    description:
+      'Wait for NATS and PostgreSQL, make the streams, a database and a role per service, and write the URL of each database to keys/<service>.database-url in the data folder. What exists is kept and brought up to date, so it may run before every start.',
+    shared: 'none',
+    examples: [
+      [
+        'fairlead provision stores --data /srv/fairlead --nats nats://127.0.0.1:4222 --postgres postgres://postgres@127.0.0.1:5432/postgres',
+        'With the password from keys/postgres.password',
+      ],
+    ],
+  })
+    .requiredOption('--data <dir>', 'data folder, in which "fairlead provision keys" has run')
+    .requiredOption('--nats <url>', 'address of NATS')
+    .requiredOption(
+      '--postgres <url>',
+      'PostgreSQL, as a role that may create roles and databases; its password is read from keys/postgres.password unless the URL has one',
+    )
+    .option('--timeout <duration>', 'how long to wait for each server (default: 2m)', duration)
+    .action(
+      runs(io, async (_session, given: Given<StoresSettings> & { readonly timeout?: number }) => {
+        refuseMalformed('--nats', given.nats, ['nats:', 'tls:']);
+        refuseMalformed('--postgres', given.postgres, ['postgres:', 'postgresql:']);
+        const { provideStores } = await import('./stores.effects.js');
+        const settings = {
+          ...given,
+          dataDir: resolve(io.cwd, given.data),
+          timeoutMs: given.timeout ?? DEFAULT_TIMEOUT_MS,
+        };
+        await inSentences(async () => io.err(`${await provideStores(settings)}\n`));
+      }),
+    );
+};
+
+/** A URL may carry a password: it is not repeated. */
+const refuseMalformed = (option: string, url: string, protocols: readonly string[]): void => {
+  if (URL.canParse(url) && protocols.includes(new URL(url).protocol)) return;
+  throw usageFailure(`${option} is not a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}`);
+};
+
+/** What the machine refuses is a sentence already; it only needs its exit class. */
+const inSentences = async (work: () => Promise<void>): Promise<void> => {
+  const { EnvironmentFault } = await import('@fairlead/embedded');
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof EnvironmentFault)) throw error;
+    const exit = EXITS[error.code] ?? 'failed';
+    throw new CliFailure(exit, { code: `environment.${error.code}`, message: error.message, cause: error });
+  }
+};
+
+const EXITS: Readonly<Record<string, 'conflict' | 'unreachable'>> = {
+  'folder-in-use': 'conflict',
+  'not-ready': 'unreachable',
+};

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVICES } from '@fairlead/contracts';
+import {
+  ensureServiceDatabases,
+  ensureServicePasswords,
+  openDataFolder,
+  readIfAny,
+  superuserPasswordFile,
+  untilNatsAnswers,
+  untilPostgresAnswers,
+  writeWhole,
+} from '@fairlead/embedded';
+import { CliFailure } from '../failures.js';
+import { provideStreams } from '../up/streams.effects.js';
+import type { StoresSettings } from './provision.settings.js';
+
+/** Makes what is missing in NATS and PostgreSQL. Answers with a sentence on what there is. Throws an `EnvironmentFault`. */
+export const provideStores = async ({ dataDir, nats, postgres, timeoutMs }: StoresSettings): Promise<string> => {
+  const credsFile = join(dataDir, 'creds', 'admin.creds');
+  if (!existsSync(credsFile)) throw withoutKeys(credsFile, dataDir);
+  const adminUrl = withPassword(postgres, dataDir);
+  const folder = openDataFolder(dataDir);
+  try {
+    await untilNatsAnswers(nats, credsFile, timeoutMs);
+    await untilPostgresAnswers(adminUrl, timeoutMs);
+    await provideStreams(nats, credsFile);
+    const passwords = ensureServicePasswords(dataDir);
+    const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
+    for (const service of SERVICES) keepUrl(join(dataDir, 'keys', `${service}.database-url`), urls[service]);
+    return `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; their URLs are in ${join(dataDir, 'keys')}.`;
+  } finally {
+    folder.release();
+  }
+};
+
+const keepUrl = (file: string, url: string): void => {
+  if (readIfAny(file) !== `${url}\n`) writeWhole(file, `${url}\n`);
+};
+
+const withPassword = (postgres: string, dataDir: string): string => {
+  const url = new URL(postgres);
+  if (url.password !== '') return postgres;
+  const file = superuserPasswordFile(dataDir);
+  const password = readIfAny(file)?.trim();
+  if (password === undefined) throw withoutKeys(file, dataDir);
+  url.password = encodeURIComponent(password);
+  return url.href;
+};
+
+const withoutKeys = (file: string, dataDir: string): CliFailure =>
+  new CliFailure('not-found', {
+    code: 'cli.not-provisioned',
+    message: `There is no ${file}`,
+    help: `Make it first: fairlead provision keys --data ${dataDir}`,
+  });

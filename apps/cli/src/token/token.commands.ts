@@ -1,0 +1,86 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import type { TokenRequest, TokenView } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import type { Io } from '../io/io.js';
+
+type Grant = TokenRequest['roles'][number];
+
+export const addTokenCommands = (program: Command, io: Io): void => {
+  const token = addGroup(program, 'token', 'API tokens and their roles').alias('tokens');
+  addCreate(token, io);
+  addList(token, io);
+  addRevoke(token, io);
+};
+
+const ROLES = Object.keys({ viewer: 1, operator: 1, admin: 1 } satisfies Record<Grant['role'], 1>);
+const GRANT = new RegExp(`^(?:([^=]+)=)?(${ROLES.join('|')})$`);
+
+/** `operator`: everywhere; `team-a=operator`: in that namespace. */
+export const collectGrant = (text: string, before: readonly Grant[] | undefined): readonly Grant[] => {
+  const match = GRANT.exec(text);
+  if (match === null)
+    throw new InvalidArgumentError(`Give <namespace>=<role> or <role> for all of them; roles: ${ROLES.join(', ')}.`);
+  return [...(before ?? []), { namespace: match[1] ?? '*', role: match[2] } as Grant];
+};
+
+const addCreate = (token: Command, io: Io): void => {
+  addCommand(token, {
+    usage: 'create <name>',
+    summary: 'Make an API token',
+    description: 'Make an API token. It is printed once; the server keeps only its hash.',
+    examples: [
+      [
+        'fairlead token create ci --role team-a=operator --output name > ci.token',
+        'For a pipeline that changes clusters of team-a',
+      ],
+      ['fairlead token create dashboard --role viewer', 'One that reads everything and changes nothing'],
+    ],
+  })
+    .requiredOption('--role <[namespace=]role>', 'viewer, operator or admin; may be given several times', collectGrant)
+    .action(
+      runs(io, async (session, name: string, { role }: { readonly role: Grant[] }) => {
+        const created = await session.api.createToken({ name, roles: role });
+        io.err('The token is shown this once; keep it where only its user can read it.\n');
+        return { data: created, table: `${created.token}\n`, names: [created.token] };
+      }),
+    );
+};
+
+const rolesText = ({ roles }: TokenView): string =>
+  roles.map(({ namespace, role }) => `${namespace}=${role}`).join(' ');
+
+const addList = (token: Command, io: Io): void => {
+  addCommand(token, {
+    usage: 'list',
+    summary: 'List the API tokens (never what makes them one)',
+    examples: [['fairlead token list', 'Who can do what']],
+  })
+    .alias('ls')
+    .action(
+      runs(io, async (session) => {
+        const items = await session.api.tokens();
+        return {
+          data: items,
+          table: {
+            columns: ['id', 'name', 'roles', 'created'],
+            rows: items.map((item) => [item.id, item.name, rolesText(item), item.createdTime]),
+            empty: 'There are no API tokens.',
+          },
+          names: items.map(({ id }) => id),
+        };
+      }),
+    );
+};
+
+const addRevoke = (token: Command, io: Io): void => {
+  addCommand(token, {
+    usage: 'revoke <id>',
+    summary: 'End an API token',
+    examples: [['fairlead token revoke 01J9ZK', 'From now on it opens nothing']],
+  }).action(
+    runs(io, async (session, id: string) => {
+      await session.api.revokeToken(id);
+      return { data: { id, revoked: true }, table: `The token ${id} opens nothing any more.`, names: [id] };
+    }),
+  );
+};

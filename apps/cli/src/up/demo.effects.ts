@@ -1,0 +1,41 @@
+import type { Api, ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+import { DEFAULT_NAMESPACE, DEMO, LAB, type DemoSettings } from './up.settings.js';
+
+export const DEMO_AT: ClusterAt = { namespace: DEFAULT_NAMESPACE, cluster: DEMO.cluster };
+
+/** What became of the demo cluster: asked for now, there already, or deleted by its user and left alone. */
+export type DemoState = 'requested' | 'exists' | 'was-deleted';
+
+/** Asks for the demo cluster, once in the life of a data folder. */
+export const ensureDemo = async (api: Api, settings: DemoSettings): Promise<DemoState> => {
+  if ((await unlessNotFound(api.cluster(DEMO_AT))) !== undefined) return 'exists';
+  if ((await unlessNotFound(api.events(DEMO_AT, 0)))?.length) return 'was-deleted';
+  await api.createCluster(DEMO_AT.namespace, demoRequest(settings), `fairlead-up-${DEMO.cluster}`);
+  return 'requested';
+};
+
+const unlessNotFound = async <Found>(asked: Promise<Found>): Promise<Found | undefined> => {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof CliFailure && error.exit === 'not-found') return undefined;
+    throw error;
+  }
+};
+
+export const demoRequest = ({ controlPlanes, workers, kubernetesVersion }: DemoSettings): ClusterRequest => ({
+  name: DEMO.cluster,
+  controlPlane: [{ connection: LAB.connection, count: controlPlanes, spec: DEMO.spec }],
+  ...(workers === 0
+    ? { singleNode: true }
+    : { worker: [{ connection: LAB.connection, count: workers, spec: DEMO.spec }] }),
+  serviceType: DEMO.serviceType,
+  config: {
+    kubernetes: {
+      networkCni: DEMO.networkCni,
+      ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
+    },
+  },
+  description: 'Made by fairlead up; its machines are simulated',
+});

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '@fairlead/embedded';
+import { CliFailure } from '../failures.js';
+import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
+import type { Io } from '../io/io.js';
+import { formatDuration } from '../output/duration.js';
+import type { UpSettings } from './up.settings.js';
+
+const START_TIMEOUT_MS = 180_000;
+const STOP_TIMEOUT_MS = 45_000;
+const KILL_TIMEOUT_MS = 15_000;
+const POLL_MS = 50;
+const TAIL_LINES = 15;
+
+export const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 'up.log');
+
+/**
+ * Starts an instance in a process of its own that survives this one; resolves when it serves. Throws with its last words when it ends
+ * before.
+ */
+export const startInBackground = async (settings: UpSettings, io: Io): Promise<Instance> => {
+  const log = backgroundLog(settings.dataDir);
+  mkdirSync(join(settings.dataDir, 'logs'), { recursive: true, mode: 0o700 });
+  const output = openSync(log, 'w', 0o600);
+  const child = spawn(process.execPath, [process.argv[1] ?? '', 'up', ...backgroundArguments(settings)], {
+    detached: true,
+    stdio: ['ignore', output, output],
+    cwd: io.cwd,
+    env: { ...io.env, CI: 'true' },
+  });
+  closeSync(output);
+  child.unref();
+  let hasEnded = child.pid === undefined;
+  child.once('exit', () => (hasEnded = true));
+  child.once('error', () => (hasEnded = true));
+
+  const serving = (): Instance | undefined => {
+    const instance = readInstance(settings.dataDir);
+    return instance?.process.pid === child.pid ? instance : undefined;
+  };
+  await until(() => hasEnded || serving() !== undefined || io.interrupts.first.aborted, START_TIMEOUT_MS);
+  const instance = serving();
+  if (instance !== undefined && !hasEnded) return instance;
+  if (!hasEnded) child.kill('SIGTERM');
+  throw new CliFailure(io.interrupts.first.aborted ? 'interrupted' : 'failed', {
+    code: 'cli.start-failed',
+    message: `Fairlead did not start: ${lastWords(log)}`,
+    help: `Its whole output is in ${log}.`,
+  });
+};
+
+/** The same settings; the demo is made by whoever watches. */
+const backgroundArguments = ({ dataDir, port, provider, delays, light }: UpSettings): readonly string[] => [
+  '--data',
+  dataDir,
+  '--port',
+  String(port),
+  '--provider',
+  provider,
+  '--delays',
+  delays,
+  ...(light ? ['--light'] : []),
+];
+
+const lastWords = (log: string): string =>
+  readFileSync(log, 'utf8').trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+
+const until = async (holds: () => boolean, timeoutMs: number): Promise<boolean> => {
+  const deadline = performance.now() + timeoutMs;
+  while (!holds()) {
+    if (performance.now() >= deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+};
+
+/** Ends the instance of a data folder, wherever it was started. Answers with a sentence on what was done. */
+export const bringDown = async (instance: Instance): Promise<string> => {
+  const { process: known, dataDir } = instance;
+  if (!isAlive(known)) {
+    removeInstance(dataDir);
+    return `The Fairlead of ${dataDir} was not running any more (it was killed, or the machine was restarted). Its data is untouched.`;
+  }
+  const startedAtMs = performance.now();
+  process.kill(known.pid, 'SIGTERM');
+  if (await until(() => !isAlive(known), STOP_TIMEOUT_MS)) {
+    return `Stopped the Fairlead of ${dataDir} after ${formatDuration(performance.now() - startedAtMs)}. Its data is untouched.`;
+  }
+  process.kill(known.pid, 'SIGKILL'); // What it started ends by its wardens.
+  if (!(await until(() => !isAlive(known), KILL_TIMEOUT_MS))) {
+    throw new CliFailure('failed', {
+      code: 'cli.stop-failed',
+      message: `Process ${known.pid} does not end, not even by SIGKILL`,
+    });
+  }
+  removeInstance(dataDir);
+  return `Killed the Fairlead of ${dataDir}: it did not end within ${formatDuration(STOP_TIMEOUT_MS)} when asked.`;
+};

@@ -1,0 +1,75 @@
+import type { Colors } from 'picocolors/types.js';
+
+export interface Greeting {
+  readonly server: string;
+  readonly tokenFile: string;
+  readonly dataDir: string;
+  /** Set when there is a cluster to reach. */
+  readonly cluster?: { readonly name: string; readonly kubeconfigFile: string; readonly endpoint: string } | undefined;
+  /** The name of one that failed. */
+  readonly failed?: string | undefined;
+  /** How the user calls this program. */
+  readonly command: string;
+  readonly serves: boolean;
+}
+
+/** How to reach what runs now, and what to do next. */
+export const greetingText = (greeting: Greeting, colors: Colors): string => {
+  const { server, tokenFile, dataDir, cluster, command, serves } = greeting;
+  const facts: readonly (readonly [string, string])[] = [
+    ['REST API', server],
+    ['API docs', `${server}/docs`],
+    ['Token', tokenFile],
+    ['Data and logs', dataDir],
+    ...(cluster === undefined
+      ? []
+      : ([
+          ['Kubernetes API', cluster.endpoint],
+          ['Kubeconfig', cluster.kubeconfigFile],
+        ] as const)),
+  ];
+  const width = Math.max(...facts.map(([name]) => name.length));
+  const next = nextCommands(greeting);
+  return [
+    '',
+    cluster === undefined
+      ? serves
+        ? 'Fairlead serves.'
+        : 'Fairlead has served.'
+      : `The cluster ${colors.bold(cluster.name)} is Ready. Its machines are simulated (the lab).`,
+    '',
+    ...facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+    '',
+    ...(serves
+      ? [
+          'Next:',
+          ...next.map((line) => `  ${colors.cyan(line)}`),
+          '',
+          `It serves until Ctrl-C; ${command} up starts it again where it was.`,
+          '',
+        ]
+      : []),
+  ].join('\n');
+};
+
+const nextCommands = ({ cluster, failed, command }: Greeting): readonly string[] => [
+  ...(failed === undefined
+    ? []
+    : [
+        `${command} cluster describe ${failed}`,
+        `${command} cluster retry ${failed} --wait`,
+        `${command} cluster delete ${failed} --wait`,
+      ]),
+  ...(failed !== undefined
+    ? []
+    : cluster === undefined
+      ? [`${command} cluster create demo --control-planes 3 --workers 2 --connection lab --spec lab.medium --wait`]
+      : [
+          `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
+          `${command} cluster describe ${cluster.name}`,
+          `${command} events ${cluster.name} --follow`,
+          `${command} node add ${cluster.name} --count 1 --connection lab --spec lab.medium --wait`,
+          `${command} cluster delete ${cluster.name} --wait`,
+        ]),
+  `${command} --help`,
+];

@@ -1,0 +1,248 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  freePorts,
+  identityOf,
+  isAlive,
+  isPortFree,
+  LOOPBACK,
+  startEnvironment,
+  Supervisor,
+  type Environment,
+  type ProcessSpec,
+  type ReplicaState,
+} from '@fairlead/embedded';
+import { CliFailure } from '../failures.js';
+import { CHECKOUT } from '../checkout.js';
+import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
+import { VERSION } from '../version.js';
+import { ensureKeys } from './keys.store.js';
+import { isReadyLine, planPrograms, type ProgramPlan } from './programs.planner.js';
+import type { LabAccess } from './registration.effects.js';
+import { provideStreams } from './streams.effects.js';
+import type { UpSettings } from './up.settings.js';
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+
+/** What of this process' environment the programs must not see: it is meant for the CLI itself, or set for each of them. */
+const OWN_VARIABLES = [
+  'FAIRLEAD_TOKEN',
+  'FAIRLEAD_SERVER',
+  'NATS_URL',
+  'NATS_CREDS',
+  'NATS_CREDS_DIR',
+  'DATABASE_URL',
+  'PORT',
+  'NODE_OPTIONS',
+];
+
+export interface Watcher {
+  /** One step of the start is done. */
+  readonly onStep: (title: string, durationMs: number) => void;
+  /** Something that the user should know at once. */
+  readonly onNotice: (sentence: string) => void;
+  /** A program crashed, and whether it is started again. */
+  readonly onCrash: (name: string, state: CrashState) => void;
+}
+
+type CrashState = Extract<ReplicaState, { status: 'waiting' | 'failed' }>;
+
+export interface RunningInstance {
+  readonly instance: Instance;
+  readonly lab: LabAccess;
+  /** Ends everything, in good order. After `fast` aborts, programs are not asked any more. */
+  stop(fast: AbortSignal): Promise<void>;
+}
+
+/** Starts everything that an instance is; when something does not come up, ends what did and throws. */
+export const startInstance = async (
+  settings: UpSettings,
+  env: NodeJS.ProcessEnv,
+  watcher: Watcher,
+  interrupted: AbortSignal,
+): Promise<RunningInstance> => {
+  refuseRunning(settings.dataDir);
+  await refuseTakenPort(settings.port);
+  const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
+    startEnvironment({ dataDir: settings.dataDir, env, log: watcher.onNotice, onState: crashListener(watcher) }),
+  );
+  const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashListener(watcher) });
+  const stop = (fast: AbortSignal): Promise<void> => stopAll(settings.dataDir, programs, environment, fast);
+  try {
+    interrupted.throwIfAborted();
+    await timed(watcher, 'Streams', () => provideStreams(environment.nats.url, environment.nats.credsFile('admin')));
+    const keys = ensureKeys(settings.dataDir);
+    const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
+    const plans = planPrograms({
+      checkout: CHECKOUT,
+      nodeBinary: process.execPath,
+      dataDir: settings.dataDir,
+      natsUrl: environment.nats.url,
+      credsFile: (service) => environment.nats.credsFile(service),
+      signing: environment.nats.signing,
+      databases: environment.databases,
+      masterKeyFile: keys.masterKeyFile,
+      localTokenFile: keys.localTokenFile,
+      gatewayPort: settings.port,
+      lab: { port: labPort, token: keys.labToken, delays: settings.delays, light: settings.light },
+    });
+    const starting = new Starting(programs, env);
+    const ready = timed(watcher, 'Lab (simulated hosts)', () =>
+      starting.all(plans.filter(({ name }) => name === 'lab')),
+    );
+    ready.catch(() => undefined); // Whoever waits for it hears of it.
+    const services = plans.filter(({ name }) => name !== 'lab');
+    await timed(watcher, services.map(({ name }) => name).join(', '), () =>
+      unlessAborted(starting.all(services), interrupted),
+    );
+    const lab = { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready };
+    return { instance: instanceOf(settings, keys.localTokenFile), lab, stop };
+  } catch (error) {
+    watcher.onNotice('Stopping ...');
+    await stop(AbortSignal.abort());
+    throw error;
+  }
+};
+
+/** Does not wait for work whose result nobody wants any more. */
+const unlessAborted = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
+  signal.throwIfAborted();
+  const watching = new AbortController();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const refuse = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', refuse, { once: true, signal: watching.signal });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    watching.abort();
+    work.catch(() => undefined); // It ends by our stopping what it waits for.
+  }
+};
+
+/** Said before the port is looked at, which the running one has. */
+const refuseRunning = (dataDir: string): void => {
+  const running = readInstance(dataDir);
+  if (running === undefined || !isAlive(running.process)) return;
+  throw new CliFailure('conflict', {
+    code: 'cli.already-running',
+    message: `A Fairlead serves from ${dataDir} already: ${running.server}, process ${running.process.pid}`,
+    help: 'Use that one, stop it with "fairlead down", or choose another folder with --data and another --port.',
+  });
+};
+
+const refuseTakenPort = async (port: number): Promise<void> => {
+  if (await isPortFree(port)) return;
+  throw new CliFailure('conflict', {
+    code: 'cli.port-taken',
+    message: `Port ${port} on ${LOOPBACK}, where the REST API shall be, is taken by another program`,
+    help: `Choose another one with --port, or stop that program (ss -ltnp 'sport = :${port}' names it). If it is a Fairlead: fairlead down.`,
+  });
+};
+
+const timed = async <Result>({ onStep }: Watcher, title: string, work: () => Promise<Result>): Promise<Result> => {
+  const startedAtMs = performance.now();
+  const result = await work();
+  onStep(title, performance.now() - startedAtMs);
+  return result;
+};
+
+const crashListener =
+  ({ onCrash }: Watcher) =>
+  (name: string, state: ReplicaState): void => {
+    if (state.status === 'waiting' || state.status === 'failed') onCrash(name, state);
+  };
+
+/** Starts programs: those that are given together all at once, because they wait for each other by themselves. */
+class Starting {
+  private readonly compiledAtMs = lastCompilationMs(CHECKOUT);
+
+  constructor(
+    private readonly supervisor: Supervisor,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /** Resolves when each is ready; waits for the others also when one fails, so that it is known what there is to stop. */
+  async all(plans: readonly ProgramPlan[]): Promise<void> {
+    const results = await Promise.allSettled(plans.map((plan) => this.one(plan)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  private async one(plan: ProgramPlan): Promise<void> {
+    const entry = entryOf(plan, this.compiledAtMs);
+    if (entry === undefined) throw notBuilt(plan);
+    await this.supervisor.start({
+      name: plan.name,
+      ...commandOf(plan, [process.execPath, entry, ...plan.args]),
+      env: { ...withoutOwn(this.env), ...plan.env },
+      ready: (line) => isReadyLine(plan.name, line),
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    });
+  }
+}
+
+const commandOf = ({ niceness }: ProgramPlan, words: readonly string[]): Pick<ProcessSpec, 'command' | 'args'> => {
+  const [command = '', ...args] = niceness === 0 ? words : ['nice', '-n', String(niceness), ...words];
+  return { command, args };
+};
+
+const notBuilt = ({ name, main }: ProgramPlan): CliFailure =>
+  new CliFailure('failed', {
+    code: 'cli.not-built',
+    message: `${name} is not built: there is no ${main}`,
+    help: 'Build it with "npm run build"; "npm start" does so by itself.',
+  });
+
+/** A bundle from before the last compilation would run old code. */
+const entryOf = ({ bundle, main }: ProgramPlan, compiledAtMs: number): string | undefined =>
+  [bundle, main].find((entry) => existsSync(entry) && (entry === main || statSync(entry).mtimeMs >= compiledAtMs));
+
+/** When the compiler last wrote anything, in any project: a bundle is made of several. */
+const lastCompilationMs = (checkout: string): number => {
+  const projects = ['apps', 'libs'].flatMap((group) =>
+    readdirSync(join(checkout, group)).map((name) => join(checkout, group, name)),
+  );
+  const stamps = projects.map((project) => join(project, 'dist', '.tsbuildinfo')).filter((file) => existsSync(file));
+  return Math.max(0, ...stamps.map((file) => statSync(file).mtimeMs));
+};
+
+const withoutOwn = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_VARIABLES.includes(name)));
+
+const instanceOf = (settings: UpSettings, tokenFile: string): Instance => ({
+  format: 1,
+  server: `http://${LOOPBACK}:${settings.port}`,
+  tokenFile,
+  dataDir: settings.dataDir,
+  process: { pid: process.pid, birth: identityOf(process.pid)?.birth ?? null },
+  startedAt: new Date().toISOString(),
+  version: VERSION,
+});
+
+const stopAll = async (
+  dataDir: string,
+  programs: Supervisor,
+  environment: Environment,
+  fast: AbortSignal,
+): Promise<void> => {
+  removeInstance(dataDir);
+  const hurry = (): void => {
+    for (const { name, pid } of programs.status()) if (pid !== undefined) programs.kill(name, 'SIGKILL');
+  };
+  fast.addEventListener('abort', hurry);
+  try {
+    const names = programs.status().map(({ name }) => name);
+    const stops = names.map((name) => programs.hold(name, fast.aborted ? 'SIGKILL' : undefined));
+    await Promise.allSettled(stops);
+    await programs.stop();
+  } finally {
+    fast.removeEventListener('abort', hurry);
+    await environment.stop();
+  }
+};
+
+/** The log of a program, for a sentence. */
+export const logFileOf = (dataDir: string, program: string): string => join(dataDir, 'logs', `${program}.log`);

@@ -1,0 +1,103 @@
+import type { LabDelays } from './up.settings.js';
+
+/** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
+export const SERVICE_NAMES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
+export type ProgramName = ServiceName | 'lab';
+
+/** Where what each program needs is found. */
+export interface Surroundings {
+  readonly checkout: string;
+  readonly nodeBinary: string;
+  readonly dataDir: string;
+  readonly natsUrl: string;
+  readonly credsFile: (service: ServiceName) => string | undefined;
+  readonly signing: { readonly seedFile: string; readonly accountPublicKey: string } | undefined;
+  readonly databases: Readonly<Record<ServiceName, string>>;
+  readonly masterKeyFile: string;
+  readonly localTokenFile: string;
+  readonly gatewayPort: number;
+  readonly lab: { readonly port: number; readonly token: string; readonly delays: LabDelays; readonly light: boolean };
+}
+
+/** How a program is started. */
+export interface ProgramPlan {
+  readonly name: ProgramName;
+  readonly main: string;
+  /** The same in one file, which starts faster. */
+  readonly bundle: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** 0: as everything; higher: after everything lower. */
+  readonly niceness: number;
+}
+
+/** Every program of the instance: the lab first, because a service may ask it at once. */
+export const planPrograms = (surroundings: Surroundings): readonly ProgramPlan[] => [
+  labPlan(surroundings),
+  ...SERVICE_NAMES.map((service) => servicePlan(service, surroundings)),
+];
+
+const entriesOf = (folder: string): Pick<ProgramPlan, 'main' | 'bundle'> => ({
+  main: `${folder}/dist/main.js`,
+  bundle: `${folder}/dist/bundle.mjs`,
+});
+
+/** Simulated hosts are many processes; on a small machine the services must not wait for them. */
+const LAB_NICENESS = 5;
+
+const labPlan = ({ checkout, dataDir, lab }: Surroundings): ProgramPlan => ({
+  name: 'lab',
+  ...entriesOf(`${checkout}/libs/lab`),
+  args: [
+    '--data',
+    `${dataDir}/lab`,
+    '--port',
+    String(lab.port),
+    '--delays',
+    lab.delays,
+    ...(lab.light ? ['--light'] : []),
+  ],
+  env: { LAB_TOKEN: lab.token },
+  niceness: LAB_NICENESS,
+});
+
+const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramPlan => {
+  const credsFile = surroundings.credsFile(service);
+  return {
+    name: service,
+    ...entriesOf(`${surroundings.checkout}/apps/${service}`),
+    args: [],
+    niceness: 0,
+    env: {
+      NATS_URL: surroundings.natsUrl,
+      ...(credsFile === undefined ? {} : { NATS_CREDS: credsFile }),
+      DATABASE_URL: surroundings.databases[service],
+      PORT: service === 'gateway' ? String(surroundings.gatewayPort) : '0',
+      FAIRLEAD_MASTER_KEY_FILE: surroundings.masterKeyFile,
+      LOG_FORMAT: 'json',
+      ...ownEnv(service, surroundings),
+    },
+  };
+};
+
+const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Record<string, string>> => {
+  switch (service) {
+    case 'gateway':
+      return { FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile };
+    case 'bootstrap-svc':
+      return {
+        AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
+        AGENT_NATS_URLS: surroundings.natsUrl,
+        AGENT_NODE_BINARY: surroundings.nodeBinary,
+        ...(surroundings.signing === undefined ? {} : { NATS_ACCOUNT_SEED_FILE: surroundings.signing.seedFile }),
+      };
+    case 'infra-svc':
+    case 'upgrade-svc':
+      return {};
+  }
+};
+
+/** What a program says when it serves: `FAIRLEAD READY <program> <port>`. */
+export const isReadyLine = (program: ProgramName, line: string): boolean =>
+  line.startsWith(`FAIRLEAD READY ${program} `);

@@ -1,0 +1,147 @@
+import { resolve, join } from 'node:path';
+import { Option, type Command } from 'commander';
+import { addCommand, runs } from '../command/command.js';
+import { integerBetween, kubernetesVersion, port } from '../command/parsers.js';
+import { CliFailure, usageFailure } from '../failures.js';
+import { CHECKOUT } from '../checkout.js';
+import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
+import type { Io } from '../io/io.js';
+import { DEFAULT_PORT, LAB_DELAYS, PROVIDERS, type LabDelays, type Provider, type UpSettings } from './up.settings.js';
+
+interface UpOptions {
+  readonly demo?: true;
+  readonly once?: true;
+  readonly detach?: true;
+  readonly data?: string;
+  readonly provider: string;
+  readonly controlPlanes: number;
+  readonly workers: number;
+  readonly kubernetesVersion?: string;
+  readonly port: number;
+  readonly delays: LabDelays;
+  readonly light?: true;
+}
+
+const CONTROL_PLANES_MAX = 7;
+const WORKERS_MAX = 100;
+
+export const addUpCommands = (program: Command, io: Io): void => {
+  addUp(program, io);
+  addDown(program, io);
+};
+
+const addUp = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'up',
+    summary: 'Start Fairlead on this machine',
+    description:
+      'Start everything on this machine: nats-server, PostgreSQL, the services and the lab (a simulation of a cloud and its hosts), with all data in one folder. It serves until Ctrl-C; started again, it goes on where it was.',
+    shared: 'none',
+    examples: [
+      ['fairlead up --demo', 'Start, make a cluster of 3 control planes and 2 workers, and serve'],
+      ['fairlead up --demo --once', 'The same as a test: end with 0 when it is Ready'],
+      ['fairlead up --detach', 'Serve in the background, until "fairlead down"'],
+      ['fairlead up --data /srv/fairlead --port 8080', 'With a data folder and a port of your own'],
+    ],
+  })
+    .option('--demo', 'make a cluster "demo", unless it was made before, and show how it grows')
+    .option('--once', 'with --demo: end when the cluster is Ready, and leave nothing running')
+    .addOption(new Option('--detach', 'serve in the background').conflicts('once'))
+    .option('--data <dir>', 'data folder (default: .fairlead in the checkout)')
+    .option('--provider <name>', `where machines come from (${PROVIDERS.join(', ')})`, 'lab')
+    .option(
+      '--control-planes <count>',
+      'control planes of the demo cluster: 1, 3, 5 or 7',
+      integerBetween(1, CONTROL_PLANES_MAX),
+      3,
+    )
+    .option('--workers <count>', 'workers of the demo cluster', integerBetween(0, WORKERS_MAX), 2)
+    .option(
+      '--kubernetes-version <version>',
+      "Kubernetes version of the demo cluster (default: the server's)",
+      kubernetesVersion,
+    )
+    .option('--port <port>', 'port of the REST API on 127.0.0.1', port, DEFAULT_PORT)
+    .addOption(
+      new Option('--delays <kind>', 'simulated hosts take as long as real ones, or no time')
+        .choices(LAB_DELAYS)
+        .default('real'),
+    )
+    .option('--light', 'simulated hosts share one process: thousands of them, without shells')
+    .action(runs(io, (_session, options: UpOptions) => up(options, io)));
+};
+
+const up = async (options: UpOptions, io: Io): Promise<void> => {
+  const settings = settingsOf(options, io);
+  // Loaded here, because no other command needs NATS and PostgreSQL.
+  const { runHere, apiOf } = await import('./up.effects.js');
+  const { welcome } = await import('./welcome.effects.js');
+  const { startInBackground } = await import('./detach.effects.js');
+  await friendly(async () => {
+    if (options.detach !== true) return runHere(settings, io, { once: options.once === true });
+    const instance = await startInBackground(settings, io);
+    const { failure } = await welcome(apiOf(instance, io), settings, io, { serves: true });
+    if (failure !== undefined) throw failure;
+  });
+};
+
+const settingsOf = (options: UpOptions, io: Io): UpSettings => {
+  if (options.once === true && options.demo !== true)
+    throw usageFailure('--once needs --demo: it waits for the demo cluster');
+  return {
+    dataDir: options.data === undefined ? join(CHECKOUT, DATA_FOLDER) : resolve(io.cwd, options.data),
+    port: options.port,
+    provider: providerOf(options.provider),
+    delays: options.delays,
+    light: options.light === true,
+    demo:
+      options.demo === true
+        ? {
+            controlPlanes: options.controlPlanes,
+            workers: options.workers,
+            kubernetesVersion: options.kubernetesVersion,
+          }
+        : undefined,
+  };
+};
+
+const providerOf = (name: string): Provider => {
+  const known = PROVIDERS.find((provider) => provider === name);
+  if (known !== undefined) return known;
+  throw usageFailure(`The provider '${name}' is unknown`, `Known: ${PROVIDERS.join(', ')}.`);
+};
+
+/** What is in the way of an embedded environment is a sentence already; it only needs its exit class. */
+const friendly = async (work: () => Promise<void>): Promise<void> => {
+  const { EnvironmentFault } = await import('@fairlead/embedded');
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof EnvironmentFault)) throw error;
+    const exit = error.code === 'folder-in-use' || error.code === 'port-taken' ? 'conflict' : 'failed';
+    throw new CliFailure(exit, { code: `environment.${error.code}`, message: error.message, cause: error });
+  }
+};
+
+const addDown = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'down',
+    summary: 'Stop the Fairlead that runs on this machine',
+    description:
+      'Stop the Fairlead of a data folder, wherever it was started. Its data stays; clusters of real machines go on running.',
+    shared: 'none',
+    examples: [
+      ['fairlead down', 'Stop what "fairlead up --detach" started'],
+      ['fairlead down --data /srv/fairlead', 'Stop the one of that data folder'],
+    ],
+  })
+    .option('--data <dir>', 'data folder (default: .fairlead here, above, or in the checkout)')
+    .action(
+      runs(io, async (_session, { data }: { readonly data?: string }) => {
+        const instance = findInstance(io.cwd, data);
+        if (instance === undefined) return void io.err('No Fairlead runs here; there is nothing to stop.\n');
+        const { bringDown } = await import('./detach.effects.js');
+        io.err(`${await bringDown(instance)}\n`);
+      }),
+    );
+};

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import type { Api } from '../api/api.ports.js';
+import { clientApi } from '../api/client.api.js';
+import { failureText } from '../failure.text.js';
+import { CliFailure, wordsOf } from '../failures.js';
+import { writeInstance, type Instance } from '../instance/instance.store.js';
+import type { Io } from '../io/io.js';
+import { formatDuration } from '../output/duration.js';
+import { logFileOf, startInstance, type RunningInstance, type Watcher } from './instance.effects.js';
+import { registerDefaults } from './registration.effects.js';
+import type { UpSettings } from './up.settings.js';
+import { welcome } from './welcome.effects.js';
+
+/** Runs an instance in this process until Ctrl-C, or with `once` until the demo cluster is Ready. Leaves nothing running. */
+export const runHere = async (settings: UpSettings, io: Io, { once }: { readonly once: boolean }): Promise<void> => {
+  const crash = new AbortController();
+  const watched = watchedIo(io, crash.signal);
+  try {
+    await serve(settings, watched, { once, watcher: watcherOf(settings, io, crash) });
+  } catch (error) {
+    if (crash.signal.aborted) throw crash.signal.reason;
+    // Ctrl-C is how it ends, also while it starts or the demo is being made; with `once` it ended too early.
+    if (once || !io.interrupts.first.aborted) throw error;
+  }
+};
+
+/** A program that crashed too often ends what we wait for as Ctrl-C does. */
+const watchedIo = (io: Io, crash: AbortSignal): Io => ({
+  ...io,
+  interrupts: { ...io.interrupts, first: AbortSignal.any([io.interrupts.first, crash]) },
+});
+
+interface ServeOptions {
+  readonly once: boolean;
+  readonly watcher: Watcher;
+}
+
+const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptions): Promise<void> => {
+  const startedAtMs = performance.now();
+  const { first, second } = io.interrupts;
+  const running = await startInstance(settings, { ...io.env }, watcher, first);
+  try {
+    const api = apiOf(running.instance, io);
+    await registerDefaults(api, running.lab);
+    writeInstance(running.instance); // From now on others find it.
+    io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
+    await running.lab.ready;
+    const { failure } = await welcome(api, settings, io, { serves: !once });
+    if (failure !== undefined && once) throw failure;
+    if (failure !== undefined) io.err(failureText(failure, io.colors));
+    if (!once) await untilAborted(first);
+    first.throwIfAborted();
+  } finally {
+    await stop(running, io, second);
+  }
+};
+
+/** The client of an instance that has just been started. */
+export const apiOf = (instance: Instance, { interrupts }: Io): Api =>
+  clientApi({
+    server: instance.server,
+    token: readFileSync(instance.tokenFile, 'utf8').trim(),
+    instance,
+    interrupted: interrupts.first,
+  });
+
+const watcherOf = (settings: UpSettings, io: Io, crash: AbortController): Watcher => ({
+  onStep: (title, durationMs) =>
+    io.err(`${io.colors.green('✔')} ${title}  ${io.colors.dim(formatDuration(durationMs))}\n`),
+  onNotice: (sentence) => io.err(`${sentence}\n`),
+  onCrash: (name, state) => {
+    const log = logFileOf(settings.dataDir, name);
+    if (state.status === 'waiting')
+      return io.err(`${name} crashed and is started again in ${formatDuration(state.delayMs)} (see ${log})\n`);
+    crash.abort(new CliFailure('failed', { code: 'cli.crash-loop', message: state.reason, help: `See ${log}.` }));
+  },
+});
+
+const untilAborted = async (signal: AbortSignal): Promise<void> => {
+  // A promise and a signal keep no process alive; the children's pipes might, this timer does.
+  const keepAlive = setInterval(() => undefined, KEEP_ALIVE_MS);
+  try {
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    clearInterval(keepAlive);
+  }
+};
+
+const KEEP_ALIVE_MS = 60_000;
+
+const stop = async (running: RunningInstance, io: Io, fast: AbortSignal): Promise<void> => {
+  io.err('\nStopping ...\n');
+  const startedAtMs = performance.now();
+  try {
+    await running.stop(fast);
+    io.err(`Stopped after ${formatDuration(performance.now() - startedAtMs)}; nothing is left running.\n`);
+  } catch (error) {
+    throw new CliFailure('failed', {
+      code: 'cli.stop-failed',
+      message: `Not everything could be stopped: ${wordsOf(error)}`,
+      cause: error,
+    });
+  }
+};

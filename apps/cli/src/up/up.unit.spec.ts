@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import pc from 'picocolors';
+import { ClusterRequest } from '@fairlead/contracts';
+import { demoRequest } from './demo.effects.js';
+import { greetingText } from './greeting.js';
+import { isReadyLine, planPrograms, SERVICE_NAMES, type Surroundings } from './programs.planner.js';
+
+const surroundings: Surroundings = {
+  checkout: '/checkout',
+  nodeBinary: '/usr/bin/node',
+  dataDir: '/data',
+  natsUrl: 'nats://127.0.0.1:20000',
+  credsFile: (service) => `/data/creds/${service}.creds`,
+  signing: { seedFile: '/data/keys/account-signing.nk', accountPublicKey: 'A' },
+  databases: {
+    gateway: 'postgres://gateway',
+    'infra-svc': 'postgres://infra',
+    'bootstrap-svc': 'postgres://bootstrap',
+    'upgrade-svc': 'postgres://upgrade',
+  },
+  masterKeyFile: '/data/keys/master.key',
+  localTokenFile: '/data/keys/local.token',
+  gatewayPort: 7080,
+  lab: { port: 20001, token: 'secret', delays: 'none', light: true },
+};
+
+const planned = (name: string, given: Surroundings = surroundings) => {
+  const plan = planPrograms(given).find((program) => program.name === name);
+  if (plan === undefined) throw new Error(`there is no ${name}`);
+  return plan;
+};
+
+describe('the programs of an instance', () => {
+  it('are the lab and the four services', () =>
+    expect(planPrograms(surroundings).map(({ name }) => name)).toEqual(['lab', ...SERVICE_NAMES]));
+
+  it('each get their own credential and database', () => {
+    for (const name of SERVICE_NAMES) {
+      expect(planned(name).env).toMatchObject({
+        NATS_URL: surroundings.natsUrl,
+        NATS_CREDS: `/data/creds/${name}.creds`,
+        DATABASE_URL: surroundings.databases[name],
+        FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',
+      });
+    }
+  });
+
+  it('listen where the kernel likes, but for the gateway', () => {
+    expect(planned('gateway').env['PORT']).toBe('7080');
+    expect(planned('infra-svc').env['PORT']).toBe('0');
+  });
+
+  it('of which the lab alone gets its token, and not on its command line', () => {
+    expect(planned('lab').env).toEqual({ LAB_TOKEN: 'secret' });
+    for (const { name, args, env } of planPrograms(surroundings)) {
+      expect(args.join(' ')).not.toContain('secret');
+      if (name !== 'lab') expect(Object.values(env)).not.toContain('secret');
+    }
+    expect(planned('lab').args).toEqual(['--data', '/data/lab', '--port', '20001', '--delays', 'none', '--light']);
+  });
+
+  it('of which bootstrap-svc alone may mint credentials for nodes, and not even that with a foreign server', () => {
+    expect(planned('bootstrap-svc').env).toMatchObject({
+      NATS_ACCOUNT_SEED_FILE: '/data/keys/account-signing.nk',
+      AGENT_NODE_BINARY: '/usr/bin/node',
+    });
+    for (const name of ['gateway', 'infra-svc', 'upgrade-svc'])
+      expect(planned(name).env).not.toHaveProperty('NATS_ACCOUNT_SEED_FILE');
+    expect(planned('bootstrap-svc', { ...surroundings, signing: undefined }).env).not.toHaveProperty(
+      'NATS_ACCOUNT_SEED_FILE',
+    );
+  });
+
+  it('of which the simulated hosts come after everything else', () =>
+    expect(
+      planPrograms(surroundings)
+        .filter(({ niceness }) => niceness > 0)
+        .map(({ name }) => name),
+    ).toEqual(['lab']));
+
+  it('are ready when they say so themselves', () => {
+    expect(isReadyLine('gateway', 'FAIRLEAD READY gateway 7080')).toBe(true);
+    expect(isReadyLine('gateway', 'FAIRLEAD READY infra-svc 4000')).toBe(false);
+    expect(isReadyLine('gateway', '{"message":"FAIRLEAD READY gateway 1"}')).toBe(false);
+  });
+});
+
+describe('the demo cluster', () => {
+  it('is what the REST API accepts', () => {
+    const request = demoRequest({ controlPlanes: 3, workers: 2, kubernetesVersion: 'v1.34.4' });
+    expect(ClusterRequest.safeParse(request).success).toBe(true);
+    expect(request).toMatchObject({
+      name: 'demo',
+      serviceType: 'single',
+      config: { kubernetes: { networkCni: 'flannel', version: 'v1.34.4' } },
+    });
+  });
+
+  it('is a single node without workers', () =>
+    expect(demoRequest({ controlPlanes: 1, workers: 0, kubernetesVersion: undefined })).toMatchObject({
+      singleNode: true,
+    }));
+});
+
+describe('the greeting', () => {
+  const base = {
+    server: 'http://127.0.0.1:7080',
+    tokenFile: '/data/keys/local.token',
+    dataDir: '/data',
+    command: 'npx fairlead',
+  };
+  const cluster = { name: 'demo', kubeconfigFile: '/data/kubeconfigs/demo.yaml', endpoint: 'https://127.10.0.1:6443' };
+  const text = (greeting: Parameters<typeof greetingText>[0]): string => greetingText(greeting, pc.createColors(false));
+
+  it('tells how the cluster is reached, and that its machines are simulated', () => {
+    const told = text({ ...base, cluster, serves: true });
+    expect(told).toContain('kubectl --kubeconfig /data/kubeconfigs/demo.yaml get nodes');
+    expect(told).toContain('http://127.0.0.1:7080/docs');
+    expect(told).toContain('/data/keys/local.token');
+    expect(told).toContain('simulated');
+  });
+
+  it('offers nothing to do next when nothing runs any more', () =>
+    expect(text({ ...base, cluster, serves: false })).not.toContain('Next:'));
+
+  it('says what can be done when the demo failed', () => {
+    const told = text({ ...base, failed: 'demo', serves: true });
+    expect(told).toContain('npx fairlead cluster retry demo --wait');
+    expect(told).not.toContain('cluster create');
+  });
+
+  it('offers a first cluster when there is none', () =>
+    expect(text({ ...base, serves: true })).toContain('npx fairlead cluster create'));
+});

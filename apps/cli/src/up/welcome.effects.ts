@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { Api } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
+import { followOperation } from '../progress/follow.effects.js';
+import { currentOperation, type Progress } from '../progress/progress.projection.js';
+import { commandName } from './command.name.js';
+import { DEMO_AT, ensureDemo } from './demo.effects.js';
+import { greetingText, type Greeting } from './greeting.js';
+import { labVerified } from './registration.effects.js';
+import type { DemoSettings, UpSettings } from './up.settings.js';
+
+/** What became of the demo: Ready, failed, or none (not asked for, or deleted by its user). */
+interface DemoOutcome {
+  readonly ready?: Progress;
+  readonly failure?: CliFailure;
+}
+
+/**
+ * Makes the demo cluster, if asked to, shows how it grows, and tells how everything is reached. Answers with the demo's failure, which is
+ * no reason to stop serving: it can be looked at, retried and deleted.
+ */
+export const welcome = async (
+  api: Api,
+  settings: UpSettings,
+  io: Io,
+  { serves }: { readonly serves: boolean },
+): Promise<Pick<DemoOutcome, 'failure'>> => {
+  const { ready, failure } = settings.demo === undefined ? {} : await demoOutcome(api, settings.demo, io);
+  const greeting: Greeting = {
+    server: api.server,
+    tokenFile: join(settings.dataDir, 'keys', 'local.token'),
+    dataDir: settings.dataDir,
+    cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),
+    failed: failure === undefined ? undefined : DEMO_AT.cluster,
+    command: commandName(io),
+    serves,
+  };
+  io.out(greetingText(greeting, io.colors));
+  return failure === undefined ? {} : { failure };
+};
+
+const demoOutcome = async (api: Api, demo: DemoSettings, io: Io): Promise<DemoOutcome> => {
+  await labVerified(api, io.interrupts.first);
+  if ((await ensureDemo(api, demo)) === 'was-deleted') {
+    io.err(`The cluster ${DEMO_AT.cluster} was deleted and is not made again.\n`);
+    return {};
+  }
+  try {
+    const progress = await followOperation(api, io, DEMO_AT, { wishSeq: 0, what: 'the demo' });
+    return currentOperation(progress)?.kind === 'delete' ? {} : { ready: progress };
+  } catch (error) {
+    if (error instanceof CliFailure && error.exit === 'failed') return { failure: error };
+    throw error instanceof CliFailure && error.exit === 'interrupted' ? tooEarly(error) : error;
+  }
+};
+
+/** Here the server ends with us; the cluster waits in the data folder. */
+const tooEarly = (cause: CliFailure): CliFailure =>
+  new CliFailure('interrupted', {
+    code: 'cli.interrupted',
+    message: `The cluster ${DEMO_AT.cluster} was not Ready yet`,
+    help: 'Start again on the same data folder: it goes on where it was.',
+    cause,
+  });
+
+const clusterGreeting = async (api: Api, progress: Progress, dataDir: string): Promise<Greeting['cluster']> => {
+  const { cluster } = progress.at;
+  const kubeconfigFile = join(dataDir, 'kubeconfigs', `${cluster}.yaml`);
+  writeKubeconfig(kubeconfigFile, await api.kubeconfig(progress.at));
+  return { name: cluster, kubeconfigFile, endpoint: `https://${progress.endpoint ?? ''}` };
+};

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { VersionView } from './api/api.ports.js';
+import { addCommand, runs } from './command/command.js';
+import type { Session } from './command/session.js';
+import { CliFailure } from './failures.js';
+import type { Io } from './io/io.js';
+import { VERSION } from './version.js';
+
+export const addVersionCommand = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'version',
+    summary: 'Print the versions of this program and of the server',
+    examples: [
+      ['fairlead version', 'Both, and the Kubernetes versions that the server can build'],
+      ['fairlead version --client', 'Without asking a server'],
+    ],
+  })
+    .option('--client', 'only that of this program')
+    .action(
+      runs(io, async (session, { client }: { readonly client?: true }) => {
+        const server = client === true ? undefined : await serverVersion(session);
+        return {
+          data: { client: VERSION, server: server ?? null },
+          table: versionText(server, client === true),
+          names: [VERSION],
+        };
+      }),
+    );
+};
+
+/** That there is no server to ask is no reason to fail. */
+const serverVersion = async (session: Session): Promise<VersionView | undefined> => {
+  try {
+    return await session.api.version();
+  } catch (error) {
+    if (error instanceof CliFailure && error.exit === 'unreachable') return undefined;
+    throw error;
+  }
+};
+
+const versionText = (server: VersionView | undefined, isClientOnly: boolean): string => {
+  if (isClientOnly) return `client      ${VERSION}`;
+  if (server === undefined) return `client      ${VERSION}\nserver      none is reached`;
+  const { known, default: preferred } = server.kubernetes;
+  return [
+    `client      ${VERSION}`,
+    `server      ${server.fairlead}`,
+    `kubernetes  ${known.map((version) => (version === preferred ? `${version} (default)` : version)).join(', ')}`,
+  ].join('\n');
+};

@@ -1,0 +1,24 @@
+import type { ApiRole } from '@fairlead/contracts';
+import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+
+/** What a route asks of its caller. A route without one is closed. */
+export type Access =
+  | { readonly kind: 'public' }
+  /** Any valid token; the handler shows only what the caller may see. */
+  | { readonly kind: 'authenticated' }
+  /** The role in the namespace of the path. */
+  | { readonly kind: 'namespace'; readonly role: ApiRole }
+  /** The role in all namespaces. */
+  | { readonly kind: 'everywhere'; readonly role: ApiRole };
+
+/** The health of a service is the kit's, which knows nothing of our decorators. */
+export const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+export const ACCESS = 'fairlead:access';
+
+const access = (needed: Access): CustomDecorator => SetMetadata(ACCESS, needed);
+
+export const Public = (): CustomDecorator => access({ kind: 'public' });
+export const Authenticated = (): CustomDecorator => access({ kind: 'authenticated' });
+export const RoleInNamespace = (role: ApiRole): CustomDecorator => access({ kind: 'namespace', role });
+export const RoleEverywhere = (role: ApiRole): CustomDecorator => access({ kind: 'everywhere', role });

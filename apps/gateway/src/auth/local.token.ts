@@ -1,0 +1,84 @@
+import { EVERY_NAMESPACE, NONE, type Fact, type RoleGrant } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { audit } from '../events/audit.decider.js';
+import { hashOf, idOf, newToken } from './tokens.js';
+import { TokenStore } from './tokens.store.js';
+
+const LOCAL_ADMIN: RoleGrant[] = [{ namespace: EVERY_NAMESPACE, role: 'admin' }];
+const OWNER_ONLY = 0o600;
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+const readToken = async (file: string): Promise<string | undefined> => {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+};
+
+/** Puts a new token into the file unless another replica was first; whole or not at all. */
+const createFile = async (file: string): Promise<void> => {
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, `${newToken().token}\n`, { mode: OWNER_ONLY, flag: 'wx' });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+  } finally {
+    await unlink(draft);
+  }
+};
+
+/**
+ * The administrator's token of a local instance: made at the first start, readable by the owner of the data folder alone. A
+ * token in the file that the database does not know is let in: whoever can write the file owns the instance.
+ */
+@Injectable()
+export class LocalToken implements OnApplicationBootstrap {
+  private readonly log = new Logger('tokens');
+
+  constructor(
+    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+    @Inject(TokenStore) private readonly store: TokenStore,
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { localTokenFile } = this.config;
+    if (localTokenFile !== undefined) await this.ensure(localTokenFile);
+  }
+
+  private async ensure(file: string): Promise<void> {
+    if ((await readToken(file)) === undefined) await createFile(file);
+    const token = (await readToken(file)) ?? '';
+    const id = idOf(token);
+    if (id === undefined)
+      throw new Error(`${file} holds no Fairlead token; remove it, and a new one is made at the next start`);
+    const record = { id, name: 'local', sha256: hashOf(token), roles: LOCAL_ADMIN, createdAt: this.clock.now() };
+    if (!(await this.store.insert(record))) return;
+    await this.putOnRecord(id);
+    this.log.log(`the local administrator token is in ${file}`);
+  }
+
+  private async putOnRecord(id: string): Promise<void> {
+    const fact: Fact<'ApiTokenCreated'> = { type: 'ApiTokenCreated', data: { id, name: 'local', roles: LOCAL_ADMIN } };
+    const cause = { actor: 'system/gateway', correlationId: `local-token-${id}`, causationId: `local-token-${id}` };
+    await this.handle(
+      audit,
+      { namespace: NONE, cluster: NONE, context: 'audit' },
+      { type: 'Record', data: fact },
+      cause,
+    );
+  }
+}

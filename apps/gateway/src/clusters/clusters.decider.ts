@@ -1,0 +1,253 @@
+import {
+  CLUSTER_NODES_MAX,
+  refuse,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ClusterUid,
+  type Fact,
+  type NodeName,
+  type NodeRole,
+  type NodeSet,
+  type Refusal,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { phaseAfter } from './phase.js';
+
+/** Whose cluster it is about, for the sentences of refusals. */
+interface Named {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+export type RequestCluster = Command<
+  'RequestCluster',
+  Named & {
+    readonly uid: ClusterUid;
+    readonly spec: ClusterSpec;
+    readonly requestHash: string;
+    readonly actor: string;
+    readonly unknownConnections: readonly UnknownConnection[];
+  }
+>;
+export type RequestNodes = Command<
+  'RequestNodes',
+  Named & {
+    /** The same for every repetition of one request. */
+    readonly requestId: string;
+    readonly workers: readonly NodeSet[];
+    readonly unknownConnections: readonly UnknownConnection[];
+  }
+>;
+export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName }>;
+export type RetryCluster = Command<'RetryCluster', Named>;
+export type DeleteCluster = Command<'DeleteCluster', Named>;
+export type ClusterCommand = RequestCluster | RequestNodes | RemoveNode | RetryCluster | DeleteCluster;
+
+export interface UnknownConnection {
+  readonly connection: string;
+  readonly field: string;
+}
+
+type ClusterWish = Fact<
+  'ClusterRequested' | 'NodesRequested' | 'NodeRemovalRequested' | 'ClusterRetryRequested' | 'ClusterDeletionRequested'
+>;
+
+interface Member {
+  readonly role: NodeRole;
+  readonly leader: boolean;
+  readonly ready: boolean;
+  readonly lost: boolean;
+  readonly removing: boolean;
+}
+
+interface Present {
+  readonly status: 'present';
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+  readonly requestHash: string;
+  readonly actor: string;
+  readonly phase: ClusterPhase;
+  readonly members: ReadonlyMap<string, Member>;
+  /** The request for workers that is not finished. */
+  readonly addition: string | undefined;
+  /** The latest requests for workers, to know a repetition. */
+  readonly requestIds: readonly string[];
+}
+
+/** A name without a cluster, or the cluster that has it. */
+export type ClusterState = { readonly status: 'absent' } | Present;
+
+const REQUEST_IDS_MAX = 100;
+
+const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
+
+const connectionRefusal = (missing: readonly UnknownConnection[]): Refusal | undefined => {
+  const [first] = missing;
+  return first === undefined ? undefined : refuse('connection.unknown', { connection: first.connection }, first.field);
+};
+
+const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterWish[] | Refusal => {
+  const { uid, spec, requestHash, actor, namespace, cluster } = data;
+  if (state.status === 'absent')
+    return (
+      connectionRefusal(data.unknownConnections) ?? [{ type: 'ClusterRequested', data: { uid, spec, requestHash } }]
+    );
+  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster });
+  // The same wish of the same person is a repetition, e.g. after an answer that was lost.
+  if (state.requestHash === requestHash && state.actor === actor) return nothing;
+  return refuse('cluster.name-taken', { namespace, cluster }, 'name');
+};
+
+const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {
+  const { requestId, workers } = data;
+  if (state.status === 'absent') return unknown(data);
+  if (state.requestIds.includes(requestId)) return nothing;
+  if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
+  if (state.addition !== undefined) return refuse('cluster.busy', { ...named(data), action: 'add a node' });
+  const { connection } = state.spec.controlPlane;
+  const stranger = workers.findIndex((set) => state.spec.serviceType === 'single' && set.connection !== connection);
+  if (stranger >= 0)
+    return refuse(
+      'cluster.single-connection',
+      { connection: workers[stranger]?.connection ?? '' },
+      `worker[${stranger}].connection`,
+    );
+  const count = state.members.size + workers.reduce((total, set) => total + set.count, 0);
+  if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
+  return (
+    connectionRefusal(data.unknownConnections) ?? [
+      { type: 'NodesRequested', data: { uid: state.uid, requestId, workers: [...workers] } },
+    ]
+  );
+};
+
+const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
+
+const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.removing;
+
+/** etcd goes on without the node only if a majority of the members that stay is healthy. */
+const breaksQuorum = (members: ReadonlyMap<string, Member>, node: string): Refusal | undefined => {
+  const controlPlanes = [...members].filter(([, member]) => member.role === 'control-plane');
+  const staying = controlPlanes.filter(([name]) => name !== node).map(([, member]) => member);
+  const healthy = staying.filter(isHealthy).length;
+  const majority = Math.floor(staying.length / 2) + 1;
+  return healthy >= majority
+    ? undefined
+    : refuse('node.quorum', { node, after: healthy, before: controlPlanes.length });
+};
+
+const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  const member = state.members.get(data.node);
+  if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
+  if (member.removing) return nothing;
+  if (state.phase !== 'Provisioned')
+    return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
+  if (member.leader) return refuse('node.leader');
+  if (state.addition !== undefined) return refuse('cluster.busy', { ...named(data), action: 'remove a node' });
+  const quorum = member.role === 'control-plane' ? breaksQuorum(state.members, data.node) : undefined;
+  return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
+};
+
+const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterWish[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  if (state.phase !== 'Failed') return refuse('cluster.not-failed', { phase: state.phase });
+  return [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
+};
+
+const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterWish[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  if (state.phase === 'Deleting') return nothing;
+  return [{ type: 'ClusterDeletionRequested', data: { uid: state.uid } }];
+};
+
+const withMember = (state: Present, name: string, change: Partial<Member>): Present => {
+  const member = state.members.get(name);
+  if (member === undefined) return state;
+  return { ...state, members: new Map(state.members).set(name, { ...member, ...change }) };
+};
+
+const withoutMember = (state: Present, name: string): Present => {
+  const members = new Map(state.members);
+  members.delete(name);
+  return { ...state, members };
+};
+
+const newMember = { ready: false, lost: false, removing: false } as const;
+
+/** What an event says about the nodes and the requests for nodes of the present cluster. */
+const evolveNodes = (state: Present, event: StoredEvent): Present => {
+  switch (event.type) {
+    case 'VmsPlanned': {
+      const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
+      const added = planned.map(({ name, role, leader }) => [name, { ...newMember, role, leader }] as const);
+      return { ...state, members: new Map([...state.members, ...added]) };
+    }
+    case 'NodeReady':
+      return withMember(state, event.data.node, { ready: true });
+    case 'NodeNotReady':
+      return withMember(state, event.data.node, { ready: false });
+    case 'NodeLost':
+      return withMember(state, event.data.node, { lost: true });
+    case 'NodeRecovered':
+      return withMember(state, event.data.node, { lost: false });
+    case 'NodeRemovalRequested':
+      return withMember(state, event.data.node, { removing: true });
+    case 'VmDeleted':
+      return withoutMember(state, event.data.name);
+    case 'NodesRequested':
+      return {
+        ...state,
+        addition: event.data.requestId,
+        requestIds: [...state.requestIds, event.data.requestId].slice(-REQUEST_IDS_MAX),
+      };
+    case 'NodesRejected':
+    case 'ClusterReady':
+      return { ...state, addition: undefined };
+    default:
+      return state;
+  }
+};
+
+const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
+  status: 'present',
+  uid: event.data.uid,
+  spec: event.data.spec,
+  requestHash: event.data.requestHash,
+  actor: event.meta.actor,
+  phase: 'Pending',
+  members: new Map(),
+  addition: undefined,
+  requestIds: [],
+});
+
+const isAbout = (uid: ClusterUid, event: StoredEvent): boolean => !('uid' in event.data) || event.data.uid === uid;
+
+/** What people may ask of a cluster, given everything that any service has said about it. */
+export const clusters: Decider<ClusterState, ClusterCommand, ClusterWish> = {
+  initial: { status: 'absent' },
+  reads: 'cluster',
+
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'RequestCluster':
+        return request(state, command);
+      case 'RequestNodes':
+        return requestNodes(state, command);
+      case 'RemoveNode':
+        return remove(state, command);
+      case 'RetryCluster':
+        return retry(state, command);
+      case 'DeleteCluster':
+        return end(state, command);
+    }
+  },
+
+  evolve: (state, event) => {
+    if (event.type === 'ClusterRequested') return begin(event);
+    if (state.status === 'absent' || !isAbout(state.uid, event)) return state;
+    if (event.type === 'ClusterDeleted') return { status: 'absent' };
+    return evolveNodes({ ...state, phase: phaseAfter(state.phase, event) }, event);
+  },
+};

@@ -1,0 +1,270 @@
+import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet } from '@fairlead/contracts';
+import { isRefusal } from '@fairlead/contracts';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusters, type RequestCluster, type RequestNodes } from './clusters.decider.js';
+import { goodRequest } from './clusters.fixtures.js';
+import { toClusterSpec } from './clusters.rules.js';
+
+const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
+const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;
+const spec = toClusterSpec(goodRequest);
+const named = { namespace: 'default', cluster: 'demo' };
+
+const requested: Fact = { type: 'ClusterRequested', data: { uid, spec, requestHash: 'hash' } };
+const accepted: Fact = { type: 'ClusterAccepted', data: { uid } };
+const ready: Fact = { type: 'ClusterReady', data: { uid } };
+const failed: Fact = {
+  type: 'ClusterFailed',
+  data: {
+    uid,
+    step: 'init-control-plane',
+    reason: 'InitControlPlaneFailedReason',
+    cause: { operation: 'kubeadm init', target: 'cp-1', message: 'no' },
+  },
+};
+const rejected: Fact = { type: 'ClusterRejected', data: { uid, code: 'cluster.spec-cpu', message: 'too small' } };
+const deletionRequested: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
+const deleted: Fact = { type: 'ClusterDeleted', data: { uid } };
+
+const plan = (name: string, role: MachinePlan['role'], leader = false): MachinePlan =>
+  ({
+    name,
+    role,
+    pool: role,
+    leader,
+    connection: 'lab',
+    spec: 's',
+    rootDisk: { type: 'default', size: 'default' },
+  }) as MachinePlan;
+const planned: Fact = {
+  type: 'VmsPlanned',
+  data: {
+    uid,
+    machines: [
+      plan('cp-1', 'control-plane', true),
+      plan('cp-2', 'control-plane'),
+      plan('cp-3', 'control-plane'),
+      plan('w-1', 'worker'),
+      plan('w-2', 'worker'),
+    ],
+  },
+};
+const nodeReady = (node: string): Fact => ({
+  type: 'NodeReady',
+  data: { uid, node: node as NodeName, revision: 1, software: {} },
+});
+const nodeLost = (node: string): Fact => ({
+  type: 'NodeLost',
+  data: { uid, node: node as NodeName, lastSeenAt: null, limitMs: 1 },
+});
+const provisioned: readonly Fact[] = [
+  requested,
+  accepted,
+  planned,
+  ...['cp-1', 'cp-2', 'cp-3', 'w-1', 'w-2'].map(nodeReady),
+  ready,
+];
+
+const ask = (change: Partial<RequestCluster['data']> = {}): RequestCluster => ({
+  type: 'RequestCluster',
+  data: { ...named, uid, spec, requestHash: 'hash', actor: 'user/spec', unknownConnections: [], ...change },
+});
+const workers = [
+  { connection: 'lab', count: 1, spec: 's', rootDisk: { type: 'default', size: 'default' } },
+] as NodeSet[];
+const more = (change: Partial<RequestNodes['data']> = {}): RequestNodes => ({
+  type: 'RequestNodes',
+  data: { ...named, requestId: 'r1', workers, unknownConnections: [], ...change },
+});
+const remove = (node: string) => ({ type: 'RemoveNode', data: { ...named, node: node as NodeName } }) as const;
+const retry = { type: 'RetryCluster', data: named } as const;
+const end = { type: 'DeleteCluster', data: named } as const;
+
+const { given } = specification(clusters);
+
+describe('a request for a cluster', () => {
+  it('becomes a wish when the name is free', () =>
+    given()
+      .when(ask())
+      .then(requested as Fact<'ClusterRequested'>));
+
+  it('is refused when a connection is not known, and not before the name was looked at', () => {
+    const unknownConnections = [{ connection: 'moon', field: 'worker[0].connection' }];
+    given().when(ask({ unknownConnections })).thenRefused('connection.unknown');
+    given(requested)
+      .when(ask({ unknownConnections, requestHash: 'other' }))
+      .thenRefused('cluster.name-taken');
+  });
+
+  it('is answered as before when the same person sends the same again', () =>
+    given(requested).when(ask()).thenNothing());
+
+  it('is refused when somebody else, or another request, has the name', () => {
+    given(requested)
+      .when(ask({ actor: 'user/else' }))
+      .thenRefused('cluster.name-taken');
+    given(requested)
+      .when(ask({ requestHash: 'other' }))
+      .thenRefused('cluster.name-taken');
+  });
+
+  it('is refused while the name is being freed, and accepted when it is free', () => {
+    given(requested, deletionRequested).when(ask()).thenRefused('cluster.deleting');
+    given(requested, deletionRequested, deleted)
+      .when(ask({ uid: otherUid }))
+      .then({ type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } });
+  });
+});
+
+describe('a late word about an earlier cluster of the name', () => {
+  it('does not concern the present one', () => {
+    const again: Fact = { type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } };
+    given(requested, deletionRequested, deleted, again, deleted)
+      .when(end)
+      .then({
+        type: 'ClusterDeletionRequested',
+        data: { uid: otherUid },
+      });
+    given(requested, deletionRequested, deleted, again, failed).when(retry).thenRefused('cluster.not-failed');
+  });
+});
+
+describe('more workers', () => {
+  const wish: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers } };
+
+  it('can be asked for when the cluster is Provisioned', () =>
+    given(...provisioned)
+      .when(more())
+      .then(wish));
+
+  it('are asked for once, however often the request comes', () =>
+    given(...provisioned, wish, ready)
+      .when(more())
+      .thenNothing());
+
+  it('are refused while others are on their way, and not when those have come or were rejected', () => {
+    const next = more({ requestId: 'r2' });
+    const second: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r2', workers } };
+    given(...provisioned, wish)
+      .when(next)
+      .thenRefused('cluster.busy');
+    given(...provisioned, wish, ready)
+      .when(next)
+      .then(second);
+    const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'x' } };
+    given(...provisioned, wish, no)
+      .when(next)
+      .then(second);
+  });
+
+  it.each([
+    ['absent', [], 'cluster.unknown'],
+    ['being built', [requested, accepted], 'cluster.not-ready'],
+    ['Failed', [requested, accepted, failed], 'cluster.not-ready'],
+    ['Deleting', [...provisioned, deletionRequested], 'cluster.not-ready'],
+  ] as const)('are refused when the cluster is %s', (_phase, facts, code) =>
+    given(...facts)
+      .when(more())
+      .thenRefused(code),
+  );
+
+  it('are refused on another connection when the cluster is single', () => {
+    const single: Fact = {
+      type: 'ClusterRequested',
+      data: { uid, requestHash: 'h', spec: { ...spec, serviceType: 'single' } },
+    };
+    const strangers = workers.map((set) => ({ ...set, connection: 'other' as NodeSet['connection'] }));
+    given(single, ready)
+      .when(more({ workers: strangers }))
+      .thenRefused('cluster.single-connection');
+  });
+
+  it('are refused beyond the size of a cluster', () =>
+    given(...provisioned)
+      .when(more({ workers: workers.map((set) => ({ ...set, count: 496 })) }))
+      .thenRefused('cluster.too-many-nodes'));
+});
+
+describe('the removal of a node', () => {
+  const wish = (node: string): Fact<'NodeRemovalRequested'> => ({
+    type: 'NodeRemovalRequested',
+    data: { uid, node: node as NodeName },
+  });
+
+  it('can be asked for, once', () => {
+    given(...provisioned)
+      .when(remove('w-1'))
+      .then(wish('w-1'));
+    given(...provisioned, wish('w-1'))
+      .when(remove('w-1'))
+      .thenNothing();
+  });
+
+  it('is refused for the leader, with the text of CB-Ladybug', () => {
+    given(...provisioned)
+      .when(remove('cp-1'))
+      .thenRefused('node.leader');
+    const state = provisioned.reduce(
+      (before, fact, index) => clusters.evolve(before, stored(fact, index + 1)),
+      clusters.initial,
+    );
+    const outcome = clusters.decide(state, remove('cp-1'));
+    expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
+  });
+
+  it('is refused when too few of the control planes that stay are healthy', () => {
+    given(...provisioned)
+      .when(remove('cp-2'))
+      .then(wish('cp-2'));
+    given(...provisioned, nodeLost('cp-3'))
+      .when(remove('cp-2'))
+      .thenRefused('node.quorum');
+    given(...provisioned, nodeLost('cp-2'))
+      .when(remove('cp-2'))
+      .then(wish('cp-2'));
+    given(...provisioned, wish('cp-3'))
+      .when(remove('cp-2'))
+      .thenRefused('node.quorum');
+  });
+
+  it('is refused for a node that is not there', () => {
+    given(...provisioned)
+      .when(remove('w-9'))
+      .thenRefused('node.unknown');
+    given(...provisioned, { type: 'VmDeleted', data: { uid, name: 'w-1' as NodeName } })
+      .when(remove('w-1'))
+      .thenRefused('node.unknown');
+  });
+});
+
+describe('a retry', () => {
+  it('can be asked for only when the cluster has failed', () => {
+    const wish: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
+    given(requested, accepted, failed).when(retry).then(wish);
+    given(requested, rejected).when(retry).then(wish);
+    given(requested, accepted).when(retry).thenRefused('cluster.not-failed');
+    given(requested, accepted, failed, wish).when(retry).thenRefused('cluster.not-failed');
+    given(...provisioned)
+      .when(retry)
+      .thenRefused('cluster.not-failed');
+    given().when(retry).thenRefused('cluster.unknown');
+  });
+});
+
+describe('the end of a cluster', () => {
+  it('can be asked for at any moment, and asking again changes nothing', () => {
+    const wish = deletionRequested as Fact<'ClusterDeletionRequested'>;
+    for (const facts of [[requested], [requested, rejected], [requested, accepted, failed], [...provisioned]])
+      given(...facts)
+        .when(end)
+        .then(wish);
+    given(requested, deletionRequested).when(end).thenNothing();
+    given(requested, deletionRequested, failed).when(end).thenNothing();
+  });
+
+  it('is refused where there is nothing to end', () => {
+    given().when(end).thenRefused('cluster.unknown');
+    given(requested, deletionRequested, deleted).when(end).thenRefused('cluster.unknown');
+  });
+});

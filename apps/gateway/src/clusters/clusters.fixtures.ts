@@ -1,0 +1,230 @@
+import type { ClusterRequest, RefusalCode } from '@fairlead/contracts';
+
+/** What CB-Ladybug's clients send. */
+export const goodRequest: ClusterRequest = {
+  name: 'demo',
+  controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
+  worker: [{ connection: 'lab', count: 2, spec: 'lab.small' }],
+};
+
+const kubernetes = (change: NonNullable<NonNullable<ClusterRequest['config']>['kubernetes']>): ClusterRequest => ({
+  ...goodRequest,
+  config: { kubernetes: change },
+});
+const controlPlane = (count: number): ClusterRequest => ({
+  ...goodRequest,
+  controlPlane: [{ connection: 'lab', count, spec: 'lab.medium' }],
+});
+const workers = (count: number, connection = 'lab') => [{ connection, count, spec: 'lab.small' }];
+
+export interface WrongRequest {
+  readonly rule: string;
+  readonly body: ClusterRequest;
+  readonly code: RefusalCode;
+  readonly status: number;
+  readonly message: string;
+  readonly field: string;
+}
+
+const wrong = (
+  rule: string,
+  body: ClusterRequest,
+  [code, status, message, field]: readonly [RefusalCode, number, string, string],
+): WrongRequest => ({ rule, body, code, status, message, field });
+
+const NAME_RULE =
+  'The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.';
+
+/** One wrong body for each rule about a request alone, in the order of ladybug-api.md, 2.4; the texts are CB-Ladybug's where it has one. */
+export const WRONG_REQUESTS: readonly WrongRequest[] = [
+  wrong('no control plane set', { ...goodRequest, controlPlane: [] }, [
+    'cluster.control-plane-missing',
+    400,
+    'Control plane node must be at least one',
+    'controlPlane',
+  ]),
+  wrong(
+    'two control plane sets',
+    { ...goodRequest, controlPlane: [...goodRequest.controlPlane!, ...goodRequest.controlPlane!] },
+    ['cluster.control-plane-sets', 400, 'Only one control plane node is supported', 'controlPlane'],
+  ),
+  wrong('no worker set', { ...goodRequest, worker: [] }, [
+    'cluster.worker-missing',
+    400,
+    'Worker node must be at least one',
+    'worker',
+  ]),
+  wrong('too many worker sets', { ...goodRequest, worker: Array.from({ length: 51 }, () => workers(1)[0]!) }, [
+    'cluster.too-many-sets',
+    400,
+    'At most 50 worker sets are supported, not 51',
+    'worker',
+  ]),
+  wrong('workers of a single-node cluster', { ...controlPlane(1), singleNode: true }, [
+    'cluster.single-node',
+    400,
+    'A single-node cluster has one control plane and no workers',
+    'worker',
+  ]),
+  wrong('an unknown service type', { ...goodRequest, serviceType: 'both' }, [
+    'cluster.service-type',
+    400,
+    'serviceType allows only multi or single',
+    'serviceType',
+  ]),
+  wrong('a CNI that is not for multi', kubernetes({ networkCni: 'flannel' }), [
+    'cluster.cni-multi',
+    400,
+    'Network-cni allows only canal or kilo in Multi-Cloud type',
+    'config.kubernetes.networkCni',
+  ]),
+  wrong('a CNI that is not for single', { ...kubernetes({ networkCni: 'kilo' }), serviceType: 'single' }, [
+    'cluster.cni-single',
+    400,
+    'Network-cni allows only calico or flannel in Single-Cloud type',
+    'config.kubernetes.networkCni',
+  ]),
+  wrong('an unknown load balancer', kubernetes({ loadbalancer: 'f5' }), [
+    'cluster.loadbalancer',
+    400,
+    'loadbalancer allows only haproxy or nlb',
+    'config.kubernetes.loadbalancer',
+  ]),
+  wrong('an unknown etcd', kubernetes({ etcd: 'remote' }), [
+    'cluster.etcd',
+    400,
+    'etcd allows only local or external',
+    'config.kubernetes.etcd',
+  ]),
+  wrong('external etcd with one control plane', { ...controlPlane(1), config: { kubernetes: { etcd: 'external' } } }, [
+    'cluster.etcd-external-count',
+    400,
+    'External etcd must have 3,5,7 controlPlane count',
+    'controlPlane[0].count',
+  ]),
+  wrong('no name', { ...goodRequest, name: '' }, ['cluster.name-empty', 400, 'Cluster name is empty', 'name']),
+  wrong('a name with a capital letter', { ...goodRequest, name: 'Demo' }, [
+    'cluster.name-invalid',
+    400,
+    `Demo: ${NAME_RULE}`,
+    'name',
+  ]),
+  wrong('a name that ends in a dash', { ...goodRequest, name: 'demo-' }, [
+    'cluster.name-invalid',
+    400,
+    `demo-: ${NAME_RULE}`,
+    'name',
+  ]),
+  wrong('a name of 41 characters', { ...goodRequest, name: 'a'.repeat(41) }, [
+    'cluster.name-invalid',
+    400,
+    `${'a'.repeat(41)}: ${NAME_RULE}`,
+    'name',
+  ]),
+  wrong('a pod network with an octet above 255', kubernetes({ podCidr: '999.999.999.999/99' }), [
+    'cluster.pod-cidr',
+    400,
+    'podCidr 999.999.999.999/99 : Type mismatch ex)10.244.0.0/16',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a service network that is none', kubernetes({ serviceCidr: '10x96x0x0/12' }), [
+    'cluster.service-cidr',
+    400,
+    'serviceCidr 10x96x0x0/12 : Type mismatch ex)10.96.0.0/12',
+    'config.kubernetes.serviceCidr',
+  ]),
+  wrong('a service network that kubeadm refuses', kubernetes({ serviceCidr: '172.16.0.0/30' }), [
+    'cluster.service-cidr-size',
+    400,
+    'serviceCidr 172.16.0.0/30 must be between a /12 and a /28',
+    'config.kubernetes.serviceCidr',
+  ]),
+  wrong('networks that overlap', kubernetes({ podCidr: '10.96.0.0/16' }), [
+    'cluster.cidr-overlap',
+    400,
+    'podCidr 10.96.0.0/16 and serviceCidr 10.96.0.0/12 overlap',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a DNS domain that is none', kubernetes({ serviceDnsDomain: 'cluster_local' }), [
+    'cluster.dns-domain',
+    400,
+    'serviceDnsDomain cluster_local is not a DNS name',
+    'config.kubernetes.serviceDnsDomain',
+  ]),
+  wrong('an unknown Kubernetes version', kubernetes({ version: '1.23.13' }), [
+    'cluster.version-unknown',
+    400,
+    'unknown kubernetes version 1.23.13',
+    'config.kubernetes.version',
+  ]),
+  wrong('an unknown monitoring wish', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [
+    'cluster.mon-agent',
+    400,
+    'installMonAgent allows only yes or no',
+    'config.installMonAgent',
+  ]),
+  wrong('a set without a connection', { ...goodRequest, worker: [{ count: 1, spec: 'lab.small' }] }, [
+    'cluster.connection-empty',
+    400,
+    'Connection is empty',
+    'worker[0].connection',
+  ]),
+  wrong('a set whose connection cannot be one', { ...goodRequest, worker: workers(1, 'My Cloud') }, [
+    'connection.name-invalid',
+    400,
+    'My Cloud is not a connection name',
+    'worker[0].connection',
+  ]),
+  wrong('a set without a spec', { ...goodRequest, worker: [{ connection: 'lab', count: 1 }] }, [
+    'cluster.spec-empty',
+    400,
+    'Machine specification is empty',
+    'worker[0].spec',
+  ]),
+  wrong('no control plane in the set', controlPlane(0), [
+    'cluster.control-plane-count',
+    400,
+    'Control-Plane count must be at least one.',
+    'controlPlane[0].count',
+  ]),
+  wrong('an even number of control planes', controlPlane(4), [
+    'cluster.control-plane-even',
+    400,
+    'Control-Plane count must be odd (etcd needs a majority), not 4',
+    'controlPlane[0].count',
+  ]),
+  wrong('nine control planes', controlPlane(9), [
+    'cluster.control-plane-too-many',
+    400,
+    'Control-Plane count must be at most 7, not 9',
+    'controlPlane[0].count',
+  ]),
+  wrong(
+    'three control planes of a single-node cluster',
+    { name: 'demo', singleNode: true, controlPlane: controlPlane(3).controlPlane! },
+    ['cluster.single-node', 400, 'A single-node cluster has one control plane and no workers', 'controlPlane[0].count'],
+  ),
+  wrong('no worker in a set', { ...goodRequest, worker: workers(0) }, [
+    'cluster.worker-count',
+    400,
+    'Worker count must be at least one. (connection=lab)',
+    'worker[0].count',
+  ]),
+  wrong('more nodes than a cluster may have', { ...kubernetes({ podCidr: '10.0.0.0/11' }), worker: workers(498) }, [
+    'cluster.too-many-nodes',
+    400,
+    'A cluster may have at most 500 nodes, not 501',
+    'worker',
+  ]),
+  wrong(
+    'more nodes than the pod network has room for',
+    { ...kubernetes({ podCidr: '10.244.0.0/22' }), worker: workers(2) },
+    ['cluster.pod-cidr-small', 400, 'podCidr 10.244.0.0/22 has room for 4 nodes, not 5', 'config.kubernetes.podCidr'],
+  ),
+  wrong('two connections in a single cluster', { ...goodRequest, serviceType: 'single', worker: workers(1, 'other') }, [
+    'cluster.single-connection',
+    422,
+    'All nodes must be the same connection config. (connection=other)',
+    'worker[0].connection',
+  ]),
+];

@@ -1,0 +1,133 @@
+import {
+  sentenceOf,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ClusterUid,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+import { phaseAfter } from './phase.js';
+
+/** What is true of a cluster, with the time since when. */
+export const MARKS = ['accepted', 'machines', 'controlPlane', 'network', 'ready'] as const;
+export type Mark = (typeof MARKS)[number];
+
+/** A cluster, without its nodes: they are rows of their own, so that this one stays small. */
+export interface ClusterDoc {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+  readonly phase: ClusterPhase;
+  readonly reason: string;
+  readonly message: string;
+  readonly leader: string;
+  readonly endpoint: string;
+  readonly createdAt: string;
+  readonly changedAt: string;
+  readonly marks: { readonly [M in Mark]?: string };
+}
+
+export const clusterKey = (namespace: string, cluster: string): string => `${namespace}/${cluster}`;
+
+const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
+  namespace: event.meta.namespace,
+  name: event.meta.cluster,
+  uid: event.data.uid,
+  spec: event.data.spec,
+  phase: 'Pending',
+  reason: '',
+  message: '',
+  leader: '',
+  endpoint: '',
+  createdAt: event.meta.time,
+  changedAt: event.meta.time,
+  marks: {},
+});
+
+type StepFailed = StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'>;
+
+const attemptSentence = ({ data: { cause, attempt, attemptsMax, nextAttemptAt } }: StepFailed): string => {
+  const next = nextAttemptAt === null ? '' : `; next attempt at ${nextAttemptAt}`;
+  return `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}${next})`;
+};
+
+const marked = (doc: ClusterDoc, mark: Mark, time: string): ClusterDoc => ({
+  ...doc,
+  // What moves on has got over its latest failed attempt.
+  message: '',
+  marks: { ...doc.marks, [mark]: time },
+});
+
+const leaderOf = (event: StoredEvent<'VmsPlanned'>): string | undefined =>
+  event.data.machines.find((machine) => machine.leader)?.name;
+
+const withoutMark = ({ marks: { ready: _ready, ...marks }, ...doc }: ClusterDoc): ClusterDoc => ({ ...doc, marks });
+
+const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'ClusterAccepted':
+      return marked(doc, 'accepted', time);
+    case 'ClusterRejected':
+      return { ...doc, reason: event.data.code, message: event.data.message };
+    case 'VmsPlanned':
+      return { ...doc, leader: leaderOf(event) ?? doc.leader };
+    case 'VmsCreated':
+      return marked(doc, 'machines', time);
+    case 'LoadBalancerReady':
+      return { ...doc, endpoint: `https://${event.data.host}:${event.data.port}` };
+    case 'ControlPlaneReady':
+      return marked(doc, 'controlPlane', time);
+    case 'NetworkReady':
+      return marked(doc, 'network', time);
+    case 'ClusterReady':
+      return { ...marked(doc, 'ready', time), reason: '' };
+    case 'InfrastructureStepFailed':
+    case 'BootstrapStepFailed':
+      return { ...doc, message: attemptSentence(event) };
+    case 'InfrastructureFailed':
+      return { ...doc, reason: event.data.reason, message: sentenceOf(event.data.cause) };
+    case 'ClusterFailed':
+      return { ...withoutMark(doc), reason: event.data.reason, message: sentenceOf(event.data.cause) };
+    case 'ClusterRetryRequested':
+    case 'ClusterDeletionRequested':
+      return { ...withoutMark(doc), reason: '', message: '' };
+    default:
+      return doc;
+  }
+};
+
+const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterRequested',
+  'ClusterAccepted',
+  'ClusterRejected',
+  'VmsPlanned',
+  'VmsCreated',
+  'LoadBalancerReady',
+  'ControlPlaneReady',
+  'NetworkReady',
+  'ClusterReady',
+  'InfrastructureStepFailed',
+  'BootstrapStepFailed',
+  'InfrastructureFailed',
+  'ClusterFailed',
+  'ClusterRetryRequested',
+  'ClusterDeletionRequested',
+  'ClusterDeleted',
+]);
+
+/** One row per cluster that exists. Facts about single nodes do not touch it. */
+export const clustersProjection: Projection<ClusterDoc> = {
+  name: 'clusters',
+  table: 'clusters',
+
+  keys: (event) => (CHANGING.has(event.type) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
+
+  evolve: (doc, event) => {
+    if (event.type === 'ClusterRequested') return begin(event);
+    if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
+    if (event.type === 'ClusterDeleted') return undefined;
+    return { ...change(doc, event), phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
+  },
+};

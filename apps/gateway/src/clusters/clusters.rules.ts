@@ -1,0 +1,308 @@
+import {
+  CLUSTER_DEFAULTS,
+  CLUSTER_NAME_LENGTH_MAX,
+  CLUSTER_NODES_MAX,
+  ClusterName,
+  ClusterSpec,
+  ConnectionName,
+  DEFAULT_KUBERNETES_VERSION,
+  ETCDS,
+  KUBERNETES_RELEASES,
+  LOAD_BALANCERS,
+  NODE_SETS_MAX,
+  NodeSet,
+  refuse,
+  releaseOf,
+  SERVICE_TYPES,
+  type ClusterRequest,
+  type NodeSetRequest,
+  type NodesRequest,
+  type Refusal,
+} from '@fairlead/contracts';
+import { maskBits, overlap, parseNetwork } from './networks.js';
+
+/** Looks at one thing; answers with everything that is wrong about it. */
+type Rule = (request: ClusterRequest) => readonly Refusal[];
+
+const fine: readonly Refusal[] = [];
+const when = (wrong: boolean, refusal: () => Refusal): readonly Refusal[] => (wrong ? [refusal()] : fine);
+const oneOf = (values: readonly string[], value: string): boolean => values.includes(value);
+
+const kubernetesOf = (request: ClusterRequest) => request.config?.kubernetes ?? {};
+const serviceTypeOf = (request: ClusterRequest): string => request.serviceType ?? CLUSTER_DEFAULTS.serviceType;
+const controlPlanesOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.controlPlane ?? [];
+const workersOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.worker ?? [];
+const isSingleNode = (request: ClusterRequest): boolean => request.singleNode ?? false;
+const controlPlaneCountOf = (request: ClusterRequest): number => controlPlanesOf(request)[0]?.count ?? 0;
+const etcdOf = (request: ClusterRequest): string => kubernetesOf(request).etcd ?? CLUSTER_DEFAULTS.etcd;
+const podCidrOf = (request: ClusterRequest): string => kubernetesOf(request).podCidr ?? CLUSTER_DEFAULTS.podCidr;
+const serviceCidrOf = (request: ClusterRequest): string =>
+  kubernetesOf(request).serviceCidr ?? CLUSTER_DEFAULTS.serviceCidr;
+const sum = (sets: readonly NodeSetRequest[]): number => sets.reduce((total, set) => total + (set.count ?? 0), 0);
+
+const KUBERNETES = 'config.kubernetes';
+
+const controlPlaneSets: Rule = (request) => {
+  const sets = controlPlanesOf(request).length;
+  if (sets === 0) return [refuse('cluster.control-plane-missing', {}, 'controlPlane')];
+  return when(sets > 1, () => refuse('cluster.control-plane-sets', {}, 'controlPlane'));
+};
+
+const workerSets: Rule = (request) => {
+  const count = workersOf(request).length;
+  if (isSingleNode(request)) return when(count > 0, () => refuse('cluster.single-node', {}, 'worker'));
+  return [
+    ...when(count === 0, () => refuse('cluster.worker-missing', {}, 'worker')),
+    ...when(count > NODE_SETS_MAX, () => refuse('cluster.too-many-sets', { max: NODE_SETS_MAX, count }, 'worker')),
+  ];
+};
+
+const serviceType: Rule = (request) =>
+  when(!oneOf(SERVICE_TYPES, serviceTypeOf(request)), () => refuse('cluster.service-type', {}, 'serviceType'));
+
+const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel'] } as const;
+
+const cni: Rule = (request) => {
+  const type = serviceTypeOf(request);
+  const asked = kubernetesOf(request).networkCni;
+  if (asked === undefined || (type !== 'multi' && type !== 'single')) return fine;
+  return when(!oneOf(CNIS_OF[type], asked), () => refuse(`cluster.cni-${type}`, {}, `${KUBERNETES}.networkCni`));
+};
+
+const loadBalancer: Rule = (request) =>
+  when(!oneOf(LOAD_BALANCERS, kubernetesOf(request).loadbalancer ?? CLUSTER_DEFAULTS.loadbalancer), () =>
+    refuse('cluster.loadbalancer', {}, `${KUBERNETES}.loadbalancer`),
+  );
+
+const etcd: Rule = (request) =>
+  when(!oneOf(ETCDS, etcdOf(request)), () => refuse('cluster.etcd', {}, `${KUBERNETES}.etcd`));
+
+const EXTERNAL_ETCD_COUNTS: readonly number[] = [3, 5, 7];
+
+const externalEtcd: Rule = (request) =>
+  when(etcdOf(request) === 'external' && !EXTERNAL_ETCD_COUNTS.includes(controlPlaneCountOf(request)), () =>
+    refuse('cluster.etcd-external-count', {}, 'controlPlane[0].count'),
+  );
+
+const name: Rule = (request) => {
+  const given = request.name ?? '';
+  if (given === '') return [refuse('cluster.name-empty', {}, 'name')];
+  return when(!ClusterName.safeParse(given).success, () =>
+    refuse('cluster.name-invalid', { name: given, max: CLUSTER_NAME_LENGTH_MAX }, 'name'),
+  );
+};
+
+const podNetwork: Rule = (request) =>
+  when(parseNetwork(podCidrOf(request)) === undefined, () =>
+    refuse('cluster.pod-cidr', { value: podCidrOf(request) }, `${KUBERNETES}.podCidr`),
+  );
+
+/** Bounds of kubeadm's own validation: at most 20 host bits, at least ten addresses. */
+const SERVICE_PREFIX_MIN = 12;
+const SERVICE_PREFIX_MAX = 28;
+
+const serviceNetwork: Rule = (request) => {
+  const value = serviceCidrOf(request);
+  const field = `${KUBERNETES}.serviceCidr`;
+  const network = parseNetwork(value);
+  if (network === undefined) return [refuse('cluster.service-cidr', { value }, field)];
+  return when(network.prefix < SERVICE_PREFIX_MIN || network.prefix > SERVICE_PREFIX_MAX, () =>
+    refuse('cluster.service-cidr-size', { value }, field),
+  );
+};
+
+const networksApart: Rule = (request) => {
+  const pods = parseNetwork(podCidrOf(request));
+  const services = parseNetwork(serviceCidrOf(request));
+  if (pods === undefined || services === undefined) return fine;
+  return when(overlap(pods, services), () =>
+    refuse(
+      'cluster.cidr-overlap',
+      { first: `podCidr ${podCidrOf(request)}`, second: `serviceCidr ${serviceCidrOf(request)}` },
+      `${KUBERNETES}.podCidr`,
+    ),
+  );
+};
+
+/** The node mask of kube-controller-manager: each node takes a /24 of the pod network. */
+const NODE_PREFIX = 24;
+
+const podRoom: Rule = (request) => {
+  const pods = parseNetwork(podCidrOf(request));
+  if (pods === undefined) return fine;
+  const room = pods.prefix > NODE_PREFIX ? 0 : 2 ** (NODE_PREFIX - pods.prefix);
+  const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
+  return when(count > room, () =>
+    refuse('cluster.pod-cidr-small', { value: podCidrOf(request), room, count }, `${KUBERNETES}.podCidr`),
+  );
+};
+
+/** RFC 1123 subdomain, which is what kubeadm asks of networking.dnsDomain. */
+const DNS_DOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
+
+const dnsDomain: Rule = (request) => {
+  const value = kubernetesOf(request).serviceDnsDomain ?? CLUSTER_DEFAULTS.serviceDnsDomain;
+  return when(!DNS_DOMAIN.test(value), () => refuse('cluster.dns-domain', { value }, `${KUBERNETES}.serviceDnsDomain`));
+};
+
+const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
+
+const knownVersions = KUBERNETES_RELEASES.map((release) => release.version).join(', ');
+
+const version: Rule = (request) => {
+  const asked = kubernetesOf(request).version ?? DEFAULT_KUBERNETES_VERSION;
+  return when(releaseOf(withV(asked)) === undefined, () =>
+    refuse('cluster.version-unknown', { version: asked, known: knownVersions }, `${KUBERNETES}.version`),
+  );
+};
+
+const MONITORING = ['yes', 'no'];
+
+const monitoring: Rule = (request) =>
+  when(!oneOf(MONITORING, request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent), () =>
+    refuse('cluster.mon-agent', {}, 'config.installMonAgent'),
+  );
+
+const setFaults = (set: NodeSetRequest, path: string): readonly Refusal[] => {
+  const connection = set.connection ?? '';
+  return [
+    ...when(connection === '', () => refuse('cluster.connection-empty', {}, `${path}.connection`)),
+    ...when(connection !== '' && !ConnectionName.safeParse(connection).success, () =>
+      refuse('connection.name-invalid', { name: connection }, `${path}.connection`),
+    ),
+    ...when((set.spec ?? '') === '', () => refuse('cluster.spec-empty', {}, `${path}.spec`)),
+  ];
+};
+
+const nodeSets: Rule = (request) => [
+  ...controlPlanesOf(request).flatMap((set, index) => setFaults(set, `controlPlane[${index}]`)),
+  ...workersOf(request).flatMap((set, index) => setFaults(set, `worker[${index}]`)),
+];
+
+const CONTROL_PLANES_MAX = 7;
+
+const controlPlaneCount: Rule = (request) => {
+  if (controlPlanesOf(request).length !== 1) return fine;
+  const count = controlPlaneCountOf(request);
+  const field = 'controlPlane[0].count';
+  if (count < 1) return [refuse('cluster.control-plane-count', {}, field)];
+  if (isSingleNode(request)) return when(count > 1, () => refuse('cluster.single-node', {}, field));
+  if (count > CONTROL_PLANES_MAX) return [refuse('cluster.control-plane-too-many', { count }, field)];
+  return when(count % 2 === 0, () => refuse('cluster.control-plane-even', { count }, field));
+};
+
+const workerCountFaults = (sets: readonly NodeSetRequest[]): readonly Refusal[] =>
+  sets.flatMap((set, index) =>
+    when((set.count ?? 0) < 1, () =>
+      refuse('cluster.worker-count', { connection: set.connection ?? '' }, `worker[${index}].count`),
+    ),
+  );
+
+const workerCounts: Rule = (request) => workerCountFaults(workersOf(request));
+
+const nodesInAll: Rule = (request) => {
+  const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
+  return when(count > CLUSTER_NODES_MAX, () =>
+    refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker'),
+  );
+};
+
+const oneConnection: Rule = (request) => {
+  if (serviceTypeOf(request) !== 'single') return fine;
+  const first = controlPlanesOf(request)[0]?.connection;
+  return workersOf(request).flatMap((set, index) =>
+    when(set.connection !== first, () =>
+      refuse('cluster.single-connection', { connection: set.connection ?? '' }, `worker[${index}].connection`),
+    ),
+  );
+};
+
+/** What can be said about a request alone, in CB-Ladybug's order (ladybug-api.md, 2.4). */
+const SHAPE_RULES: readonly Rule[] = [
+  controlPlaneSets,
+  workerSets,
+  serviceType,
+  cni,
+  loadBalancer,
+  etcd,
+  externalEtcd,
+  name,
+  podNetwork,
+  serviceNetwork,
+  networksApart,
+  dnsDomain,
+  version,
+  monitoring,
+  nodeSets,
+];
+
+/** What CB-Ladybug checks after it has looked for the namespace. */
+const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, nodesInAll, podRoom, oneConnection];
+
+/** Everything that is wrong with the request, in order; `namespace` is what is wrong with its namespace, if anything. */
+export const faultsOfCluster = (request: ClusterRequest, namespace: readonly Refusal[]): readonly Refusal[] => [
+  ...SHAPE_RULES.flatMap((rule) => rule(request)),
+  ...namespace,
+  ...COUNT_RULES.flatMap((rule) => rule(request)),
+];
+
+/** Everything that is wrong with a request for more workers, without knowing the cluster. */
+export const faultsOfNodes = (request: NodesRequest): readonly Refusal[] => {
+  const workers = request.worker ?? [];
+  return [
+    ...when((request.controlPlane ?? []).length > 0, () =>
+      refuse('node.control-plane-unsupported', {}, 'controlPlane'),
+    ),
+    ...when(workers.length === 0, () => refuse('cluster.worker-missing', {}, 'worker')),
+    ...when(workers.length > NODE_SETS_MAX, () =>
+      refuse('cluster.too-many-sets', { max: NODE_SETS_MAX, count: workers.length }, 'worker'),
+    ),
+    ...workers.flatMap((set, index) => setFaults(set, `worker[${index}]`)),
+    ...workerCountFaults(workers),
+  ];
+};
+
+export const toNodeSet = (set: NodeSetRequest): NodeSet =>
+  NodeSet.parse({
+    connection: set.connection,
+    count: set.count,
+    spec: set.spec,
+    rootDisk: {
+      type: set.rootDisk?.type ?? CLUSTER_DEFAULTS.rootDisk,
+      size: set.rootDisk?.size ?? CLUSTER_DEFAULTS.rootDisk,
+    },
+    ...(set.role === undefined ? {} : { role: set.role }),
+  });
+
+const canonicalNetwork = (cidr: string): string => {
+  const network = parseNetwork(cidr);
+  return network === undefined ? cidr : maskBits(network);
+};
+
+/** The request with every default filled in. Only for a request without faults: anything else throws. */
+export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
+  const kubernetes = kubernetesOf(request);
+  const type = serviceTypeOf(request) === 'single' ? 'single' : 'multi';
+  const { nfs } = kubernetes.storageclass ?? {};
+  return ClusterSpec.parse({
+    name: request.name,
+    controlPlane: controlPlanesOf(request).map(toNodeSet)[0],
+    workers: workersOf(request).map(toNodeSet),
+    serviceType: type,
+    singleNode: isSingleNode(request),
+    kubernetes: {
+      version: withV(kubernetes.version ?? DEFAULT_KUBERNETES_VERSION),
+      networkCni: kubernetes.networkCni ?? CLUSTER_DEFAULTS.cniOf[type],
+      podCidr: canonicalNetwork(podCidrOf(request)),
+      serviceCidr: canonicalNetwork(serviceCidrOf(request)),
+      serviceDnsDomain: kubernetes.serviceDnsDomain ?? CLUSTER_DEFAULTS.serviceDnsDomain,
+      loadbalancer: kubernetes.loadbalancer ?? CLUSTER_DEFAULTS.loadbalancer,
+      etcd: etcdOf(request),
+      // CB-Ladybug installs the class only when both are given.
+      ...(nfs?.server && nfs.path ? { storageclass: { nfs: { server: nfs.server, path: nfs.path } } } : {}),
+    },
+    installMonAgent: request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent,
+    label: request.label ?? '',
+    description: request.description ?? '',
+  });
+};

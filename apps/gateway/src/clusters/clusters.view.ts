@@ -1,0 +1,106 @@
+import type { ClusterView, ConditionView } from '@fairlead/contracts';
+import { nodeView, type NodeDoc } from '../nodes/nodes.projection.js';
+import { operationView, type OperationsDoc } from '../operations/operations.projection.js';
+import { passedOfNodes } from '../operations/passed.js';
+import { currentStepOf } from '../operations/steps.js';
+import type { ClusterDoc, Mark } from './clusters.projection.js';
+
+/** The rows that make up the view of a cluster. */
+export interface ClusterRows {
+  readonly cluster: ClusterDoc;
+  /** Sequence of the event that changed the cluster's row last. */
+  readonly seq: number;
+  readonly nodes: readonly NodeDoc[];
+  readonly operations: OperationsDoc | undefined;
+}
+
+const isReady = (node: NodeDoc): boolean => node.isReady && !node.isLost;
+
+const condition = (cluster: ClusterDoc, type: ConditionView['type'], mark: Mark): ConditionView => {
+  const at = cluster.marks[mark];
+  if (at !== undefined) return { type, status: 'True', reason: '', message: '', lastTransitionTime: at };
+  const failed = cluster.phase === 'Failed';
+  return {
+    type,
+    status: failed ? 'False' : 'Unknown',
+    reason: failed ? cluster.reason : 'InProgress',
+    message: cluster.message,
+    lastTransitionTime: failed ? cluster.changedAt : cluster.createdAt,
+  };
+};
+
+const readyCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
+  const base = condition(cluster, 'Ready', 'ready');
+  const away = nodes.filter((node) => !node.isRemoving && !isReady(node));
+  if (cluster.phase === 'Deleting')
+    return { ...base, status: 'False', reason: 'Deleting', message: '', lastTransitionTime: cluster.changedAt };
+  if (base.status !== 'True' || away.length === 0) return base;
+  const latest = away.map((node) => node.changedAt).reduce((one, other) => (one > other ? one : other));
+  const names = away.map((node) => node.name).join(', ');
+  return {
+    ...base,
+    status: 'False',
+    reason: 'NodesNotReady',
+    message: `not Ready: ${names}`,
+    lastTransitionTime: latest,
+  };
+};
+
+const conditionsOf = (rows: ClusterRows): ConditionView[] => [
+  condition(rows.cluster, 'Accepted', 'accepted'),
+  condition(rows.cluster, 'InfrastructureReady', 'machines'),
+  condition(rows.cluster, 'ControlPlaneReady', 'controlPlane'),
+  condition(rows.cluster, 'NetworkReady', 'network'),
+  readyCondition(rows),
+];
+
+const ENDED = { Succeeded: 'done', Failed: 'failed', Superseded: 'given up', Running: 'running' } as const;
+
+const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress'] => {
+  const latest = operations?.operations.at(-1);
+  if (operations === undefined || latest === undefined) return null;
+  const own = nodes.filter((node) => latest.planSeqs.includes(node.planSeq));
+  const view = operationView(operations.uid, latest, [], passedOfNodes(own));
+  return {
+    operation: latest.kind,
+    currentStep: view.currentStep,
+    title: currentStepOf(view.steps)?.title ?? ENDED[latest.phase],
+    nodesReady: nodes.filter(isReady).length,
+    nodesTotal: nodes.length,
+    steps: view.steps,
+  };
+};
+
+/** CB-Ladybug's Cluster (ladybug-api.md, 2.3) without its secrets, and our own fields. */
+export const clusterView = (rows: ClusterRows): ClusterView => {
+  const { cluster, seq, nodes } = rows;
+  const { spec } = cluster;
+  return {
+    name: cluster.name,
+    kind: 'Cluster',
+    status: { phase: cluster.phase, reason: cluster.reason, message: cluster.message },
+    mcis: cluster.name,
+    namespace: cluster.namespace,
+    k8sVersion: spec.kubernetes.version,
+    cpLeader: cluster.leader,
+    cpGroup: `${cluster.name}-cp`,
+    networkCni: spec.kubernetes.networkCni,
+    label: spec.label,
+    installMonAgent: spec.installMonAgent,
+    loadbalancer: spec.kubernetes.loadbalancer,
+    etcd: spec.kubernetes.etcd,
+    description: spec.description,
+    createdTime: cluster.createdAt,
+    serviceType: spec.serviceType,
+    nodes: nodes.map(nodeView),
+    uid: cluster.uid,
+    singleNode: spec.singleNode,
+    endpoint: cluster.endpoint,
+    podCidr: spec.kubernetes.podCidr,
+    serviceCidr: spec.kubernetes.serviceCidr,
+    serviceDnsDomain: spec.kubernetes.serviceDnsDomain,
+    conditions: conditionsOf(rows),
+    progress: progressOf(rows),
+    lastSeq: seq,
+  };
+};

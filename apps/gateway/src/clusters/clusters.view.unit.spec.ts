@@ -1,0 +1,127 @@
+import { ClusterView, MachineView, NodeView, type Fact } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { machineView, nodeView } from '../nodes/nodes.projection.js';
+import { CREATE, nodeFact, NODES, uid, world } from '../story.fixtures.js';
+import { clustersProjection } from './clusters.projection.js';
+import { inLog } from '../story.fixtures.js';
+import { clusterView } from './clusters.view.js';
+
+const viewAfter = (facts: readonly Fact[]): ClusterView => {
+  const { cluster, nodes, operations } = world(facts);
+  if (cluster === undefined) throw new Error('there is no cluster');
+  return ClusterView.parse(clusterView({ cluster, seq: facts.length, nodes, operations }));
+};
+
+describe('the view of a cluster', () => {
+  it('is what the schema promises at every event of a create', () => {
+    for (let length = 1; length <= CREATE.length; length += 1) viewAfter(CREATE.slice(0, length));
+  });
+
+  it('has the fields of CB-Ladybug, and no secret of it', () => {
+    const view = viewAfter(CREATE);
+    expect(view).toMatchObject({
+      name: 'demo',
+      kind: 'Cluster',
+      status: { phase: 'Provisioned', reason: '', message: '' },
+      mcis: 'demo',
+      namespace: 'default',
+      k8sVersion: 'v1.34.4',
+      cpLeader: 'demo-cp-1',
+      networkCni: 'kilo',
+      installMonAgent: 'no',
+      loadbalancer: 'haproxy',
+      etcd: 'local',
+      serviceType: 'multi',
+      endpoint: 'https://127.0.0.1:9998',
+    });
+    expect(Object.keys(view)).not.toContain('clusterConfig');
+    expect(Object.keys(view.nodes[0]!)).not.toContain('credential');
+    expect(view.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      'Accepted=True',
+      'InfrastructureReady=True',
+      'ControlPlaneReady=True',
+      'NetworkReady=True',
+      'Ready=True',
+    ]);
+    expect(view.progress).toMatchObject({
+      operation: 'create',
+      currentStep: null,
+      title: 'done',
+      nodesReady: 5,
+      nodesTotal: 5,
+    });
+  });
+
+  it('says which node is not Ready, and since when', () => {
+    const facts = [...CREATE, nodeFact('NodeLost', 'demo-w-2', { lastSeenAt: null, limitMs: 1 })];
+    const condition = viewAfter(facts).conditions.find(({ type }) => type === 'Ready');
+    expect(condition).toMatchObject({ status: 'False', reason: 'NodesNotReady', message: 'not Ready: demo-w-2' });
+  });
+
+  it('keeps the reason of CB-Ladybug and the cause in one sentence when it has failed, and drops them at the retry', () => {
+    const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'the port is taken' };
+    const failed: Fact = {
+      type: 'ClusterFailed',
+      data: { uid, step: 'x', reason: 'InitControlPlaneFailedReason', cause },
+    };
+    const until = [...CREATE.slice(0, 12), failed];
+    expect(viewAfter(until).status).toEqual({
+      phase: 'Failed',
+      reason: 'InitControlPlaneFailedReason',
+      message: 'kubeadm init on demo-cp-1 failed: the port is taken',
+    });
+    expect(viewAfter([...until, { type: 'ClusterRetryRequested', data: { uid } }]).status).toEqual({
+      phase: 'Provisioning',
+      reason: '',
+      message: '',
+    });
+  });
+
+  it('tells of a failed attempt while it goes on, until it gets further', () => {
+    const cause = { operation: 'ssh', target: 'demo-cp-1', message: 'refused' };
+    const attempt: Fact = {
+      type: 'BootstrapStepFailed',
+      data: { uid, step: 'x', cause, attempt: 2, attemptsMax: 15, nextAttemptAt: '2026-01-01T00:00:09.000Z' },
+    };
+    const prefix = CREATE.slice(0, 10);
+    expect(viewAfter([...prefix, attempt]).status).toEqual({
+      phase: 'Provisioning',
+      reason: '',
+      message: 'ssh on demo-cp-1 failed: refused (attempt 2 of 15; next attempt at 2026-01-01T00:00:09.000Z)',
+    });
+    expect(
+      viewAfter([...prefix, attempt, { type: 'NetworkReady', data: { uid, cni: 'kilo', version: '1' } }]).status
+        .message,
+    ).toBe('');
+  });
+});
+
+describe('the row of a cluster', () => {
+  it('does not change with what single nodes do', () => {
+    const nodeEvents = CREATE.filter(({ data }) => 'node' in data && !('endpoint' in data));
+    expect(nodeEvents.length).toBeGreaterThan(25);
+    expect(inLog(nodeEvents).flatMap((event) => clustersProjection.keys(event))).toEqual([]);
+  });
+
+  it('is not touched by a word about another incarnation', () => {
+    const other = { type: 'ClusterDeleted', data: { uid: '00000000-0000-4000-8000-000000000009' } } as Fact;
+    expect(viewAfter([...CREATE, other]).status.phase).toBe('Provisioned');
+  });
+});
+
+describe('the nodes of a cluster', () => {
+  it('go through their phases', () => {
+    const phases = CREATE.map((_, index) =>
+      world(CREATE.slice(0, index + 1)).nodes.find(({ name }) => name === 'demo-w-1'),
+    )
+      .filter((doc) => doc !== undefined)
+      .map((doc) => nodeView(doc).phase);
+    expect([...new Set(phases)]).toEqual(['Planned', 'Bootstrapping', 'Joining', 'Ready']);
+  });
+
+  it('and their machines are what the schemas promise', () => {
+    const { nodes } = world(CREATE);
+    expect(nodes.map((doc) => NodeView.parse(nodeView(doc)).name)).toEqual(NODES);
+    expect(nodes.map((doc) => MachineView.parse(machineView(doc)).status)).toEqual(NODES.map(() => 'running'));
+  });
+});

@@ -1,0 +1,25 @@
+import type { ClusterPhase, StoredEvent } from '@fairlead/contracts';
+
+/**
+ * The phase of a cluster after an event about it. A cluster that is being deleted stays so until it is gone; one that grows
+ * or shrinks stays Provisioned, since it goes on serving.
+ */
+export const phaseAfter = (phase: ClusterPhase, event: StoredEvent): ClusterPhase => {
+  if (phase === 'Deleting') return phase;
+  switch (event.type) {
+    case 'ClusterRequested':
+      return 'Pending';
+    case 'ClusterAccepted':
+    case 'ClusterRetryRequested':
+      return 'Provisioning';
+    case 'ClusterRejected':
+    case 'ClusterFailed':
+      return 'Failed';
+    case 'ClusterReady':
+      return 'Provisioned';
+    case 'ClusterDeletionRequested':
+      return 'Deleting';
+    default:
+      return phase;
+  }
+};

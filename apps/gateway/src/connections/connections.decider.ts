@@ -1,0 +1,68 @@
+import { refuse, type ConnectionName, type Fact, type SecretRef } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { sameJson } from '../common/json.js';
+
+export interface ConnectionSettings {
+  readonly provider: string;
+  readonly region: string;
+  readonly zone: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * `sealed`: where the secret that came with the request was put; undefined when none came, and the one there is stays.
+ */
+export type RegisterConnection = Command<
+  'RegisterConnection',
+  ConnectionSettings & { readonly name: ConnectionName; readonly sealed: SecretRef | undefined }
+>;
+/** `usedBy`: the clusters that stand on the connection. */
+export type RemoveConnection = Command<
+  'RemoveConnection',
+  { readonly name: ConnectionName; readonly usedBy: readonly string[] }
+>;
+interface Registered extends ConnectionSettings {
+  readonly secretRef: SecretRef | null;
+}
+
+export type ConnectionsState = ReadonlyMap<string, Registered>;
+
+type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionRemoved'>;
+
+const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] => {
+  const { name, sealed, ...settings } = data;
+  const before = state.get(name);
+  const secretRef = sealed ?? before?.secretRef ?? null;
+  // A new secret under the same reference is news for infra-svc, so it is stated although nothing else changed.
+  if (sealed === undefined && before !== undefined && sameJson(before, { ...settings, secretRef })) return nothing;
+  return [{ type: 'ConnectionRegistered', data: { name, ...settings, secretRef } }];
+};
+
+/** All connections; registering one again replaces its settings. */
+export const connections: Decider<ConnectionsState, RegisterConnection | RemoveConnection, ConnectionFact> = {
+  initial: new Map(),
+
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'RegisterConnection':
+        return register(state, command);
+      case 'RemoveConnection': {
+        const { name, usedBy } = command.data;
+        if (!state.has(name)) return refuse('connection.not-found', { connection: name });
+        if (usedBy.length > 0) return refuse('connection.in-use', { connection: name, clusters: usedBy.join(', ') });
+        return [{ type: 'ConnectionRemoved', data: { name } }];
+      }
+    }
+  },
+
+  evolve: (state, event) => {
+    if (event.type === 'ConnectionRegistered') {
+      const { name, ...registered } = event.data;
+      return new Map(state).set(name, registered);
+    }
+    if (event.type !== 'ConnectionRemoved') return state;
+    const left = new Map(state);
+    left.delete(event.data.name);
+    return left;
+  },
+};

@@ -1,0 +1,142 @@
+import {
+  ConnectionList,
+  ConnectionPath,
+  ConnectionRequest,
+  ConnectionView,
+  ReadQuery,
+  refuse,
+  SpecList,
+  SpecsQuery,
+  StatusView,
+} from '@fairlead/contracts';
+import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query, Res } from '@nestjs/common';
+import { Authenticated, RoleEverywhere } from '../auth/access.js';
+import { accept, showSeq, untilShown } from '../http/answers.js';
+import { FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { Refused, refuseAny } from '../http/refused.js';
+import { ConnectionCommands } from './connections.commands.js';
+import { connectionView, specList, type RegisteredConnectionDoc } from './connections.projection.js';
+import { ConnectionQueries } from './connections.queries.js';
+import { toSpecFilter } from './connections.rules.js';
+
+@Controller(bothBases('connections'))
+export class ConnectionsHttp {
+  constructor(
+    @Inject(ConnectionCommands) private readonly commands: ConnectionCommands,
+    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
+    @Inject(POSITIONS) private readonly positions: Positions,
+  ) {}
+
+  @Get()
+  @Authenticated()
+  @Documented({
+    id: 'listConnections',
+    tag: 'connections',
+    summary: 'The connections to providers',
+    answers: [{ status: 200, description: 'The connections, without their secrets', schema: ConnectionList }],
+    refusals: ['wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(@Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery): Promise<ConnectionList> {
+    await untilShown(this.positions, minSeq);
+    return { kind: 'ConnectionList', items: (await this.queries.all()).map(connectionView) };
+  }
+
+  @Get(':connection')
+  @Authenticated()
+  @Documented({
+    id: 'getConnection',
+    tag: 'connections',
+    summary: 'A connection',
+    answers: [{ status: 200, description: 'The connection, without its secret', schema: ConnectionView }],
+    refusals: ['connection.not-found', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async get(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<ConnectionView> {
+    await untilShown(this.positions, minSeq);
+    return connectionView(await this.find(connection));
+  }
+
+  @Put(':connection')
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'putConnection',
+    tag: 'connections',
+    summary: 'Register a connection, or replace its settings',
+    description:
+      'settings.token or settings.secret is sealed and never returned. infra-svc then asks the provider what it offers.',
+    answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
+    refusals: ['connection.not-found', 'connection.secret-in-settings', 'conflict.concurrent', 'wait.too-long'],
+  })
+  async put(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Body({ schema: ConnectionRequest }) request: ConnectionRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<ConnectionView> {
+    const { seq } = await this.commands.register(connection, request, caller);
+    accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
+    await untilShown(this.positions, seq);
+    return connectionView(await this.find(connection));
+  }
+
+  @Delete(':connection')
+  @HttpCode(200)
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'deleteConnection',
+    tag: 'connections',
+    summary: 'Remove a connection that no cluster uses',
+    answers: [{ status: 200, description: 'It is gone, and its secret too', schema: StatusView }],
+    refusals: ['connection.not-found', 'connection.in-use', 'conflict.concurrent'],
+  })
+  async delete(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const { seq } = await this.commands.remove(connection, caller);
+    showSeq(response, seq);
+    return { kind: 'Status', code: 200, message: `Connection '${connection}' is removed.` };
+  }
+
+  private async find(connection: string): Promise<RegisteredConnectionDoc> {
+    const doc = await this.queries.one(connection);
+    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
+    return doc;
+  }
+}
+
+/** CB-Ladybug's list of specs. */
+@Controller(bothBases('mcir/connections/:connection/specs'))
+export class SpecsHttp {
+  constructor(@Inject(ConnectionQueries) private readonly queries: ConnectionQueries) {}
+
+  @Get()
+  @Authenticated()
+  @Documented({
+    id: 'listSpecs',
+    tag: 'connections',
+    summary: 'The machine sizes that a connection offers',
+    answers: [{ status: 200, description: 'The specs, as the provider last offered them', schema: SpecList }],
+    refusals: ['spec-list.number', 'spec-list.range', 'connection.not-found', 'spec-list.unverified'],
+  })
+  async list(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Query({ schema: SpecsQuery }) query: SpecsQuery,
+  ): Promise<SpecList> {
+    const filter = toSpecFilter(query);
+    if ('length' in filter) {
+      refuseAny(filter);
+      throw new Error('a filter was refused without a reason');
+    }
+    const doc = await this.queries.one(connection);
+    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
+    if (doc.offer === null) throw new Refused(refuse('spec-list.unverified', { connection }));
+    return specList(connection, doc.offer, filter);
+  }
+}

@@ -1,0 +1,165 @@
+import type { ConnectionView, ErrorView, Fact, NamespaceList, SecretRef, SpecList } from '@fairlead/contracts';
+import { NatsSecrets } from '@fairlead/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  NOWHERE,
+  prepareWorld,
+  request,
+  SECRET_CANARY,
+  startTestGateway,
+  type TestGateway,
+} from '../gateway.fixtures.js';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+const lab = { provider: 'lab', region: 'lab-1', settings: { endpoint: 'http://127.0.0.1:1' } };
+const put = (name: string, body: unknown) =>
+  gateway.ask<Omit<ConnectionView, 'kind'> & Omit<ErrorView, 'kind'>>('PUT', `/connections/${name}`, { body });
+const registered = async (name: string) =>
+  (await gateway.log('evt.*._._.wish.ConnectionRegistered')).filter(({ data }) => 'name' in data && data.name === name);
+const sealedFor = async (service: 'infra-svc' | 'gateway', ref: string): Promise<string | undefined> => {
+  const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
+  const nats = await gateway.environment.connect(service);
+  return new NatsSecrets(nats, service, key).get(ref as SecretRef);
+};
+
+describe('a connection', () => {
+  it('keeps its secret sealed, where infra-svc finds it, and out of events and answers', async () => {
+    const { body } = await gateway.ask<ConnectionView>('GET', '/connections/lab');
+    expect(body).toMatchObject({ name: 'lab', provider: 'lab', hasSecret: true, verified: null, problem: '' });
+    expect(body.settings).toEqual({ endpoint: 'http://127.0.0.1:1' });
+    expect(JSON.stringify(await gateway.log())).not.toContain(SECRET_CANARY);
+    const [event] = await registered('lab');
+    expect(event?.data).toMatchObject({ secretRef: 'gateway.connection.lab' });
+    expect(await sealedFor('infra-svc', 'gateway.connection.lab')).toBe(SECRET_CANARY);
+  });
+
+  it('is registered once by the same request, and again by another or by a new secret', async () => {
+    await put('twice', lab);
+    await put('twice', lab);
+    expect(await registered('twice')).toHaveLength(1);
+    await put('twice', { ...lab, zone: 'lab-1b' });
+    await put('twice', { ...lab, zone: 'lab-1b', settings: { ...lab.settings, token: 'new' } });
+    expect(await registered('twice')).toHaveLength(3);
+    const kept = await put('twice', { ...lab, zone: 'lab-1c' });
+    expect(kept.body.hasSecret).toBe(true);
+  });
+
+  it('takes no secret where it would be stated in an event', async () => {
+    const before = (await gateway.log()).length;
+    const { status, body } = await put('leaky', { ...lab, settings: { auth: { password: 'hunter2' } } });
+    expect([status, body.reason, body.field]).toEqual([400, 'connection.secret-in-settings', 'settings.auth.password']);
+    expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('cannot be removed while a cluster stands on it', async () => {
+    await put('used', lab);
+    const worker = [{ connection: 'used', count: 1, spec: 's' }];
+    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('user', { worker }) });
+    await gateway.ask('GET', `/ns/default/clusters/user?minSeq=${made.headers.get('x-fairlead-seq')}`);
+    const { status, body } = await gateway.ask<ErrorView>('DELETE', '/connections/used');
+    expect([status, body.message]).toEqual([409, "The connection 'used' is used by default/user"]);
+    await put('free', { ...lab, settings: { ...lab.settings, secret: 'x' } });
+    expect((await gateway.ask('DELETE', '/connections/free')).status).toBe(200);
+    expect(await sealedFor('gateway', 'gateway.connection.free')).toBeUndefined();
+    const again = await gateway.ask<ErrorView>('DELETE', '/connections/free');
+    expect([again.status, again.body.reason]).toEqual([404, 'connection.not-found']);
+  });
+});
+
+describe('the list of specs', () => {
+  const specs = (query: string) =>
+    gateway.ask<Omit<SpecList, 'kind'> & Omit<ErrorView, 'kind'>>('GET', `/ladybug/mcir/connections/lab/specs${query}`);
+  const offer = {
+    provider: 'lab',
+    region: 'lab-1',
+    zones: ['lab-1a'],
+    specs: [
+      { name: 'lab.tiny', cpuCount: 1, memoryGiB: 1, cpuClockGHz: null },
+      { name: 'lab.small', cpuCount: 2, memoryGiB: 2, cpuClockGHz: 2.5 },
+      { name: 'lab.large', cpuCount: 4, memoryGiB: 8, cpuClockGHz: 2.5 },
+    ],
+    capabilities: { nlb: true, simulated: true },
+  };
+
+  it('is not known before the provider was asked', async () => {
+    const { status, body } = await specs('');
+    expect([status, body.reason]).toEqual([409, 'spec-list.unverified']);
+  });
+
+  it('is what the provider offers, in the shape of CB-Ladybug, filtered', async () => {
+    const verified: Fact = { type: 'ConnectionVerified', data: { connection: 'lab' as never, offer } };
+    const { meta } = await gateway.state(verified, NOWHERE);
+    const connection = await gateway.ask<ConnectionView>('GET', `/connections/lab?minSeq=${meta.seq}`);
+    expect(connection.body.verified).toMatchObject({ specs: 3, nlb: true, simulated: true });
+    expect((await specs('')).body).toEqual({
+      kind: 'specList',
+      connectionName: 'lab',
+      items: [
+        { name: 'lab.tiny', memory: '1', cpu: { count: '1', clock: '' } },
+        { name: 'lab.small', memory: '2', cpu: { count: '2', clock: '2.5' } },
+        { name: 'lab.large', memory: '8', cpu: { count: '4', clock: '2.5' } },
+      ],
+    });
+    const names = async (query: string) => (await specs(query)).body.items.map(({ name }) => name);
+    expect(await names('?control-plane=Y')).toEqual(['lab.small', 'lab.large']);
+    expect(await names('?cpu-min=2&cpu-max=3')).toEqual(['lab.small']);
+    expect(await names('?memory-min=4')).toEqual(['lab.large']);
+  });
+
+  it('outlives a new registration, since the offer is not stated twice', async () => {
+    await gateway.ask('PUT', '/connections/lab', { body: { ...lab, zone: 'lab-1b' } });
+    const { body } = await gateway.ask<ConnectionView>('GET', '/connections/lab');
+    expect([body.zone, body.verified?.specs]).toEqual(['lab-1b', 3]);
+  });
+
+  it.each([
+    [
+      '?cpu-min=4&cpu-max=2',
+      'spec-list.range',
+      'The cpu-max must be greater than or equal to the cpu-min. (cpu-min=4, cpu-max=2)',
+    ],
+    [
+      '?memory-min=4&memory-max=2',
+      'spec-list.range',
+      'The memory-max must be greater than or equal to the memory-min. (memory-min=4, memory-max=2)',
+    ],
+    ['?cpu-min=two', 'spec-list.number', 'cpu-min is not a number: two'],
+    ['?control-plane=maybe', 'request.malformed', undefined],
+  ])('refuses %s', async (query, reason, message) => {
+    const { status, body } = await specs(query);
+    expect([status, body.reason]).toEqual([400, reason]);
+    if (message !== undefined) expect(body.message).toBe(message);
+  });
+});
+
+describe('a namespace', () => {
+  it('comes, is listed, and goes when it is empty', async () => {
+    const made = await gateway.ask('POST', '/ns', { body: { name: 'short', description: 'for a while' } });
+    const seq = made.headers.get('x-fairlead-seq');
+    const { body } = await gateway.ask<NamespaceList>('GET', `/ns?minSeq=${seq}`);
+    expect(body.items.map(({ name }) => name)).toContain('short');
+    const again = await gateway.ask<ErrorView>('POST', '/ns', { body: { name: 'short' } });
+    expect([again.status, again.body.reason]).toEqual([409, 'namespace.exists']);
+    expect((await gateway.ask('DELETE', '/ns/short')).status).toBe(200);
+    expect((await gateway.ask('DELETE', '/ns/short')).status).toBe(404);
+  });
+
+  it('stays while it holds a cluster, and is not called just anything', async () => {
+    const { status, body } = await gateway.ask<ErrorView>('DELETE', '/ns/default');
+    expect([status, body.message]).toEqual([409, "The namespace 'default' still holds clusters: user"]);
+    const wrong = await gateway.ask<ErrorView>('POST', '/ns', { body: { name: 'Not This' } });
+    expect([wrong.status, wrong.body.reason, wrong.body.field]).toEqual([400, 'namespace.name-invalid', 'name']);
+  });
+});

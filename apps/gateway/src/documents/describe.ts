@@ -1,0 +1,25 @@
+import { EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, DATABASE, SECRETS } from '@fairlead/service-kit';
+import { Global, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import 'reflect-metadata';
+import { GatewayModule } from '../gateway.module.js';
+import { openApiDocument } from './openapi.document.js';
+
+const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECRETS];
+
+/** Stands where the world would be: there is nothing, and nobody asks for it. */
+@Global()
+@Module({ providers: WORLD.map((provide) => ({ provide, useValue: {} })), exports: WORLD })
+class NoWorld {}
+
+@Module({ imports: [NoWorld, GatewayModule] })
+class Described {}
+
+/** The OpenAPI document, made without a world. For the generator and its check. */
+export const describeApi = async (): Promise<OpenAPIObject> => {
+  const app = await NestFactory.create<NestExpressApplication>(Described, { logger: false, abortOnError: false });
+  return openApiDocument(app);
+};

@@ -1,0 +1,56 @@
+import { FIRST_PREVHASH, type Fact } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { accepted, clusterReady, requested } from '../story.fixtures.js';
+import { auditEntries, verify, type ReadEvent } from './audit.js';
+
+/** Two streams of one cluster, linked as the store links them. */
+const history = (): ReadEvent[] => {
+  const links = new Map<string, { hash: string; version: number }>();
+  const facts: readonly (readonly [Fact, string])[] = [
+    [requested, 'wish'],
+    [accepted, 'machines'],
+    [clusterReady, 'bootstrap'],
+    [accepted, 'machines'],
+    [{ type: 'ClusterDeletionRequested', data: { uid: requested.data['uid' as never] } } as Fact, 'wish'],
+  ];
+  return facts.map(([fact, context], index) => {
+    const before = links.get(context) ?? { hash: FIRST_PREVHASH, version: 0 };
+    const hash = `hash-${index + 1}`;
+    links.set(context, { hash, version: before.version + 1 });
+    const meta = { context, prevHash: before.hash, streamVersion: before.version + 1 };
+    return { event: stored(fact, index + 1, meta), hash };
+  });
+};
+
+describe('the verification of a history', () => {
+  it('finds it intact', () => {
+    expect(verify(history())).toEqual({ intact: true, events: 5, streams: 3, faults: [] });
+  });
+
+  it('finds a changed event by the one after it', () => {
+    const changed = history().map((read, index) => (index === 1 ? { ...read, hash: 'another' } : read));
+    expect(verify(changed).faults.map(({ seq, context }) => [seq, context])).toEqual([[4, 'machines']]);
+  });
+
+  it('finds a missing event', () => {
+    const { intact, faults } = verify(history().filter((_, index) => index !== 0));
+    expect([intact, faults.map(({ seq }) => seq)]).toEqual([false, [5]]);
+    expect(faults[0]?.fault).toMatch('number 2 of its stream, not 1');
+  });
+});
+
+describe('the entries of an audit', () => {
+  it('name the chain of causes, nearest first', () => {
+    const entries = auditEntries(history());
+    expect(entries[2]?.because.map(({ seq, type }) => `${seq} ${type}`)).toEqual([
+      '2 ClusterAccepted',
+      '1 ClusterRequested',
+    ]);
+  });
+
+  it('end a chain that goes round in circles', () => {
+    const circle = history().map((read) => ({ ...read, event: stored(requested, 1, { id: 'a', causationId: 'a' }) }));
+    expect(auditEntries(circle)[0]?.because).toHaveLength(20);
+  });
+});

@@ -1,0 +1,85 @@
+import { refuse, type StoredEvent } from '@fairlead/contracts';
+import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { once } from 'node:events';
+import type { HttpResponse } from '../http/http.types.js';
+import { Refused } from '../http/refused.js';
+import { eventView } from './events.view.js';
+
+const STREAMS_MAX = 500;
+const HEARTBEAT_MS = 15_000;
+/** A reader that takes nothing for so long is cut off; it comes back with Last-Event-ID and misses nothing. */
+const STALLED_MS = 30_000;
+/** How long a reader shall wait before it connects again. */
+const RETRY_MS = 1_000;
+
+export interface StreamRequest {
+  readonly filter: string;
+  readonly afterSeq: number;
+  readonly types: ReadonlySet<string> | undefined;
+}
+
+const frame = (event: StoredEvent): string =>
+  `id: ${event.meta.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(eventView(event))}\n\n`;
+
+/**
+ * Server-sent events from the log. Each stream pulls from the log only as fast as its reader takes, so that nothing piles up
+ * here. All end when the service stops, so that their readers go to another replica.
+ */
+@Injectable()
+export class EventStreams implements BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly log = new Logger('streams');
+  private open = 0;
+
+  constructor(@Inject(TAIL) private readonly tail: Tail) {}
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort();
+  }
+
+  /** Resolves when the stream has ended. */
+  async serve({ filter, afterSeq, types }: StreamRequest, response: HttpResponse): Promise<void> {
+    if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
+    const ended = new AbortController();
+    response.once('close', () => ended.abort());
+    const signal = AbortSignal.any([ended.signal, this.stopping.signal]);
+    const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
+    this.open += 1;
+    try {
+      begin(response);
+      for await (const event of this.tail(filter, afterSeq, signal)) {
+        if (types !== undefined && !types.has(event.type)) continue;
+        if (!(await deliver(response, frame(event), signal))) break;
+      }
+    } catch (error) {
+      // The head is out: the reader learns of it by the end of the stream, and comes back.
+      this.log.warn(`a stream of ${filter} ended: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.open -= 1;
+      clearInterval(heartbeat);
+      response.end();
+    }
+  }
+}
+
+const begin = (response: HttpResponse): void => {
+  response.writeHead(200, {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    Connection: 'keep-alive',
+    // Proxies that buffer would hold events back.
+    'X-Accel-Buffering': 'no',
+  });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+};
+
+/** False when the reader has gone, or takes nothing any more. */
+const deliver = async (response: HttpResponse, text: string, signal: AbortSignal): Promise<boolean> => {
+  if (response.write(text)) return true;
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(STALLED_MS)]);
+  return once(response, 'drain', { signal: patience }).then(
+    () => true,
+    () => false,
+  );
+};

@@ -1,0 +1,99 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import type { HttpResponse } from '../http/http.types.js';
+import { accepted } from '../story.fixtures.js';
+import { EventStreams } from './event.stream.js';
+
+/** A reader whose buffer is full after `room` frames, until it is drained. */
+class Reader extends EventEmitter {
+  readonly frames: string[] = [];
+  ended = false;
+
+  constructor(private room: number) {
+    super();
+  }
+
+  writeHead(): void {}
+
+  write(text: string): boolean {
+    this.frames.push(text);
+    this.room -= 1;
+    return this.room > 0;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  drain(room: number): void {
+    this.room = room;
+    this.emit('drain');
+  }
+}
+
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+};
+
+const endlessLog = () => {
+  const pulled = { count: 0, closed: false };
+  async function* tail(_filter: string, after: number): AsyncGenerator<StoredEvent> {
+    try {
+      for (let seq = after + 1; ; seq += 1) {
+        pulled.count += 1;
+        yield stored(accepted, seq);
+      }
+    } finally {
+      pulled.closed = true;
+    }
+  }
+  return { pulled, streams: new EventStreams(tail) };
+};
+
+const serve = (streams: EventStreams, reader: Reader): Promise<void> =>
+  streams.serve({ filter: 'evt.>', afterSeq: 7, types: undefined }, reader as unknown as HttpResponse);
+
+describe('a stream of events', () => {
+  it('takes from the log only what its reader takes', async () => {
+    const { pulled, streams } = endlessLog();
+    const reader = new Reader(4);
+    const served = serve(streams, reader);
+    await settle();
+    // The greeting and three events fill the reader; nothing more is pulled, however long it takes.
+    expect([reader.frames.length, pulled.count]).toEqual([4, 3]);
+    expect(reader.frames[1]).toMatch(/^id: 8\nevent: ClusterAccepted\ndata: \{.*\}\n\n$/);
+    reader.drain(2);
+    await settle();
+    expect(pulled.count).toBe(5);
+    reader.emit('close');
+    await served;
+    expect([pulled.closed, reader.ended]).toEqual([true, true]);
+  });
+
+  it('ends in good order when the service stops', async () => {
+    const { pulled, streams } = endlessLog();
+    const reader = new Reader(2);
+    const served = serve(streams, reader);
+    await settle();
+    streams.beforeApplicationShutdown();
+    await served;
+    expect([pulled.closed, reader.ended]).toEqual([true, true]);
+  });
+
+  it('is refused when there are too many, and can be had again when one has ended', async () => {
+    const { streams } = endlessLog();
+    const readers = Array.from({ length: 500 }, () => new Reader(1));
+    const served = readers.map((reader) => serve(streams, reader));
+    await expect(serve(streams, new Reader(1))).rejects.toMatchObject({
+      refusals: [{ code: 'system.too-many-streams' }],
+    });
+    readers[0]!.emit('close');
+    await served[0];
+    const another = new Reader(1);
+    const again = serve(streams, another);
+    for (const reader of [...readers, another]) reader.emit('close');
+    await Promise.all([...served, again]);
+  });
+});

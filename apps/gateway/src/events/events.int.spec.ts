@@ -1,0 +1,182 @@
+import type { AuditView, ClusterView, ErrorView, EventList, Fact } from '@fairlead/contracts';
+import { createFairleadClient, events, EventsFailed, type FairleadEvent } from '@fairlead/api-client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+
+let gateway: TestGateway;
+let uid: never;
+let ended = new AbortController();
+
+const path = '/ns/default/clusters/demo';
+const of = { namespace: 'default', cluster: 'demo' };
+const step = (index: number): Fact => ({
+  type: 'AddonInstalled',
+  data: { uid, addon: `addon-${index}`, version: '1' },
+});
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
+  uid = body.uid as never;
+  await gateway.state({ type: 'ClusterAccepted', data: { uid } });
+}, 60_000);
+
+afterEach(() => {
+  ended.abort();
+  ended = new AbortController();
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+const stream = (after = 0, types: readonly string[] = [], replica = 0): AsyncGenerator<FairleadEvent> =>
+  events({ baseUrl: gateway.baseUrl(replica), token: gateway.token, of, after, types, signal: ended.signal });
+
+const take = async (count: number, from: AsyncGenerator<FairleadEvent>): Promise<FairleadEvent[]> => {
+  const taken: FairleadEvent[] = [];
+  while (taken.length < count) {
+    const next = await from.next();
+    if (next.done === true) break;
+    taken.push(next.value);
+  }
+  return taken;
+};
+
+describe('the events of a cluster', () => {
+  it('are listed in order, page by page, each with its sentence', async () => {
+    const { body } = await gateway.ask<EventList>('GET', `${path}/events?limit=1`);
+    expect(body.items.map(({ type, sentence, actor }) => [type, sentence, actor])).toEqual([
+      [
+        'ClusterRequested',
+        'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was asked for',
+        'user/local',
+      ],
+    ]);
+    const rest = await gateway.ask<EventList>('GET', `${path}/events?after=${body.next}`);
+    expect([rest.body.items.map(({ type }) => type), rest.body.next]).toEqual([['ClusterAccepted'], null]);
+  });
+
+  it('can be had by type', async () => {
+    const { body } = await gateway.ask<EventList>('GET', `${path}/events?type=ClusterAccepted,ClusterReady`);
+    expect(body.items.map(({ type }) => type)).toEqual(['ClusterAccepted']);
+    const wrong = await gateway.ask<ErrorView>('GET', `${path}/events?type=ClusterExploded`);
+    expect([wrong.status, wrong.body.field]).toEqual([400, 'type']);
+  });
+
+  it('are those of no cluster when there never was one', async () => {
+    for (const what of ['events', 'events/stream', 'audit', 'operations']) {
+      const { status, body } = await gateway.ask<ErrorView>('GET', `/ns/default/clusters/never/${what}`);
+      expect([what, status, body.reason]).toEqual([what, 404, 'cluster.unknown']);
+    }
+  });
+});
+
+describe('the stream of events', () => {
+  it('tells what was and then what comes, each once and in order', async () => {
+    const heard = take(5, stream());
+    for (let index = 0; index < 3; index += 1) await gateway.state(step(index));
+    const types = (await heard).map(({ type }) => type);
+    expect(types).toEqual([
+      'ClusterRequested',
+      'ClusterAccepted',
+      'AddonInstalled',
+      'AddonInstalled',
+      'AddonInstalled',
+    ]);
+  });
+
+  it('goes on after the last event that its reader has seen, at another replica, when one stops', async () => {
+    const replica = await gateway.startReplica();
+    const { items } = (await gateway.ask<EventList>('GET', `${path}/events`)).body;
+    const last = items.at(-1)!.seq;
+    const server = { base: 1 };
+    const following = events({
+      baseUrl: 'http://either.example',
+      token: gateway.token,
+      of,
+      after: last,
+      signal: ended.signal,
+      fetch: (asked) => fetch(asked.url.replace('http://either.example', gateway.baseUrl(server.base)), asked),
+    });
+    const before = await gateway.state(step(10));
+    expect((await take(1, following)).map(({ seq }) => seq)).toEqual([before.meta.seq]);
+    server.base = 0;
+    await replica.stop();
+    const during = await gateway.state(step(11));
+    const after = await gateway.state(step(12));
+    expect((await take(2, following)).map(({ seq }) => seq)).toEqual([during.meta.seq, after.meta.seq]);
+  });
+
+  it('takes Last-Event-ID before the query', async () => {
+    const { items } = (await gateway.ask<EventList>('GET', `${path}/events`)).body;
+    const response = await fetch(`${gateway.baseUrl()}${path}/events/stream?after=0`, {
+      headers: { authorization: `Bearer ${gateway.token}`, 'last-event-id': String(items.at(-2)!.seq) },
+      signal: ended.signal,
+    });
+    expect(response.headers.get('content-type')).toMatch('text/event-stream');
+    let text = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes('data:')) break;
+    }
+    expect(/^id: (\d+)$/m.exec(text)?.[1]).toBe(String(items.at(-1)!.seq));
+  });
+
+  it('gives only the types that were asked for', async () => {
+    const heard = take(1, stream(0, ['ClusterAccepted']));
+    expect((await heard).map(({ type }) => type)).toEqual(['ClusterAccepted']);
+  });
+
+  it('refuses with the code of the API', async () => {
+    const wrong = events({ baseUrl: gateway.baseUrl(), token: 'none', of, signal: ended.signal });
+    await expect(wrong.next()).rejects.toMatchObject({ status: 401, reason: 'auth.token-unknown' });
+    await expect(wrong.next()).resolves.toEqual({ done: true, value: undefined });
+    expect(EventsFailed.name).toBe('EventsFailed');
+  });
+
+  it('serves many readers at once', async () => {
+    const readers = Array.from({ length: 20 }, () => take(1, stream(0, ['ClusterAccepted'])));
+    const heard = await Promise.all(readers);
+    expect(heard.map(([event]) => event?.type)).toEqual(Array.from({ length: 20 }, () => 'ClusterAccepted'));
+  });
+});
+
+describe('the audit of a cluster', () => {
+  it('tells who did what and why, and finds every chain intact', async () => {
+    const { body } = await gateway.ask<AuditView>('GET', `${path}/audit`);
+    expect(body.verification).toMatchObject({ intact: true, faults: [] });
+    expect(body.verification.events).toBe(body.items.length);
+    expect(body.items[0]).toMatchObject({
+      actor: 'user/local',
+      source: '/gateway',
+      type: 'ClusterRequested',
+      because: [],
+    });
+  });
+
+  it('is the same through the generated client', async () => {
+    const client = createFairleadClient({ baseUrl: gateway.baseUrl(), token: gateway.token });
+    const { data } = await client.GET('/ns/{namespace}/clusters/{cluster}/audit', { params: { path: of } });
+    expect(data?.verification.intact).toBe(true);
+    const { error } = await client.GET('/ns/{namespace}/clusters/{cluster}', {
+      params: { path: { namespace: 'default', cluster: 'never' } },
+    });
+    expect(error?.reason).toBe('cluster.unknown');
+  });
+});
+
+describe('the whole log', () => {
+  it('is an administrator’s to read, in pages', async () => {
+    const first = (await gateway.ask<EventList>('GET', '/events?limit=2')).body;
+    expect(first.items).toHaveLength(2);
+    const all = [...first.items];
+    for (let next = first.next; next !== null;) {
+      const page: EventList = (await gateway.ask<EventList>('GET', `/events?limit=2&after=${next}`)).body;
+      all.push(...page.items);
+      next = page.next;
+    }
+    expect(all.map(({ seq }) => seq)).toEqual((await gateway.log()).map(({ meta }) => meta.seq));
+  });
+});

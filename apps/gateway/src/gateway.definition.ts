@@ -1,0 +1,40 @@
+import type { Projection } from '@fairlead/event-sourcing';
+import type { ServiceDefinition } from '@fairlead/service-kit';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { clustersProjection } from './clusters/clusters.projection.js';
+import { connectionsProjection } from './connections/connections.projection.js';
+import { serveDocuments } from './documents/serve.documents.js';
+import { GatewayModule } from './gateway.module.js';
+import { nameRequest } from './http/request-id.js';
+import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
+import { namespacesProjection } from './namespaces/namespaces.projection.js';
+import { nodesProjection } from './nodes/nodes.projection.js';
+import { operationsProjection } from './operations/operations.projection.js';
+import { parkedProjection } from './parked/parked.projection.js';
+
+const projections = [
+  namespacesProjection,
+  connectionsProjection,
+  clustersProjection,
+  nodesProjection,
+  operationsProjection,
+  parkedProjection,
+];
+
+/** What the gateway's HTTP has beside its routes. */
+export const configureHttp = (app: NestExpressApplication): void => {
+  app.disable('x-powered-by');
+  app.use(nameRequest);
+  serveDocuments(app);
+};
+
+export const gateway: ServiceDefinition = {
+  name: 'gateway',
+  module: GatewayModule,
+  projections: projections as unknown as readonly Projection<never>[],
+  processes: [],
+  migrations: [GatewayTables1763700000000],
+  entities: [],
+  jobConcurrency: 1,
+  configureHttp,
+};

@@ -1,0 +1,161 @@
+import { EVENTS, NONE, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
+import { startService, type RunningService } from '@fairlead/service-kit';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gateway } from './gateway.definition.js';
+
+export interface Answer<Body = Record<string, never>> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+export interface AskOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** undefined: the local administrator; null: nobody. */
+  readonly token?: string | null;
+  readonly replica?: number;
+}
+
+/** One process of the gateway; stopping it twice is stopping it once. */
+export type Replica = Pick<RunningService, 'port' | 'stop'>;
+
+/** A gateway on a real NATS and a real PostgreSQL. The other services are played by `state`. */
+export interface TestGateway {
+  readonly environment: TestEnvironment;
+  readonly folder: string;
+  readonly token: string;
+  readonly baseUrl: (replica?: number) => string;
+  ask<Body = Record<string, unknown>>(method: string, path: string, options?: AskOptions): Promise<Answer<Body>>;
+  /** States a fact about a cluster, as its own writer would. */
+  state(fact: Fact, at?: Partial<StreamId>): Promise<StoredEvent>;
+  /** Everything in the log that matches. */
+  log(filter?: string): Promise<StoredEvent[]>;
+  startReplica(): Promise<Replica>;
+  stop(): Promise<void>;
+}
+
+const contextOf = (fact: Fact): string => {
+  const { context } = EVENTS[fact.type];
+  const node = 'node' in fact.data ? String(fact.data.node) : '';
+  const connection = 'connection' in fact.data ? String(fact.data.connection) : '';
+  return context.replace('<node>', node).replace('<connection>', connection).replace('<service>', 'spec');
+};
+
+export const startTestGateway = async (): Promise<TestGateway> => {
+  const environment = await testEnvironment();
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
+  writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+  const tokenFile = join(folder, 'local.token');
+  process.env['FAIRLEAD_LOCAL_TOKEN_FILE'] = tokenFile;
+  const admin = await environment.connect('admin');
+  await ensureStreams(admin);
+  const replicas: Replica[] = [];
+
+  const startReplica = async (): Promise<Replica> => {
+    const replica = await startService(gateway, {
+      NATS_URL: environment.nats.url,
+      NATS_CREDS: environment.nats.credsFile('gateway'),
+      DATABASE_URL: environment.databases.gateway,
+      FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+      LOG_LEVEL: 'error',
+    });
+    let stopped: Promise<void> | undefined;
+    const once = { port: replica.port, stop: () => (stopped ??= replica.stop()) };
+    replicas.push(once);
+    return once;
+  };
+  await startReplica();
+  const token = readFileSync(tokenFile, 'utf8').trim();
+  const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
+  const baseUrl = (replica = 0): string => `http://127.0.0.1:${replicas[replica]?.port}`;
+
+  return {
+    environment,
+    folder,
+    token,
+    baseUrl,
+    startReplica,
+
+    ask: async <Body>(method: string, path: string, options: AskOptions = {}) => {
+      const bearer = options.token === undefined ? token : options.token;
+      const response = await fetch(`${baseUrl(options.replica)}${path}`, {
+        method,
+        headers: {
+          ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+          ...options.headers,
+        },
+        ...(options.body === undefined
+          ? {}
+          : { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }),
+      });
+      const text = await response.text();
+      const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+      return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as Body };
+    },
+
+    state: async (fact, at = {}) => {
+      const stream = { namespace: 'default', cluster: 'demo', context: contextOf(fact), ...at };
+      const read = await store.read(`${streamSubject(stream)}.>`, 0);
+      const last = read.at(-1);
+      const position = {
+        seq: last?.event.meta.seq ?? 0,
+        streamVersion: read.length,
+        hash: last?.hash ?? '0'.repeat(64),
+      };
+      const cause = { actor: 'system/spec', correlationId: 'spec', causationId: 'spec' };
+      const outcome = await store.append(stream, position, [fact], cause);
+      if (outcome.kind === 'conflict' || outcome.events[0] === undefined)
+        throw new Error(`${fact.type} was not stated`);
+      return outcome.events[0];
+    },
+
+    log: async (filter = 'evt.>') => {
+      const found: StoredEvent[] = [];
+      for await (const batch of readAll(admin, filter, 0))
+        for (const { subject, seq, bytes } of batch) {
+          const event = decode(subject, seq, bytes);
+          if (event !== undefined) found.push(event);
+        }
+      return found;
+    },
+
+    stop: async () => {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      await environment.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+export const NOWHERE = { namespace: NONE, cluster: NONE };
+
+/** What CB-Ladybug's clients send. */
+export const request = (name: string, change: Readonly<Record<string, unknown>> = {}) => ({
+  name,
+  controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
+  worker: [{ connection: 'lab', count: 2, spec: 'lab.small' }],
+  ...change,
+});
+
+export const SECRET_CANARY = 'canary-of-a-provider-token';
+
+/** A namespace and a connection to begin with. */
+export const prepareWorld = async (gateway: TestGateway): Promise<void> => {
+  const lab = {
+    provider: 'lab',
+    region: 'lab-1',
+    settings: { endpoint: 'http://127.0.0.1:1', token: SECRET_CANARY },
+  };
+  const answers = await Promise.all([
+    gateway.ask('POST', '/ns', { body: { name: 'default' } }),
+    gateway.ask('PUT', '/connections/lab', { body: lab }),
+  ]);
+  for (const { status, body } of answers) if (status >= 300) throw new Error(JSON.stringify(body));
+};

@@ -1,0 +1,77 @@
+import { JOB_FAILURES } from '@fairlead/event-sourcing/jetstream';
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { AccessGuard } from './auth/access.guard.js';
+import { LocalToken } from './auth/local.token.js';
+import { TokenCommands } from './auth/token.commands.js';
+import { TokensHttp } from './auth/tokens.http.js';
+import { TokenStore } from './auth/tokens.store.js';
+import { ClusterCommands } from './clusters/clusters.commands.js';
+import { ClustersHttp } from './clusters/clusters.http.js';
+import { ClusterQueries } from './clusters/clusters.queries.js';
+import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
+import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
+import { Registry } from './common/registry.js';
+import { ConnectionCommands } from './connections/connections.commands.js';
+import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
+import { ConnectionQueries } from './connections/connections.queries.js';
+import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
+import { EventReader } from './events/event.reader.js';
+import { EventStreams } from './events/event.stream.js';
+import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
+import { IdempotencyInterceptor } from './http/idempotency.js';
+import { IdempotencyStore } from './http/idempotency.store.js';
+import { LogFollower } from './http/log.follower.js';
+import { RefusedFilter } from './http/refused.filter.js';
+import { RequestPipe } from './http/validation.pipe.js';
+import { NamespacesHttp } from './namespaces/namespaces.http.js';
+import { NamespaceQueries } from './namespaces/namespaces.queries.js';
+import { NodesHttp } from './nodes/nodes.http.js';
+import { NodeQueries } from './nodes/nodes.queries.js';
+import { OperationsHttp } from './operations/operations.http.js';
+import { OperationQueries } from './operations/operations.queries.js';
+import { ParkedHttp } from './parked/parked.http.js';
+
+/** The composition root: where tokens meet what they stand for. */
+@Module({
+  controllers: [
+    NamespacesHttp,
+    ConnectionsHttp,
+    SpecsHttp,
+    ClustersHttp,
+    KubeconfigHttp,
+    NodesHttp,
+    OperationsHttp,
+    ClusterEventsHttp,
+    EventsHttp,
+    ParkedHttp,
+    TokensHttp,
+    VersionHttp,
+    LadybugHealthHttp,
+  ],
+  providers: [
+    { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_PIPE, useClass: RequestPipe },
+    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    { provide: APP_FILTER, useClass: RefusedFilter },
+    { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
+    // The gateway gives itself no jobs, so none can fail.
+    { provide: JOB_FAILURES, useValue: async () => undefined },
+    ClusterCommands,
+    ClusterQueries,
+    ConnectionCommands,
+    ConnectionQueries,
+    EventReader,
+    EventStreams,
+    IdempotencyStore,
+    LocalToken,
+    NamespaceQueries,
+    NodeQueries,
+    OperationQueries,
+    LogFollower,
+    Registry,
+    TokenCommands,
+    TokenStore,
+  ],
+})
+export class GatewayModule {}

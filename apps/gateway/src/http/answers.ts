@@ -1,0 +1,34 @@
+import { refuse } from '@fairlead/contracts';
+import type { Positions } from '@fairlead/event-sourcing/jetstream';
+import { Refused } from './refused.js';
+import type { HttpResponse } from './http.types.js';
+
+const CATCH_UP_MS = 5_000;
+
+/** Says where in the log the command stands, so that a later read can ask to see it. */
+export const showSeq = (response: HttpResponse, seq: number): void => {
+  response.setHeader('X-Fairlead-Seq', String(seq));
+};
+
+export interface Accepted {
+  readonly seq: number;
+  /** Where what was asked for can be seen. */
+  readonly location: string;
+  readonly status: 200 | 201 | 202;
+  readonly waited: boolean;
+}
+
+export const accept = (response: HttpResponse, { seq, location, status, waited }: Accepted): void => {
+  showSeq(response, seq);
+  response.setHeader('Location', location);
+  if (waited) response.setHeader('Preference-Applied', 'wait');
+  response.status(status);
+};
+
+/** Until this service's own rows show the sequence; refused when that takes too long or the log is not there yet. */
+export const untilShown = async (positions: Positions, seq: number): Promise<void> => {
+  if (seq <= 0) return;
+  const shown = await positions.waitFor(seq, CATCH_UP_MS);
+  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { seq }, 'minSeq'));
+  if (!shown) throw new Refused(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, 'minSeq'));
+};

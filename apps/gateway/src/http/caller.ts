@@ -1,0 +1,55 @@
+import type { Cause } from '@fairlead/event-sourcing';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Identity } from '../auth/identity.js';
+import type { HttpRequest, HttpResponse } from './http.types.js';
+
+/** Who asks, under which request id, and how long they want to wait for the outcome. */
+export interface Caller {
+  readonly identity: Identity;
+  readonly requestId: string;
+  /** RFC 7240 `Prefer: wait=N`, at most WAIT_SECONDS_MAX; 0: answer at once. */
+  readonly waitMs: number;
+  readonly idempotencyKey: string | undefined;
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal;
+}
+
+const WAIT_SECONDS_MAX = 600;
+const WAIT = /(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])/i;
+
+export const waitMsOf = (prefer: string | undefined): number => {
+  const seconds = Number(WAIT.exec(prefer ?? '')?.[1] ?? 0);
+  return Math.min(seconds, WAIT_SECONDS_MAX) * 1000;
+};
+
+const textOf = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header.join(',') : header;
+
+const callerOf = (request: HttpRequest, response: HttpResponse): Caller => {
+  if (request.identity === undefined) throw new Error('the route lets anybody in, so it has no caller');
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return {
+    identity: request.identity,
+    requestId: request.requestId,
+    waitMs: waitMsOf(textOf(request.headers.prefer)),
+    idempotencyKey: textOf(request.headers['idempotency-key']),
+    signal: gone.signal,
+  };
+};
+
+/** The parameter is the Caller of the request. */
+export const FromCaller = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  const http = context.switchToHttp();
+  return callerOf(http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>());
+});
+
+/**
+ * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that nobody can
+ * choose a request id that makes an event its cause.
+ */
+export const causeOf = ({ identity, requestId }: Caller): Cause => ({
+  actor: identity.actor,
+  correlationId: `request/${requestId}`,
+  causationId: `request/${requestId}`,
+});

@@ -1,0 +1,101 @@
+import { ErrorView, REFUSALS, type RefusalCode } from '@fairlead/contracts';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiHeader, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import type { z } from 'zod';
+
+export interface Answer {
+  readonly status: 200 | 201 | 202;
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  /** For answers that are no JSON. */
+  readonly contentType?: string;
+}
+
+export interface Documentation {
+  /** Name of the operation in the generated client. */
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly answers: readonly Answer[];
+  readonly refusals?: readonly RefusalCode[];
+}
+
+export const REFUSES = 'fairlead:refuses';
+
+/** What every authenticated route may answer. */
+const COMMON: readonly RefusalCode[] = [
+  'request.malformed',
+  'request.unknown-field',
+  'auth.token-missing',
+  'auth.token-unknown',
+  'auth.role-missing',
+  'auth.too-many-failures',
+  'system.unavailable',
+];
+
+const byStatus = (codes: readonly RefusalCode[]): ReadonlyMap<number, readonly RefusalCode[]> => {
+  const groups = new Map<number, RefusalCode[]>();
+  for (const code of codes) {
+    const { status } = REFUSALS[code];
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return groups;
+};
+
+const READ_STATUS = 200;
+
+const COMMAND_HEADERS = {
+  Location: { description: 'Where what was asked for can be seen', schema: { type: 'string' } },
+  'X-Fairlead-Seq': {
+    description: 'Sequence of the wish in the log; give it to a read as minSeq to see the wish in it',
+    schema: { type: 'string' },
+  },
+} as const;
+
+const answerDecorator = ({ status, description, schema, contentType }: Answer): MethodDecorator => {
+  if (contentType !== undefined)
+    return ApiResponse({ status, description, content: { [contentType]: { schema: { type: 'string' } } } });
+  return ApiResponse({
+    status,
+    description,
+    ...(schema === undefined ? {} : { standardSchema: schema }),
+    ...(status === READ_STATUS ? {} : { headers: COMMAND_HEADERS }),
+  });
+};
+
+/** Describes a route for OpenAPI: what it answers, and each refusal that it may give. */
+export const Documented = (documentation: Documentation): MethodDecorator => {
+  const { id, tag, summary, description, answers, refusals = [] } = documentation;
+  const codes = [...COMMON, ...refusals];
+  return applyDecorators(
+    SetMetadata(REFUSES, codes),
+    ApiOperation({ operationId: id, summary, tags: [tag], ...(description === undefined ? {} : { description }) }),
+    ...answers.map(answerDecorator),
+    ...[...byStatus(codes)].map(([status, group]) =>
+      ApiResponse({ status, description: group.join(', '), standardSchema: ErrorView }),
+    ),
+  );
+};
+
+/** Headers that every command understands. */
+export const CommandHeaders = (): MethodDecorator =>
+  applyDecorators(
+    ApiHeader({
+      name: 'Prefer',
+      required: false,
+      description: 'wait=N: answer when it is over, or after N seconds (at most 600)',
+      schema: { type: 'string' },
+    }),
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description: 'For 24 hours a repetition with the same key gets the first answer and does nothing',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    }),
+  );
+
+/** CB-Ladybug's base path; everything is served there as well. */
+export const LADYBUG = 'ladybug';
+
+export const bothBases = (path: string): string[] => [path, `${LADYBUG}/${path}`];

@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '../auth/identity.js';
+
+/** What the gateway uses of Express' request. */
+export interface HttpRequest extends IncomingMessage {
+  readonly method: string;
+  readonly originalUrl: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly ip?: string;
+  /** Set by the first middleware. */
+  requestId: string;
+  /** Set by the access guard; absent on public routes. */
+  identity?: Identity;
+}
+
+/** What the gateway uses of Express' response. */
+export interface HttpResponse extends ServerResponse {
+  status(code: number): this;
+  json(body: unknown): this;
+  type(contentType: string): this;
+  send(body: string): this;
+}

@@ -1,0 +1,44 @@
+import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
+import { POSITIONS, TAIL, type Positions, type Tail } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { untilShown } from './answers.js';
+
+export interface Awaited {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly afterSeq: number;
+  readonly isOver: (event: StoredEvent) => boolean;
+}
+
+/** How long a caller wants to wait, and whether it is still there. */
+export interface Patience {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Waits for what comes in the log, whichever replica it becomes known to first. */
+@Injectable()
+export class LogFollower {
+  constructor(
+    @Inject(TAIL) private readonly tail: Tail,
+    @Inject(POSITIONS) private readonly positions: Positions,
+  ) {}
+
+  /** Until this replica's answers show the sequence; refused when that takes too long. */
+  shown(seq: number): Promise<void> {
+    return untilShown(this.positions, seq);
+  }
+
+  /** The event that ended it, once our own rows show it; undefined when the time was over or the caller has gone. */
+  async wait(awaited: Awaited, { waitMs, signal: gone }: Patience): Promise<StoredEvent | undefined> {
+    if (waitMs === 0) return undefined;
+    const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)]);
+    const filter = clusterFilter(awaited.namespace, awaited.cluster);
+    for await (const event of this.tail(filter, awaited.afterSeq, signal)) {
+      if (!awaited.isOver(event)) continue;
+      await this.shown(event.meta.seq);
+      return event;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { REFUSALS, refuse, WorldFailure, type ErrorView, type Refusal } from '@fairlead/contracts';
+import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { HttpRequest, HttpResponse } from './http.types.js';
+import { isOutage } from './outage.js';
+import { Refused } from './refused.js';
+
+/** When it may be worth asking again, by status. */
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 60, 503: 2 };
+
+const NOT_FOUND = 404;
+const CLIENT_ERROR_MIN = 400;
+const SERVER_ERROR_MIN = 500;
+
+const entryOf = ({ code, message, field, help }: Refusal): ErrorView['errors'][number] => ({
+  reason: code,
+  message,
+  ...(field === undefined ? {} : { field }),
+  help: help ?? REFUSALS[code].help,
+});
+
+export const errorView = (refusals: readonly [Refusal, ...Refusal[]], requestId: string): ErrorView => ({
+  kind: 'Status',
+  code: REFUSALS[refusals[0].code].status,
+  ...entryOf(refusals[0]),
+  errors: refusals.map(entryOf),
+  requestId,
+});
+
+/** A client error that Nest or Express found: no such route, a body that is no JSON or too large. */
+const statusOf = (error: unknown): number | undefined => {
+  if (error instanceof HttpException) return error.getStatus();
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' ? status : undefined;
+};
+
+/** Whatever ends a request early becomes the one shape of error that the API has. */
+@Catch()
+export class RefusedFilter implements ExceptionFilter<unknown> {
+  private readonly log = new Logger('http');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<HttpRequest>();
+    const response = host.switchToHttp().getResponse<HttpResponse>();
+    const refusals = this.refusalsOf(error, request);
+    // The head of a stream is out already: all that is left is to end it.
+    if (response.headersSent) return void response.end();
+    const view = errorView(refusals, request.requestId);
+    if (view.reason === 'auth.token-missing' || view.reason === 'auth.token-unknown')
+      response.setHeader('WWW-Authenticate', 'Bearer realm="fairlead"');
+    const retryAfterSeconds = RETRY_AFTER_SECONDS[view.code];
+    if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(retryAfterSeconds));
+    // The route may have promised another type for its success.
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.status(view.code).json(view);
+  }
+
+  private refusalsOf(error: unknown, request: HttpRequest): readonly [Refusal, ...Refusal[]] {
+    if (error instanceof Refused) return error.refusals;
+    if (error instanceof WorldFailure) {
+      this.log.warn(`${request.requestId} ${error.operation} on ${error.target} failed: ${error.message}`);
+      return [refuse('system.unavailable', { detail: `${error.operation} failed: ${error.message}` })];
+    }
+    if (isOutage(error)) {
+      this.log.warn(`${request.requestId} ${request.method} ${request.path}: ${String(error)}`);
+      return [refuse('system.unavailable', { detail: 'NATS or the database does not answer now' })];
+    }
+    const status = statusOf(error);
+    if (status === NOT_FOUND) return [refuse('route.unknown', { method: request.method, path: request.path })];
+    if (status !== undefined && status >= CLIENT_ERROR_MIN && status < SERVER_ERROR_MIN)
+      return [refuse('request.malformed', { detail: error instanceof Error ? error.message : String(error) })];
+    this.log.error(
+      `${request.requestId} ${request.method} ${request.path}`,
+      error instanceof Error ? error.stack : String(error),
+    );
+    return [refuse('system.internal', { requestId: request.requestId })];
+  }
+}

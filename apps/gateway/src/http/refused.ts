@@ -1,0 +1,24 @@
+import { isRefusal, type Refusal } from '@fairlead/contracts';
+
+/** Carries refusals out of a handler to the filter that answers them. The first one decides the status. */
+export class Refused extends Error {
+  readonly refusals: readonly [Refusal, ...Refusal[]];
+
+  constructor(first: Refusal, ...others: readonly Refusal[]) {
+    super(first.message);
+    this.name = 'Refused';
+    this.refusals = [first, ...others];
+  }
+}
+
+/** The outcome, or the end of the request. */
+export const orRefuse = <T extends object>(outcome: T | Refusal): T => {
+  if (isRefusal(outcome)) throw new Refused(outcome);
+  return outcome;
+};
+
+/** Ends the request when anything is wrong. */
+export const refuseAny = (faults: readonly Refusal[]): void => {
+  const [first, ...others] = faults;
+  if (first !== undefined) throw new Refused(first, ...others);
+};

@@ -1,0 +1,47 @@
+import { refuse, type Fact, type Namespace } from '@fairlead/contracts';
+import type { Command, Decider } from '@fairlead/event-sourcing';
+
+export type CreateNamespace = Command<'CreateNamespace', { readonly name: Namespace; readonly description: string }>;
+/** `clusters`: the names that the namespace still holds. */
+export type DeleteNamespace = Command<
+  'DeleteNamespace',
+  { readonly name: Namespace; readonly clusters: readonly string[] }
+>;
+
+export type NamespaceState = 'absent' | 'present';
+
+const NAMES_SHOWN_MAX = 5;
+
+const shown = (names: readonly string[]): string =>
+  names.length <= NAMES_SHOWN_MAX
+    ? names.join(', ')
+    : `${names.slice(0, NAMES_SHOWN_MAX).join(', ')} and ${names.length - NAMES_SHOWN_MAX} more`;
+
+/** A namespace comes and goes; it goes only when it is empty. */
+export const namespaces: Decider<
+  NamespaceState,
+  CreateNamespace | DeleteNamespace,
+  Fact<'NamespaceCreated' | 'NamespaceDeleted'>
+> = {
+  initial: 'absent',
+
+  decide: (state, command) => {
+    const { name } = command.data;
+    switch (command.type) {
+      case 'CreateNamespace':
+        if (state === 'present') return refuse('namespace.exists', { namespace: name }, 'name');
+        return [{ type: 'NamespaceCreated', data: { name, description: command.data.description } }];
+      case 'DeleteNamespace': {
+        const { clusters } = command.data;
+        if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
+        if (clusters.length > 0) return refuse('namespace.not-empty', { namespace: name, clusters: shown(clusters) });
+        return [{ type: 'NamespaceDeleted', data: { name } }];
+      }
+    }
+  },
+
+  evolve: (state, event) => {
+    if (event.type === 'NamespaceCreated') return 'present';
+    return event.type === 'NamespaceDeleted' ? 'absent' : state;
+  },
+};

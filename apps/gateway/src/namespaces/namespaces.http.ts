@@ -1,0 +1,119 @@
+import {
+  Namespace,
+  NamespaceList,
+  NamespacePath,
+  NamespaceRequest,
+  NamespaceView,
+  NONE,
+  ReadQuery,
+  refuse,
+  StatusView,
+} from '@fairlead/contracts';
+import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Authenticated, RoleEverywhere, RoleInNamespace } from '../auth/access.js';
+import { mayIn } from '../auth/identity.js';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
+import { accept, showSeq, untilShown } from '../http/answers.js';
+import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import { namespaces } from './namespaces.decider.js';
+import { namespacesProjection, namespaceView } from './namespaces.projection.js';
+import { NamespaceQueries } from './namespaces.queries.js';
+
+const streamOf = (name: Namespace) => ({ namespace: name, cluster: NONE, context: 'wish' });
+
+@Controller(bothBases('ns'))
+export class NamespacesHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
+    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+  ) {}
+
+  @Get()
+  @Authenticated()
+  @Documented({
+    id: 'listNamespaces',
+    tag: 'namespaces',
+    summary: 'The namespaces that the caller may see',
+    answers: [{ status: 200, description: 'The namespaces', schema: NamespaceList }],
+    refusals: ['wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
+  ): Promise<NamespaceList> {
+    await untilShown(this.positions, minSeq);
+    const visible = (await this.queries.all()).filter(({ name }) => mayIn(identity, 'viewer', name));
+    return { kind: 'NamespaceList', items: visible.map(namespaceView) };
+  }
+
+  @Post()
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'createNamespace',
+    tag: 'namespaces',
+    summary: 'Create a namespace',
+    answers: [{ status: 201, description: 'It exists', schema: NamespaceView }],
+    refusals: ['namespace.name-invalid', 'namespace.exists', 'conflict.concurrent'],
+  })
+  async create(
+    @Body({ schema: NamespaceRequest }) { name: given, description }: NamespaceRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<NamespaceView> {
+    const parsed = Namespace.safeParse(given);
+    if (!parsed.success) throw new Refused(refuse('namespace.name-invalid', { name: given }, 'name'));
+    const name = parsed.data;
+    const command = { type: 'CreateNamespace', data: { name, description } } as const;
+    const { events, seq } = orRefuse(await this.handle(namespaces, streamOf(name), command, causeOf(caller)));
+    accept(response, { seq, location: `/ns/${name}`, status: 201, waited: false });
+    const doc = events[0] && namespacesProjection.evolve(undefined, events[0], name);
+    if (doc === undefined) throw new Error(`creating namespace ${name} decided nothing`);
+    return namespaceView(doc);
+  }
+
+  @Get(':namespace')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getNamespace',
+    tag: 'namespaces',
+    summary: 'A namespace',
+    answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],
+    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async get(
+    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<NamespaceView> {
+    await untilShown(this.positions, minSeq);
+    const doc = await this.queries.one(namespace);
+    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    return namespaceView(doc);
+  }
+
+  @Delete(':namespace')
+  @HttpCode(200)
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'deleteNamespace',
+    tag: 'namespaces',
+    summary: 'Delete an empty namespace',
+    answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
+    refusals: ['namespace.unknown', 'namespace.not-empty', 'conflict.concurrent'],
+  })
+  async delete(
+    @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
+    const { seq } = orRefuse(await this.handle(namespaces, streamOf(name), command, causeOf(caller)));
+    showSeq(response, seq);
+    return { kind: 'Status', code: 200, message: `Namespace '${name}' is deleted.` };
+  }
+}

@@ -1,0 +1,206 @@
+import type {
+  ClusterUid,
+  Machine,
+  MachinePlan,
+  MachineView,
+  NodePhase,
+  NodeView,
+  StoredEvent,
+} from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+
+/** What a node passes on its way, once. */
+export const MILESTONES = [
+  'created',
+  'reached',
+  'agentStarted',
+  'initialized',
+  'bootstrapped',
+  'joined',
+  'ready',
+] as const;
+export type Milestone = (typeof MILESTONES)[number];
+
+/** A node, from the plan of its machine to the machine's end. */
+export interface NodeDoc extends MachinePlan {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+  /** Sequence of the event that planned it: tells which operation it belongs to. */
+  readonly planSeq: number;
+  readonly plannedAt: string;
+  readonly machine: Machine | null;
+  /** When it first passed each milestone. */
+  readonly milestones: { readonly [M in Milestone]?: string };
+  readonly isReady: boolean;
+  readonly isLost: boolean;
+  readonly isRemoving: boolean;
+  readonly reason: string;
+  readonly software: Readonly<Record<string, string>>;
+  readonly changedAt: string;
+}
+
+export const nodeKey = (namespace: string, cluster: string, node: string): string => `${namespace}/${cluster}/${node}`;
+
+const namesIn = (event: StoredEvent): readonly string[] => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return event.data.machines.map((machine) => machine.name);
+    case 'VmCreated':
+      return [event.data.machine.name];
+    case 'VmDeleted':
+      return [event.data.name];
+    case 'HostReached':
+    case 'AgentStarted':
+    case 'NodeInitialized':
+    case 'NodeInitializationFailed':
+    case 'NodeBootstrapped':
+    case 'ControlPlaneInitialized':
+    case 'ControlPlaneJoined':
+    case 'WorkerJoined':
+    case 'NodeReady':
+    case 'NodeNotReady':
+    case 'NodeLost':
+    case 'NodeRecovered':
+    case 'VersionChanged':
+    case 'NodeRemovalRequested':
+      return [event.data.node];
+    default:
+      return [];
+  }
+};
+
+const planned = (event: StoredEvent<'VmsPlanned'>, key: string): NodeDoc | undefined => {
+  const { namespace, cluster, seq, time } = event.meta;
+  const plan = event.data.machines.find((machine) => nodeKey(namespace, cluster, machine.name) === key);
+  return (
+    plan && {
+      ...plan,
+      namespace,
+      cluster,
+      uid: event.data.uid,
+      planSeq: seq,
+      plannedAt: time,
+      machine: null,
+      milestones: {},
+      isReady: false,
+      isLost: false,
+      isRemoving: false,
+      reason: '',
+      software: {},
+      changedAt: time,
+    }
+  );
+};
+
+const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
+  doc.milestones[milestone] === undefined
+    ? { ...doc, milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
+    : doc;
+
+const LOST = 'no heartbeat of its agent comes';
+
+const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'VmCreated':
+      return pass({ ...doc, machine: event.data.machine }, 'created', time);
+    case 'HostReached':
+      return pass(doc, 'reached', time);
+    case 'AgentStarted':
+      return pass(doc, 'agentStarted', time);
+    case 'NodeInitialized':
+      return pass({ ...doc, software: event.data.software, reason: '' }, 'initialized', time);
+    case 'NodeInitializationFailed':
+      return { ...doc, reason: `${event.data.item}: ${event.data.message}`, changedAt: time };
+    case 'NodeBootstrapped':
+      return pass(doc, 'bootstrapped', time);
+    case 'ControlPlaneInitialized':
+    case 'ControlPlaneJoined':
+    case 'WorkerJoined':
+      return pass(doc, 'joined', time);
+    case 'NodeReady':
+      return pass({ ...doc, isReady: true, reason: '', software: event.data.software, changedAt: time }, 'ready', time);
+    case 'NodeNotReady':
+      return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
+    case 'NodeLost':
+      return { ...doc, isLost: true, changedAt: time };
+    case 'NodeRecovered':
+      return { ...doc, isLost: false, changedAt: time };
+    case 'VersionChanged':
+      return { ...doc, software: event.data.after, changedAt: time };
+    case 'NodeRemovalRequested':
+      return { ...doc, isRemoving: true, changedAt: time };
+    default:
+      return doc;
+  }
+};
+
+export const nodesProjection: Projection<NodeDoc> = {
+  name: 'nodes',
+  table: 'nodes',
+
+  keys: (event) => {
+    const { namespace, cluster } = event.meta;
+    return namesIn(event).map((name) => nodeKey(namespace, cluster, name));
+  },
+
+  evolve: (doc, event, key) => {
+    if (event.type === 'VmsPlanned') return doc ?? planned(event, key);
+    // A late word about a machine that is gone, or about another cluster of the same name, changes nothing.
+    if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
+    return event.type === 'VmDeleted' ? undefined : change(doc, event);
+  },
+};
+
+const phaseOf = ({ isRemoving, isLost, isReady, milestones, machine }: NodeDoc): NodePhase => {
+  if (isRemoving) return 'Removing';
+  if (isLost) return 'Lost';
+  if (isReady) return 'Ready';
+  if (milestones.ready !== undefined) return 'NotReady';
+  if (milestones.bootstrapped !== undefined) return 'Joining';
+  return machine === null ? 'Planned' : 'Bootstrapping';
+};
+
+const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
+
+/** The labels are CB-Ladybug's (ladybug-api.md, 2.7). */
+export const nodeView = (doc: NodeDoc): NodeView => ({
+  name: doc.name,
+  kind: 'Node',
+  publicIp: doc.machine?.publicIp ?? '',
+  privateIp: doc.machine?.privateIp ?? '',
+  role: doc.role,
+  spec: doc.spec,
+  csp: doc.machine?.csp ?? '',
+  createdTime: doc.milestones.created ?? '',
+  cspLabel: label('topology.cloud-barista.github.io/csp', doc.machine?.csp),
+  regionLabel: label('topology.kubernetes.io/region', doc.machine?.region),
+  zoneLabel: label('topology.kubernetes.io/zone', doc.machine?.zone),
+  phase: phaseOf(doc),
+  leader: doc.leader,
+  connection: doc.connection,
+  ready: doc.isReady && !doc.isLost,
+  reason: doc.isLost ? LOST : doc.reason,
+  software: doc.software,
+  changedAt: doc.changedAt,
+});
+
+export const machineView = (doc: NodeDoc): MachineView => ({
+  name: doc.name,
+  role: doc.role,
+  pool: doc.pool,
+  leader: doc.leader,
+  connection: doc.connection,
+  spec: doc.spec,
+  status: doc.machine === null ? 'planned' : 'running',
+  providerId: doc.machine?.providerId ?? null,
+  publicIp: doc.machine?.publicIp ?? null,
+  privateIp: doc.machine?.privateIp ?? null,
+  sshPort: doc.machine?.ssh.port ?? null,
+  csp: doc.machine?.csp ?? null,
+  region: doc.machine?.region ?? null,
+  zone: doc.machine?.zone ?? null,
+  plannedAt: doc.plannedAt,
+  createdAt: doc.milestones.created ?? null,
+});

@@ -1,0 +1,55 @@
+import { ClusterPath, OperationList, OperationPath, OperationView, ReadQuery, refuse } from '@fairlead/contracts';
+import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../auth/access.js';
+import { untilShown } from '../http/answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { Refused } from '../http/refused.js';
+import { OperationQueries } from './operations.queries.js';
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/operations'))
+export class OperationsHttp {
+  constructor(
+    @Inject(OperationQueries) private readonly queries: OperationQueries,
+    @Inject(POSITIONS) private readonly positions: Positions,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listOperations',
+    tag: 'operations',
+    summary: 'What became of each wish about a cluster, oldest first',
+    description: 'Also of a cluster that is gone, until another takes its name.',
+    answers: [{ status: 200, description: 'The operations', schema: OperationList }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<OperationList> {
+    await untilShown(this.positions, minSeq);
+    const items = await this.queries.all(namespace, cluster);
+    if (items === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    return { kind: 'OperationList', items };
+  }
+
+  @Get(':operation')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getOperation',
+    tag: 'operations',
+    summary: 'What became of one wish',
+    answers: [{ status: 200, description: 'The operation', schema: OperationView }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'operation.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async get(
+    @Param({ schema: OperationPath }) { namespace, cluster, operation }: OperationPath,
+    @Query({ schema: ReadQuery }) query: ReadQuery,
+  ): Promise<OperationView> {
+    const { items } = await this.list({ namespace, cluster }, query);
+    const found = items.find(({ id }) => id === operation);
+    if (found === undefined) throw new Refused(refuse('operation.unknown', { namespace, cluster, operation }));
+    return found;
+  }
+}

@@ -1,0 +1,258 @@
+import type { Fact, NodeSet, OperationView } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import {
+  accepted,
+  clusterReady,
+  CREATE,
+  created,
+  inLog,
+  nodeFact,
+  NODES,
+  planned,
+  prepared,
+  ready,
+  requested,
+  uid,
+  world,
+} from '../story.fixtures.js';
+import { operationsProjection } from './operations.projection.js';
+
+const outline = ({ steps }: OperationView): readonly string[] =>
+  steps.map(({ name, state, done, total }) => `${state} ${name}${total === null ? '' : ` ${done}/${total}`}`);
+
+const upTo = (type: Fact['type'], times = 1): readonly Fact[] => {
+  const index = CREATE.map((fact) => fact.type).reduce(
+    (found, one, at) => (one === type && found.count < times ? { count: found.count + 1, at } : found),
+    { count: 0, at: 0 },
+  ).at;
+  return CREATE.slice(0, index + 1);
+};
+
+const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'the port is taken' };
+const stepFailed: Fact = {
+  type: 'BootstrapStepFailed',
+  data: {
+    uid,
+    step: 'kubeadm-init',
+    node: 'demo-cp-1' as never,
+    cause,
+    attempt: 1,
+    attemptsMax: 5,
+    nextAttemptAt: '2026-01-01T00:01:00.000Z',
+  },
+};
+const failed: Fact = {
+  type: 'ClusterFailed',
+  data: { uid, step: 'kubeadm-init', reason: 'InitControlPlaneFailedReason', cause },
+};
+
+describe('the operation of a create', () => {
+  it('is done, step by step, when the cluster is ready', () => {
+    const [create] = world(CREATE).views;
+    expect([create?.id, create?.kind, create?.phase, create?.currentStep]).toEqual([
+      'event-1',
+      'create',
+      'Succeeded',
+      null,
+    ]);
+    expect(outline(create!)).toEqual([
+      'done validate',
+      'done shared-resources',
+      'done create-machines 5/5',
+      'done load-balancer',
+      'done prepare-hosts 5/5',
+      'done init-control-plane',
+      'done install-network',
+      'done join-control-planes 2/2',
+      'done join-workers 2/2',
+      'done nodes-ready 5/5',
+      'done install-addons',
+    ]);
+    // One event a second: what the steps took adds up to what the operation took.
+    const total = create!.steps.reduce((sum, step) => sum + (step.durationMs ?? 0), 0);
+    expect(total).toBe(create?.durationMs);
+    expect(create?.durationMs).toBe((CREATE.length - 1) * 1000);
+  });
+
+  it('shows how many nodes are through the step that runs', () => {
+    const [create] = world(upTo('NodeBootstrapped', 3)).views;
+    expect(create?.currentStep).toBe('prepare-hosts');
+    expect(outline(create!).slice(3, 7)).toEqual([
+      'done load-balancer',
+      'running prepare-hosts 3/5',
+      'waiting init-control-plane',
+      'waiting install-network',
+    ]);
+  });
+
+  it('goes on to the next step when the last node is through, before any fact of that step', () => {
+    expect(world(upTo('NodeBootstrapped', 5)).views[0]?.currentStep).toBe('init-control-plane');
+    expect(world(upTo('WorkerJoined', 2)).views[0]?.currentStep).toBe('nodes-ready');
+  });
+
+  it('does not count a node twice when it passes twice', () => {
+    const twice = [...upTo('NodeBootstrapped', 2), nodeFact('NodeBootstrapped', 'demo-cp-1')];
+    expect(outline(world(twice).views[0]!)[4]).toBe('running prepare-hosts 2/5');
+  });
+
+  it('keeps the failed attempts with their next one, in a sentence', () => {
+    const [create] = world([...upTo('NodeBootstrapped', 5), stepFailed]).views;
+    expect(create?.failures.map(({ sentence, attempt, nextAttemptAt }) => [sentence, attempt, nextAttemptAt])).toEqual([
+      ['kubeadm init on demo-cp-1 failed: the port is taken', 1, '2026-01-01T00:01:00.000Z'],
+    ]);
+  });
+
+  it('fails where it stood, and its retry goes on from there', () => {
+    const until = [...upTo('NodeBootstrapped', 5), stepFailed, failed];
+    const [create] = world(until).views;
+    expect([create?.phase, create?.currentStep, create?.message]).toEqual([
+      'Failed',
+      'init-control-plane',
+      'kubeadm init on demo-cp-1 failed: the port is taken',
+    ]);
+    const retried = world([...until, { type: 'ClusterRetryRequested', data: { uid } }]).views;
+    expect(retried.map(({ kind, phase, currentStep }) => [kind, phase, currentStep])).toEqual([
+      ['create', 'Failed', 'init-control-plane'],
+      ['retry', 'Running', 'init-control-plane'],
+    ]);
+    const done = world([
+      ...until,
+      { type: 'ClusterRetryRequested', data: { uid } },
+      ...CREATE.slice(upTo('NodeBootstrapped', 5).length),
+    ]);
+    expect(done.views.map(({ phase }) => phase)).toEqual(['Failed', 'Succeeded']);
+  });
+
+  it('fails at the check when the world says no', () => {
+    const rejected: Fact = {
+      type: 'ClusterRejected',
+      data: { uid, code: 'cluster.spec-cpu', message: 'too few CPUs' },
+    };
+    const [create] = world([requested, rejected]).views;
+    expect([create?.phase, create?.currentStep, create?.message]).toEqual(['Failed', 'validate', 'too few CPUs']);
+  });
+});
+
+describe('the operation of more workers', () => {
+  const wish: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
+  const fresh = ['demo-w-3', 'demo-w-4'];
+
+  it('is about the new nodes alone', () => {
+    const { views } = world([...CREATE, wish, planned(fresh), ...created(fresh), ...prepared(['demo-w-3'])]);
+    expect(views[1]?.nodes).toEqual(fresh);
+    expect(outline(views[1]!)).toEqual([
+      'done plan-machines',
+      'done create-machines 2/2',
+      'running prepare-hosts 1/2',
+      'waiting join-workers 0/2',
+      'waiting nodes-ready 0/2',
+    ]);
+    expect(views[0]?.phase).toBe('Succeeded');
+  });
+
+  it('ends when the cluster is ready again, or when the world says no', () => {
+    const done = world([
+      ...CREATE,
+      wish,
+      planned(fresh),
+      ...created(fresh),
+      ...prepared(fresh),
+      ...fresh.map((name) => nodeFact('WorkerJoined', name)),
+      ...ready(fresh),
+      clusterReady,
+    ]);
+    expect([done.views[1]?.phase, outline(done.views[1]!).every((line) => line.startsWith('done'))]).toEqual([
+      'Succeeded',
+      true,
+    ]);
+    const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'no such spec' } };
+    const refused = world([...CREATE, wish, no]);
+    expect([refused.views[1]?.phase, refused.views[1]?.message, refused.cluster?.phase]).toEqual([
+      'Failed',
+      'no such spec',
+      'Provisioned',
+    ]);
+  });
+});
+
+describe('the operation of a removal', () => {
+  it('follows its own node', () => {
+    const facts = [
+      ...CREATE,
+      nodeFact('NodeRemovalRequested', 'demo-w-1'),
+      nodeFact('NodeRemovalRequested', 'demo-w-2'),
+      nodeFact('NodeDrained', 'demo-w-2', { evictedPods: 1, dead: false }),
+      nodeFact('NodeRemoved', 'demo-w-2'),
+      { type: 'VmDeleted', data: { uid, name: 'demo-w-2' } } as Fact,
+    ];
+    const { views, nodes } = world(facts);
+    expect(views.slice(1).map(({ nodes: about, phase, currentStep }) => [about, phase, currentStep])).toEqual([
+      [['demo-w-1'], 'Running', 'drain'],
+      [['demo-w-2'], 'Succeeded', null],
+    ]);
+    expect(nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-2'));
+  });
+});
+
+describe('an operation that is over', () => {
+  it('still counts the nodes that have gone since', () => {
+    const facts = [
+      ...CREATE,
+      nodeFact('NodeRemovalRequested', 'demo-w-1'),
+      { type: 'VmDeleted', data: { uid, name: 'demo-w-1' } } as Fact,
+    ];
+    expect(outline(world(facts).views[0]!).filter((line) => line.includes('/'))).toEqual([
+      'done create-machines 5/5',
+      'done prepare-hosts 5/5',
+      'done join-control-planes 2/2',
+      'done join-workers 2/2',
+      'done nodes-ready 5/5',
+    ]);
+  });
+});
+
+describe('the operation of a deletion', () => {
+  const wish: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
+
+  it('overtakes what was under way, and is all that is left when the cluster is gone', () => {
+    const facts: readonly Fact[] = [
+      ...upTo('VmsCreated'),
+      wish,
+      { type: 'ClusterDismantled', data: { uid } },
+      ...NODES.map((name) => ({ type: 'VmDeleted', data: { uid, name } }) as Fact),
+      { type: 'ClusterDeleted', data: { uid } },
+    ];
+    const { views, cluster, nodes } = world(facts);
+    expect(views.map(({ kind, phase }) => [kind, phase])).toEqual([
+      ['create', 'Superseded'],
+      ['delete', 'Succeeded'],
+    ]);
+    // No load balancer was made, so none was deleted: the step is over all the same.
+    expect(outline(views[1]!)).toEqual(['done dismantle', 'done delete-load-balancer', 'done delete-machines']);
+    expect([cluster, nodes]).toEqual([undefined, []]);
+  });
+
+  it('is forgotten when another cluster takes the name', () => {
+    const again = { ...requested, data: { ...requested.data, uid: '00000000-0000-4000-8000-000000000002' } } as Fact;
+    const { operations } = world([...CREATE, wish, { type: 'ClusterDeleted', data: { uid } }, again]);
+    expect(operations?.operations.map(({ kind }) => kind)).toEqual(['create']);
+  });
+});
+
+describe('the row of the operations', () => {
+  it('does not change with what single nodes do', () => {
+    const keys = inLog([...prepared(NODES), ...ready(NODES)]).flatMap((event) => operationsProjection.keys(event));
+    expect(keys).toEqual([]);
+  });
+
+  it('keeps the latest thirty that are over', () => {
+    const removal = (index: number): readonly Fact[] => [
+      nodeFact('NodeRemovalRequested', `demo-w-${index}`),
+      { type: 'VmDeleted', data: { uid, name: `demo-w-${index}` } } as Fact,
+    ];
+    const many = Array.from({ length: 40 }, (_, index) => removal(index + 10)).flat();
+    const { views } = world([requested, accepted, ...many]);
+    expect(views).toHaveLength(30);
+    expect([views[0]?.kind, views[0]?.phase, views.at(-1)?.nodes]).toEqual(['create', 'Running', ['demo-w-49']]);
+  });
+});

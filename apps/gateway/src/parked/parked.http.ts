@@ -1,0 +1,70 @@
+import { ParkedList, ParkedReleaseRequest, ReadQuery, refuse, StatusView } from '@fairlead/contracts';
+import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { DATABASE } from '@fairlead/service-kit';
+import { Body, Controller, Get, HttpCode, Inject, Post, Query, Res } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { RoleEverywhere } from '../auth/access.js';
+import { audit } from '../events/audit.decider.js';
+import { showSeq, untilShown } from '../http/answers.js';
+import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import { parkedKey, parkedView, type ParkedDoc } from './parked.projection.js';
+
+@Controller(bothBases('parked'))
+export class ParkedHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(DATABASE) private readonly database: DataSource,
+  ) {}
+
+  @Get()
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'listParked',
+    tag: 'parked',
+    summary: 'Clusters whose events a consumer of a service could not take',
+    answers: [{ status: 200, description: 'What waits for an operator', schema: ParkedList }],
+    refusals: ['wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(@Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery): Promise<ParkedList> {
+    await untilShown(this.positions, minSeq);
+    const rows = await this.database.query<{ doc: ParkedDoc }[]>('select doc from parked_clusters order by key');
+    return { kind: 'ParkedList', items: rows.map(({ doc }) => parkedView(doc)) };
+  }
+
+  @Post('release')
+  @HttpCode(202)
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'releaseParked',
+    tag: 'parked',
+    summary: 'Let a parked cluster go on; on record',
+    answers: [{ status: 202, description: 'The service will take it up', schema: StatusView }],
+    refusals: ['parked.unknown', 'conflict.concurrent'],
+  })
+  async release(
+    @Body({ schema: ParkedReleaseRequest }) request: ParkedReleaseRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const [row] = await this.database.query<{ doc: ParkedDoc }[]>('select doc from parked_clusters where key = $1', [
+      parkedKey(request),
+    ]);
+    if (row === undefined) throw new Refused(refuse('parked.unknown', { ...request }));
+    const { service, consumer, namespace, cluster } = row.doc;
+    const fact = { type: 'ParkedClusterReleased', data: { service, consumer, mode: request.mode } } as const;
+    const { seq } = orRefuse(
+      await this.handle(
+        audit,
+        { namespace, cluster, context: 'audit' },
+        { type: 'Record', data: fact },
+        causeOf(caller),
+      ),
+    );
+    showSeq(response, seq);
+    return { kind: 'Status', code: 202, message: `${consumer} of ${service} goes on with ${namespace}/${cluster}.` };
+  }
+}

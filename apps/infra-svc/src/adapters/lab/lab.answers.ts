@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+/** What the lab's API answers; unknown fields are its own business. */
+export const LabRegion = z.object({ name: z.string(), zones: z.array(z.string()) });
+
+export const LabSpec = z.object({
+  name: z.string(),
+  cpuCount: z.int(),
+  memoryGiB: z.number(),
+  cpuClockGHz: z.number().nullish(),
+});
+export type LabSpec = z.infer<typeof LabSpec>;
+export const LabSpecs = z.object({ items: z.array(LabSpec) });
+
+export const LabImage = z.object({ name: z.string(), os: z.string() });
+export const LabNetwork = z.object({ cidr: z.string(), subnet: z.string() });
+export const LabSshKey = z.object({ publicKey: z.string() });
+export const LabLoadBalancer = z.object({ name: z.string(), host: z.string(), port: z.int() });
+
+export const LabMachine = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(['creating', 'running', 'failed', 'stopped']),
+  message: z.string().nullish(),
+  publicIp: z.string().nullish(),
+  privateIp: z.string().nullish(),
+  sshPort: z.int().nullish(),
+  sshUser: z.string().nullish(),
+  hostKey: z.string().nullish(),
+  region: z.string(),
+  zone: z.string(),
+});
+export type LabMachine = z.infer<typeof LabMachine>;
+
+export const LabGroup = z.object({
+  group: z.string(),
+  uid: z.string(),
+  rev: z.int(),
+  machines: z.array(LabMachine),
+});
+export type LabGroup = z.infer<typeof LabGroup>;
+
+export const LabProblem = z.object({ code: z.string().optional(), message: z.string().optional() });

@@ -1,0 +1,149 @@
+import { isRefusal, type ClusterUid, type Namespace, type NodeName } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { registered } from '../../../test/fixtures.js';
+import { LAB_TOKEN, startLab, type LabProcess } from '../../../test/lab.process.js';
+import type { InfrastructureProvider, MachineAnswer, MachineGroup } from '../../providers/provider.ports.js';
+import { describeProvider } from '../provider.features.js';
+import { opensshKeys } from '../ssh-keys/openssh.keys.js';
+import { labKind } from './lab.kind.js';
+
+const LIMITS = { callsMax: 16, timeoutMs: 10_000 };
+
+const open = (endpoint: string, token: string | undefined, limits = LIMITS): InfrastructureProvider => {
+  const connection = { ...registered({ settings: { endpoint } }).data, registration: 'event-1' };
+  const provider = labKind(limits).open(connection, token);
+  if (isRefusal(provider)) throw new Error(provider.message);
+  return provider;
+};
+
+describeProvider('lab', async () => {
+  const lab = await startLab();
+  return {
+    open: () => open(lab.endpoint, LAB_TOKEN),
+    region: 'lab-1',
+    spec: 'lab.medium',
+    publicKey: opensshKeys.generate('spec').publicKey,
+    stop: () => lab.stop(),
+  };
+});
+
+describe('what the lab says when it cannot', () => {
+  let lab: LabProcess;
+  const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+  const { publicKey } = opensshKeys.generate('spec');
+
+  const groupOf = (count: number): MachineGroup => {
+    const uid = randomUUID() as ClusterUid;
+    const cluster = `c${uid.slice(0, 6)}`;
+    return {
+      name: `spec.${cluster}.lab`,
+      namespace: 'spec' as Namespace,
+      cluster,
+      uid,
+      image: 'debian-12',
+      network: 'n',
+      firewall: 'f',
+      sshKey: 'k',
+      machines: Array.from({ length: count }, (_, at) => ({
+        name: `${cluster}-w-${at + 1}-aaaaa` as NodeName,
+        spec: 'lab.small',
+        zone: 'lab-1b',
+        rootDisk: { type: 'default', size: 'default' },
+        labels: {},
+      })),
+    };
+  };
+  const make = async (group: MachineGroup, within = signal()): Promise<readonly MachineAnswer[]> => {
+    const answers: MachineAnswer[] = [];
+    for await (const answer of open(lab.endpoint, LAB_TOKEN).ensureMachines(group, within)) answers.push(answer);
+    return answers;
+  };
+
+  beforeAll(async () => {
+    lab = await startLab();
+    const provider = open(lab.endpoint, LAB_TOKEN);
+    await provider.ensureNetwork({ name: 'n', subnet: 's', cidr: '192.168.1.0/24' }, signal());
+    await provider.ensureFirewall({ name: 'f', rules: [] }, signal());
+    await provider.ensureSshKey({ name: 'k', publicKey }, signal());
+  }, 60_000);
+
+  afterAll(() => lab?.stop());
+
+  it('makes shared things once, by looking first', async () => {
+    const provider = open(lab.endpoint, LAB_TOKEN);
+    await provider.ensureNetwork({ name: 'n', subnet: 's', cidr: '192.168.1.0/24' }, signal());
+    expect(await lab.created()).toMatchObject({ 'network/n': 1, 'firewall/f': 1, 'sshKey/k': 1 });
+  });
+
+  it('puts a machine in the zone that was asked for', async () => {
+    const [machine] = await make(groupOf(1));
+    expect(machine).toMatchObject({ status: 'running', zone: 'lab-1b', region: 'lab-1', ssh: { user: 'root' } });
+    if (machine?.status === 'running') expect(machine.ssh.hostKey).toMatch(/^SHA256:/);
+  });
+
+  it('names the machine that did not boot, in its own words, beside those that did', async () => {
+    const group = groupOf(2);
+    await lab.faults([{ kind: 'boot-failure', machine: '*-w-2-*', message: 'no boot device', times: 1 }]);
+    const answers = await make(group);
+    const failed = answers.find(({ status }) => status === 'failed');
+    expect(failed).toMatchObject({ name: group.machines[1]!.name, message: 'no boot device' });
+    expect(answers.filter(({ status }) => status === 'running')).toHaveLength(1);
+    await open(lab.endpoint, LAB_TOKEN).deleteMachine(failed!.id, signal());
+    expect((await make(group)).every(({ status }) => status === 'running')).toBe(true);
+  });
+
+  it('says that its quota is used up, which trying again does not change', async () => {
+    await lab.faults([{ kind: 'quota', message: 'Quota INSTANCES exceeded', times: 1 }]);
+    await expect(make(groupOf(1))).rejects.toMatchObject({
+      name: 'WorldFailure',
+      operation: 'create machines',
+      target: 'lab',
+      message: 'Quota INSTANCES exceeded',
+      retryable: false,
+    });
+  });
+
+  it('is waited for by a long poll that ends as soon as nobody waits', async () => {
+    await lab.faults([{ kind: 'boot-slow', delayMs: 60_000, times: 1 }]);
+    const abort = new AbortController();
+    const waiting = make(groupOf(1), abort.signal);
+    setTimeout(() => abort.abort(new Error('never mind')), 300);
+    const startedAt = Date.now();
+    await expect(waiting).rejects.toThrow('never mind');
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    await lab.faults([]);
+  });
+
+  it('does not answer in time', async () => {
+    await lab.faults([{ kind: 'api-slow', delayMs: 5_000, times: 1 }]);
+    const impatient = open(lab.endpoint, LAB_TOKEN, { callsMax: 1, timeoutMs: 200 });
+    await expect(impatient.listSpecs(signal())).rejects.toMatchObject({
+      message: `${lab.endpoint}: no answer within 200 ms`,
+      retryable: true,
+    });
+    await lab.faults([]);
+  });
+
+  it('refuses another token, which trying again does not change', async () => {
+    await expect(open(lab.endpoint, 'another token').verify(signal())).rejects.toMatchObject({
+      operation: 'verify connection',
+      retryable: false,
+    });
+  });
+
+  it('is away: that may pass, and says nothing about its machines', async () => {
+    const group = groupOf(1);
+    await make(group);
+    await lab.halt();
+    const failure = { name: 'WorldFailure', operation: 'describe machines', retryable: true };
+    await expect(open(lab.endpoint, LAB_TOKEN).describeMachines(group, signal())).rejects.toMatchObject(failure);
+    await lab.restart();
+    expect(await open(lab.endpoint, LAB_TOKEN).describeMachines(group, signal())).toHaveLength(1);
+  }, 60_000);
+
+  it('cannot be opened with settings that make no sense', () => {
+    const connection = { ...registered({ settings: { endpoint: 'somewhere' } }).data, registration: 'event-1' };
+    expect(labKind(LIMITS).open(connection, LAB_TOKEN)).toMatchObject({ code: 'connection.settings-invalid' });
+  });
+});

@@ -1,0 +1,214 @@
+import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type {
+  GroupRef,
+  InfrastructureProvider,
+  LoadBalancerSpec,
+  MachineAnswer,
+  MachineGroup,
+  MachineReport,
+} from '../providers/provider.ports.js';
+
+/** What a specification of the provider port needs to know about a provider. */
+export interface ProviderUnderTest {
+  /** Opened anew for the same connection: it must remember nothing that the provider does not know. */
+  open(): InfrastructureProvider;
+  readonly region: string;
+  /** A machine size that can run a control plane. */
+  readonly spec: string;
+  readonly publicKey: string;
+  stop(): Promise<void>;
+}
+
+const SIGNAL_MS = 60_000;
+
+const collect = async (answers: AsyncIterable<MachineAnswer>): Promise<readonly MachineAnswer[]> => {
+  const all: MachineAnswer[] = [];
+  for await (const answer of answers) all.push(answer);
+  return all;
+};
+
+/** The promise of the provider port, for any provider. */
+export const describeProvider = (name: string, start: () => Promise<ProviderUnderTest>): void => {
+  describe(`the provider ${name}`, () => {
+    let under: ProviderUnderTest;
+    const started: GroupRef[] = [];
+    const signal = (): AbortSignal => AbortSignal.timeout(SIGNAL_MS);
+
+    const newGroup = (): GroupRef => {
+      const uid = randomUUID() as ClusterUid;
+      const cluster = `c${uid.slice(0, 6)}`;
+      const group = { name: `spec.${cluster}.c`, namespace: 'spec' as Namespace, cluster, uid };
+      started.push(group);
+      return group;
+    };
+
+    const wanted = (group: GroupRef, count: number): MachineGroup => ({
+      ...group,
+      image: 'debian-12',
+      network: 'spec-vpc',
+      firewall: 'spec-sg',
+      sshKey: 'spec-sshkey',
+      machines: Array.from({ length: count }, (_, at) => ({
+        name: `${group.cluster}-w-${at + 1}-aaaaa` as NodeName,
+        spec: under.spec,
+        zone: undefined,
+        rootDisk: { type: 'default', size: 'default' },
+        labels: { 'fairlead.dev/cluster': group.cluster },
+      })),
+    });
+
+    const balancer = (group: GroupRef, targets: readonly string[]): LoadBalancerSpec => ({
+      name: `${group.cluster}-api`,
+      group,
+      kind: 'haproxy',
+      targetPort: 6443,
+      healthPath: '/readyz',
+      targets,
+    });
+
+    const untilGone = async (group: GroupRef): Promise<readonly MachineReport[]> => {
+      const deadline = Date.now() + SIGNAL_MS;
+      for (;;) {
+        const left = await under.open().describeMachines(group, signal());
+        if (left.length === 0 || Date.now() > deadline) return left;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+
+    const rules = [
+      { protocol: 'tcp', ports: { from: 22, to: 22 }, source: '0.0.0.0/0' },
+      { protocol: 'icmp', ports: null, source: '0.0.0.0/0' },
+    ] as const;
+    const network = { name: 'spec-vpc', subnet: 'spec-subnet', cidr: '192.168.77.0/24' };
+
+    const prepare = async (): Promise<void> => {
+      under = await start();
+      const provider = under.open();
+      await provider.ensureNetwork(network, signal());
+      await provider.ensureFirewall({ name: 'spec-sg', rules }, signal());
+      await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
+    };
+    let preparing: Promise<void> = Promise.resolve();
+
+    beforeAll(() => {
+      preparing = prepare();
+      return preparing;
+    }, SIGNAL_MS);
+
+    afterAll(async () => {
+      // A preparation that failed or took too long may still have started something.
+      await preparing.catch(() => undefined);
+      for (const group of started) await under?.open().deleteGroup(group, signal());
+      await under?.stop();
+    }, SIGNAL_MS);
+
+    it('answers, and says what it can do', async () => {
+      const capabilities = await under.open().verify(signal());
+      expect(typeof capabilities.nlb).toBe('boolean');
+      expect(typeof capabilities.simulated).toBe('boolean');
+    });
+
+    it('lists machine sizes, and finds each of them again', async () => {
+      const specs = await under.open().listSpecs(signal());
+      expect(specs.length).toBeGreaterThan(0);
+      for (const spec of specs) expect(await under.open().resolveSpec(spec.name, signal())).toEqual(spec);
+    });
+
+    it('says of an unknown size or region that it has none, which is no failure', async () => {
+      expect(await under.open().resolveSpec('no-such-size', signal())).toBeUndefined();
+      expect(await under.open().resolveRegion('no-such-region', signal())).toBeUndefined();
+      expect((await under.open().resolveRegion(under.region, signal()))?.name).toBe(under.region);
+    });
+
+    it('has an image', async () => expect((await under.open().resolveImage(signal())).os).not.toBe(''));
+
+    it('leaves a network, a firewall and a key as they are when they are ensured again', async () => {
+      const provider = under.open();
+      const other = { ...network, cidr: '192.168.78.0/24' };
+      expect(await provider.ensureNetwork(other, signal())).toEqual(network);
+      expect((await provider.ensureFirewall({ name: 'spec-sg', rules }, signal())).name).toBe('spec-sg');
+      const key = await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
+      expect(key.publicKey).toBe(under.publicKey);
+    });
+
+    it('knows no machines of a group that nobody asked for', async () =>
+      expect(await under.open().describeMachines(newGroup(), signal())).toEqual([]));
+
+    it('makes every machine of a group once, with addresses, however often it is asked', async () => {
+      const group = wanted(newGroup(), 2);
+      const answers = await collect(under.open().ensureMachines(group, signal()));
+      expect(answers.map(({ name: answered }) => answered).sort()).toEqual(
+        group.machines.map((machine) => machine.name),
+      );
+      for (const answer of answers) {
+        if (answer.status !== 'running') throw new Error(`${answer.name} is ${answer.status}`);
+        expect(answer.publicIp + answer.privateIp).not.toBe('');
+        expect(answer.ssh.port).toBeGreaterThan(0);
+        expect(answer.uid).toBe(group.uid);
+      }
+      const again = await collect(under.open().ensureMachines(group, signal()));
+      expect(again.map(({ id }) => id).sort()).toEqual(answers.map(({ id }) => id).sort());
+      expect(await under.open().describeMachines(group, signal())).toHaveLength(2);
+    });
+
+    it('makes only what is missing of a group, and touches nothing else', async () => {
+      const ref = newGroup();
+      const [first] = await collect(under.open().ensureMachines(wanted(ref, 1), signal()));
+      const both = await collect(under.open().ensureMachines(wanted(ref, 2), signal()));
+      expect(both).toHaveLength(2);
+      expect(both.map(({ id }) => id)).toContain(first?.id);
+    });
+
+    it('deletes one machine and leaves the others', async () => {
+      const group = wanted(newGroup(), 2);
+      const [gone, stays] = await collect(under.open().ensureMachines(group, signal()));
+      await under.open().deleteMachine(gone!.id, signal());
+      await under.open().deleteMachine(gone!.id, signal());
+      const left = await under.open().describeMachines(group, signal());
+      expect(left.filter(({ id }) => id === gone!.id)).toEqual([]);
+      expect(left.map(({ id }) => id)).toEqual([stays!.id]);
+    });
+
+    it('deletes a group to the last machine, twice if need be, and never brings it back', async () => {
+      const group = wanted(newGroup(), 2);
+      await collect(under.open().ensureMachines(group, signal()));
+      await under.open().deleteGroup(group, signal());
+      await under.open().deleteGroup(group, signal());
+      expect(await untilGone(group)).toEqual([]);
+      await expect(collect(under.open().ensureMachines(group, signal()))).rejects.toMatchObject({
+        name: 'WorldFailure',
+        retryable: false,
+      });
+      expect(await under.open().describeMachines(group, signal())).toEqual([]);
+    });
+
+    it('does not delete the machines of another incarnation that has the name now', async () => {
+      const group = wanted(newGroup(), 1);
+      const [machine] = await collect(under.open().ensureMachines(group, signal()));
+      await under.open().deleteGroup({ ...group, uid: randomUUID() as ClusterUid }, signal());
+      expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
+    });
+
+    it('gives a balancer an address that stays when its targets change', async () => {
+      const group = wanted(newGroup(), 2);
+      const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);
+      const first = await under.open().ensureLoadBalancer(balancer(group, ids), signal());
+      expect(first.port).toBeGreaterThan(0);
+      const second = await under.open().ensureLoadBalancer(balancer(group, ids.slice(1)), signal());
+      expect(second).toEqual(first);
+      await under.open().deleteLoadBalancer(first.name, signal());
+      await under.open().deleteLoadBalancer(first.name, signal());
+    });
+
+    it('ends at once when nobody waits any more', async () => {
+      const abort = new AbortController();
+      abort.abort(new Error('nobody waits'));
+      await expect(under.open().listSpecs(abort.signal)).rejects.toThrow('nobody waits');
+      await expect(collect(under.open().ensureMachines(wanted(newGroup(), 1), abort.signal))).rejects.toThrow(
+        'nobody waits',
+      );
+    });
+  });
+};

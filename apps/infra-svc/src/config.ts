@@ -1,0 +1,45 @@
+import { parseEnvironment } from '@fairlead/service-kit';
+import { z } from 'zod';
+
+const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
+
+const Environment = z.object({
+  INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
+  INFRA_PROVIDER_CALLS_MAX: z.coerce.number().int().min(1).max(1_000).default(16),
+  INFRA_PROVIDER_TIMEOUT_MS: milliseconds(30_000),
+  INFRA_MACHINES_TIMEOUT_MS: milliseconds(15 * 60_000),
+  INFRA_OFFERS_FRESH_FOR_MS: milliseconds(10_000),
+  INFRA_RESOURCES_FRESH_FOR_MS: milliseconds(60_000),
+  INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
+});
+
+/** What only infra-svc needs to know; parsed once, frozen. */
+export interface Config {
+  /** How many jobs a replica works on at a time. Most of that time a job waits for a provider, so it may be many. */
+  readonly jobConcurrency: number;
+  /** How many calls to one connection's provider may be under way at a time; waiting for machines does not count. */
+  readonly providerCallsMax: number;
+  /** One call to a provider may take so long. */
+  readonly providerTimeoutMs: number;
+  /** All machines of a cluster must answer within this time after they were wanted. */
+  readonly machinesTimeoutMs: number;
+  /** An offer is asked for again after this time. */
+  readonly offersFreshForMs: number;
+  /** Shared resources are ensured again after this time: someone may have deleted them at the provider. */
+  readonly resourcesFreshForMs: number;
+  /** Ensuring the shared resources of a connection may take so long. */
+  readonly resourcesTimeoutMs: number;
+}
+
+export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
+  const parsed = parseEnvironment(Environment, env);
+  return Object.freeze({
+    jobConcurrency: parsed.INFRA_JOB_CONCURRENCY,
+    providerCallsMax: parsed.INFRA_PROVIDER_CALLS_MAX,
+    providerTimeoutMs: parsed.INFRA_PROVIDER_TIMEOUT_MS,
+    machinesTimeoutMs: parsed.INFRA_MACHINES_TIMEOUT_MS,
+    offersFreshForMs: parsed.INFRA_OFFERS_FRESH_FOR_MS,
+    resourcesFreshForMs: parsed.INFRA_RESOURCES_FRESH_FOR_MS,
+    resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
+  });
+};

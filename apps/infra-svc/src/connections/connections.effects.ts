@@ -1,0 +1,85 @@
+import {
+  clusterFilter,
+  isRefusal,
+  NONE,
+  refuse,
+  type ConnectionName,
+  type Namespace,
+  type Refusal,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
+import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type {
+  Connection,
+  Connections,
+  InfrastructureProvider,
+  OpenConnection,
+  ProviderKinds,
+} from '../providers/provider.ports.js';
+import { PROVIDER_KINDS } from '../tokens.js';
+import { connectionsProjection, namespacesProjection, rowFrom, type ConnectionRow } from './connections.projection.js';
+import { ConnectionsQueries } from './connections.queries.js';
+
+const OPEN_MAX = 1_000;
+
+const connectionOf = ({ removed: _, ...connection }: ConnectionRow): Connection => connection;
+
+/**
+ * Connections and namespaces by name. Their events are in another partition than a cluster's, so a row may be missing for a
+ * moment when a cluster was asked for right after it; the log itself is asked before anything is called unknown.
+ */
+@Injectable()
+export class RegisteredConnections implements Connections {
+  private readonly opened = new LRUCache<string, InfrastructureProvider>({ max: OPEN_MAX });
+
+  constructor(
+    @Inject(ConnectionsQueries) private readonly queries: ConnectionsQueries,
+    @Inject(EVENT_STORE) private readonly store: EventStore,
+    @Inject(SECRETS) private readonly secrets: SecretStore,
+    @Inject(PROVIDER_KINDS) private readonly kinds: ProviderKinds,
+  ) {}
+
+  async namespaceExists(name: Namespace): Promise<boolean> {
+    if ((await this.queries.namespace(name)) !== undefined) return true;
+    return rowFrom(namespacesProjection, await this.log(), name) !== undefined;
+  }
+
+  async offered(name: ConnectionName): Promise<Connection | undefined> {
+    const row = await this.queries.connection(name);
+    const known = row === undefined || row.removed ? rowFrom(connectionsProjection, await this.log(), name) : row;
+    return known === undefined || known.removed ? undefined : connectionOf(known);
+  }
+
+  async open(name: ConnectionName): Promise<OpenConnection | Refusal> {
+    const row = (await this.queries.connection(name)) ?? rowFrom(connectionsProjection, await this.log(), name);
+    if (row === undefined) return refuse('connection.unknown', { connection: name });
+    const connection = connectionOf(row);
+    const { registration } = connection;
+    const provider = this.opened.get(registration) ?? (await this.openProvider(connection));
+    if (isRefusal(provider)) return provider;
+    this.opened.set(registration, provider);
+    return { connection, provider };
+  }
+
+  private async openProvider(connection: Connection): Promise<InfrastructureProvider | Refusal> {
+    const kind = this.kinds.get(connection.provider);
+    if (kind === undefined) {
+      const supported = [...this.kinds.keys()].join(', ');
+      return refuse('connection.provider-unknown', { provider: connection.provider, supported });
+    }
+    const secret = connection.secretRef === null ? undefined : await this.secrets.get(connection.secretRef);
+    if (connection.secretRef !== null && secret === undefined) {
+      const detail = 'its secret does not exist any more; register it again';
+      return refuse('connection.settings-invalid', { connection: connection.name, detail });
+    }
+    return kind.open(connection, secret);
+  }
+
+  private async log(): Promise<readonly StoredEvent[]> {
+    return (await this.store.read(clusterFilter(NONE, NONE), 0)).map(({ event }) => event);
+  }
+}

@@ -1,0 +1,39 @@
+import { isRefusal, WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { OnJob, type Job, type JobFailure } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject, Injectable } from '@nestjs/common';
+import type { Connections } from '../providers/provider.ports.js';
+import type { Offers } from '../resources/resources.ports.js';
+import { CONNECTIONS, OFFERS } from '../tokens.js';
+
+export type OfConnection = { readonly connection: ConnectionName };
+
+/** Asks a provider what it offers as soon as a connection to it is registered. */
+@Controller()
+export class ConnectionJobs {
+  constructor(
+    @Inject(CONNECTIONS) private readonly connections: Connections,
+    @Inject(OFFERS) private readonly offers: Offers,
+  ) {}
+
+  /** Twelve attempts are about half an hour: time to start a provider that was registered before it ran. */
+  @OnJob<OfConnection>('VerifyConnection', { attemptsMax: 12, backoffFirstMs: 1_000, backoffMaxMs: 300_000 })
+  async verify({ data: { connection }, cause }: Job<OfConnection>): Promise<void> {
+    if ((await this.connections.offered(connection)) === undefined) return;
+    const open = await this.connections.open(connection);
+    if (isRefusal(open)) {
+      const { message } = open;
+      throw new WorldFailure({ operation: 'verify connection', target: connection, message, retryable: false });
+    }
+    await this.offers.refresh(open, cause);
+  }
+}
+
+/** Records why a connection cannot be used. */
+@Injectable()
+export class ConnectionFailures {
+  constructor(@Inject(OFFERS) private readonly offers: Offers) {}
+
+  async record({ data: { connection }, cause }: Job<OfConnection>, failure: JobFailure): Promise<void> {
+    await this.offers.unverified(connection, failure.cause, cause);
+  }
+}

@@ -1,0 +1,239 @@
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import {
+  clusterFilter,
+  FIRST_PREVHASH,
+  streamSubject,
+  type ClusterName,
+  type ClusterUid,
+  type EventData,
+  type EventType,
+  type Fact,
+  type Namespace,
+  type SecretRef,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
+import { ensureStreams, JetStreamStore } from '@fairlead/event-sourcing/jetstream';
+import { NatsSecrets, SECRETS, startService, type RunningService, type SecretStore } from '@fairlead/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ssh2 from 'ssh2';
+import { clusterSpec, nodeSet, registered, requested, type SpecChanges } from '../test/fixtures.js';
+import { LAB_TOKEN, startLab, type LabProcess } from '../test/lab.process.js';
+import { infraDefinition } from './infra.definition.js';
+
+const REPLICAS = 2;
+const LIMIT_MS = 60_000;
+const MANY_LIMIT_MS = 120_000;
+const TOKEN_REF = 'gateway.connection.lab' as SecretRef;
+
+const eventually = async <T>(what: () => Promise<T | undefined>, limitMs = 30_000): Promise<T> => {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const found = await what();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+};
+
+/** Two replicas of infra-svc, against NATS, PostgreSQL and a lab that are real processes. */
+describe('infra-svc', () => {
+  let environment: TestEnvironment;
+  let lab: LabProcess;
+  let folder: string;
+  let store: JetStreamStore;
+  const services: RunningService[] = [];
+  const cause = { actor: 'user/spec', correlationId: 'spec', causationId: 'spec' };
+
+  const env = () => ({
+    NATS_URL: environment.nats.url,
+    NATS_CREDS: environment.nats.credsFile('infra-svc'),
+    DATABASE_URL: environment.databases['infra-svc'],
+    FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+    LOG_LEVEL: 'error',
+    JOB_ACK_WAIT_MS: '2000',
+  });
+
+  const say = async (stream: StreamId, fact: Fact): Promise<void> => {
+    const last = (await store.read(`${streamSubject(stream)}.>`, 0)).at(-1);
+    const position =
+      last === undefined
+        ? { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }
+        : { seq: last.event.meta.seq, streamVersion: last.event.meta.streamVersion, hash: last.hash };
+    const appended = await store.append(stream, position, [fact], cause);
+    if (appended.kind === 'conflict') throw new Error('nobody else writes wishes here');
+  };
+  const stream = (cluster: string, context: string): StreamId => ({ namespace: 'default', cluster, context });
+  const eventsOf = async (cluster: string, namespace = 'default'): Promise<readonly StoredEvent[]> =>
+    (await store.read(clusterFilter(namespace, cluster), 0)).map(({ event }) => event);
+  const typesOf = async (cluster: string): Promise<readonly string[]> =>
+    (await eventsOf(cluster)).map(({ type }) => type);
+
+  const until = <T extends EventType>(cluster: string, type: T): Promise<{ readonly data: EventData<T> }> =>
+    eventually(async () => {
+      const found = (await eventsOf(cluster)).find((event) => event.type === type);
+      return found === undefined ? undefined : { data: found.data as EventData<T> };
+    });
+
+  const request = async (cluster: string, changes: SpecChanges = {}): Promise<ClusterUid> => {
+    const uid = randomUUID() as ClusterUid;
+    await say(stream(cluster, 'wish'), requested(clusterSpec({ name: cluster as ClusterName, ...changes }), uid));
+    return uid;
+  };
+  const beginRemoval = async (cluster: string, uid: ClusterUid): Promise<void> => {
+    await say(stream(cluster, 'wish'), { type: 'ClusterDeletionRequested', data: { uid } });
+    await say(stream(cluster, 'bootstrap'), { type: 'ClusterDismantled', data: { uid } });
+  };
+  const remove = async (cluster: string, uid: ClusterUid): Promise<void> => {
+    await beginRemoval(cluster, uid);
+    await until(cluster, 'ClusterDeleted');
+  };
+  const count = async (type: EventType): Promise<number> =>
+    (await store.read(`evt.*.default.*.machines.${type}`, 0)).length;
+  /** So many events of a type over all clusters, which one read finds. */
+  const untilCount = (type: EventType, wanted: number): Promise<true> =>
+    eventually(async () => ((await count(type)) >= wanted ? true : undefined), MANY_LIMIT_MS);
+  const rows = (table: string, cluster: string) =>
+    services[0]!.query<{ key: string }>(`select key from ${table} where doc->>'cluster' = $1`, [cluster]);
+
+  const start = async (): Promise<void> => {
+    lab = await startLab();
+    environment = await testEnvironment();
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-infra-'));
+    const masterKey = randomBytes(32);
+    writeFileSync(join(folder, 'master.key'), masterKey.toString('base64'));
+    const nc = await environment.connect('admin');
+    await ensureStreams(nc);
+    store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
+    await new NatsSecrets(nc, 'gateway', masterKey).put(TOKEN_REF, LAB_TOKEN, 'shared');
+    for (let index = 0; index < REPLICAS; index += 1) services.push(await startService(infraDefinition({}), env()));
+    const everything: StreamId = { namespace: '_', cluster: '_', context: 'wish' };
+    await say(everything, { type: 'NamespaceCreated', data: { name: 'default' as Namespace, description: '' } });
+    await say(everything, registered({ settings: { endpoint: lab.endpoint }, secretRef: TOKEN_REF }));
+  };
+  let starting: Promise<void> = Promise.resolve();
+
+  beforeAll(() => {
+    starting = start();
+    return starting;
+  }, MANY_LIMIT_MS);
+
+  afterAll(async () => {
+    // A start that failed or took too long may still have started something.
+    await starting.catch(() => undefined);
+    await Promise.all(services.map((service) => service.stop()));
+    await Promise.all([lab?.stop(), environment?.stop()]);
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  }, MANY_LIMIT_MS);
+
+  it('says what a registered connection offers', async () => {
+    const { data } = await eventually(async () =>
+      (await eventsOf('_', '_')).find((event) => event.type === 'ConnectionVerified'),
+    );
+    expect(data).toMatchObject({
+      connection: 'lab',
+      offer: { provider: 'lab', zones: ['lab-1a', 'lab-1b', 'lab-1c'] },
+    });
+  });
+
+  it(
+    'makes the machines of two clusters at once, and what they share once, and deletes them without a trace',
+    async () => {
+      const [first, second] = await Promise.all([request('first'), request('second')]);
+      await Promise.all([until('first', 'LoadBalancerReady'), until('second', 'LoadBalancerReady')]);
+      expect(await typesOf('first')).toEqual([
+        'ClusterRequested',
+        'ClusterAccepted',
+        'VmsPlanned',
+        ...Array<string>(5).fill('VmCreated'),
+        'VmsCreated',
+        'LoadBalancerReady',
+      ]);
+      const shared = (await eventsOf('_', '_')).map(({ type }) => type).filter((type) => type.endsWith('Ensured'));
+      expect(shared).toEqual(['NetworkEnsured', 'FirewallEnsured', 'SshKeyEnsured', 'ImageEnsured', 'SpecEnsured']);
+      const created = Object.entries(await lab.created());
+      expect(created.filter(([, times]) => times !== 1)).toEqual([]);
+      expect(await rows('machines', 'first')).toHaveLength(5);
+
+      await Promise.all([remove('first', first), remove('second', second)]);
+      expect(await lab.now()).toMatchObject({ machines: 0, loadBalancers: 0 });
+      await eventually(async () => ((await rows('machines', 'first')).length === 0 ? true : undefined));
+      await eventually(async () => ((await rows('clusters', 'first')).length === 0 ? true : undefined));
+    },
+    LIMIT_MS,
+  );
+
+  it('seals a key that opens the machines it made', async () => {
+    const uid = await request('opened', { controlPlane: nodeSet(1), workers: [nodeSet(1)] });
+    const { data } = await until('opened', 'VmsCreated');
+    const { ssh } = data.machines[0]!;
+    const privateKey = await services[0]!.get<SecretStore>(SECRETS).get(ssh.keyRef);
+    const client = new ssh2.Client();
+    await new Promise<void>((resolve, reject) => {
+      client.once('ready', resolve).once('error', reject);
+      client.connect({ host: ssh.host, port: ssh.port, username: ssh.user, privateKey: privateKey ?? '' });
+    });
+    client.end();
+    await remove('opened', uid);
+  }, 30_000);
+
+  it("fails in the provider's words, and a retry makes only what failed", async () => {
+    await lab.faults([{ kind: 'boot-failure', machine: 'unlucky-w-2-*', message: 'no boot device', times: 1 }]);
+    const uid = await request('unlucky');
+    const failed = await until('unlucky', 'InfrastructureFailed');
+    expect(failed.data).toMatchObject({ reason: 'CreateMCISFailedReason', cause: { message: 'no boot device' } });
+    await say(stream('unlucky', 'wish'), { type: 'ClusterRetryRequested', data: { uid } });
+    const { data } = await until('unlucky', 'VmsCreated');
+    expect(data.machines).toHaveLength(5);
+    const made = Object.entries(await lab.created()).filter(([thing]) => thing.startsWith('machine/unlucky'));
+    expect(made.map(([, times]) => times).sort()).toEqual([1, 1, 1, 1, 2]);
+    await remove('unlucky', uid);
+  }, 30_000);
+
+  it('ends a creation that nobody wants any more, and leaves nothing of it', async () => {
+    await lab.faults([{ kind: 'boot-slow', machine: 'unwanted-*', delayMs: 300_000 }]);
+    const uid = await request('unwanted');
+    await until('unwanted', 'VmsPlanned');
+    const startedAt = Date.now();
+    await remove('unwanted', uid);
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
+    expect((await typesOf('unwanted')).filter((type) => type === 'VmDeleted')).toHaveLength(5);
+    expect(await lab.now()).toMatchObject({ machines: 0, loadBalancers: 0 });
+    await lab.faults([]);
+  }, 30_000);
+
+  it(
+    'waits for a provider that is away, and goes on by itself when it is back',
+    async () => {
+      await lab.halt();
+      const uid = await request('patient', { controlPlane: nodeSet(1), workers: [nodeSet(1)] });
+      const failed = await until('patient', 'InfrastructureStepFailed');
+      expect(failed.data.nextAttemptAt).not.toBeNull();
+      expect(failed.data.cause.message).toContain('ECONNREFUSED');
+      await lab.restart();
+      await until('patient', 'LoadBalancerReady');
+      await remove('patient', uid);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'makes a hundred clusters that are asked for at once',
+    async () => {
+      const names = Array.from({ length: 100 }, (_, index) => `many-${index}`);
+      const before = { ready: await count('LoadBalancerReady'), deleted: await count('ClusterDeleted') };
+      const single = { controlPlane: nodeSet(1), workers: [], singleNode: true };
+      const uids = await Promise.all(names.map((name) => request(name, single)));
+      await untilCount('LoadBalancerReady', before.ready + names.length);
+      expect(await lab.now()).toMatchObject({ machines: 100, loadBalancers: 100 });
+      await Promise.all(names.map((name, index) => beginRemoval(name, uids[index]!)));
+      await untilCount('ClusterDeleted', before.deleted + names.length);
+      expect(await lab.now()).toMatchObject({ machines: 0, loadBalancers: 0 });
+    },
+    3 * MANY_LIMIT_MS,
+  );
+});

@@ -1,0 +1,83 @@
+import { JOB_FAILURES, type Job, type JobFailure, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
+import { SERVICE_CONFIG, type ServiceConfig } from '@fairlead/service-kit';
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { labKind } from './adapters/lab/lab.kind.js';
+import { AdvisoryLocks } from './adapters/postgres/advisory.locks.js';
+import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
+import { readConfig, type Config } from './config.js';
+import { RegisteredConnections } from './connections/connections.effects.js';
+import { ConnectionsQueries } from './connections/connections.queries.js';
+import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
+import { Admission } from './machines/admission.effects.js';
+import { AnswerDeadline } from './machines/answer.deadline.effects.js';
+import { ClusterTurns } from './machines/cluster.turns.effects.js';
+import { Creation } from './machines/creation.effects.js';
+import { Deletion } from './machines/deletion.effects.js';
+import { MachinesFailures, MachinesJobs } from './machines/machines.effects.js';
+import { MachinesLog, type ClusterJob } from './machines/machines.log.effects.js';
+import { SiteSurvey } from './machines/sites.effects.js';
+import { Wishes, WishesEvents } from './machines/wishes.effects.js';
+import type { ProviderKinds } from './providers/provider.ports.js';
+import { ProviderOffers } from './resources/offers.effects.js';
+import { ConnectionResources } from './resources/resources.effects.js';
+import { ResourceSteps } from './resources/resource.steps.effects.js';
+import { ResourcesLog } from './resources/resources.log.effects.js';
+import { SealedKeys } from './resources/sealed.keys.effects.js';
+import { ResourcesQueries } from './resources/resources.queries.js';
+import * as tokens from './tokens.js';
+import { WorldValidation } from './validation/validation.effects.js';
+
+/** A provider is known to Fairlead by being listed here. */
+const kindsOf = ({ providerCallsMax, providerTimeoutMs }: Config): ProviderKinds => {
+  const limits = { callsMax: providerCallsMax, timeoutMs: providerTimeoutMs };
+  return new Map([labKind(limits)].map((kind) => [kind.name, kind]));
+};
+
+const failuresOf =
+  (machines: MachinesFailures, connections: ConnectionFailures): RecordJobFailure =>
+  (job: Job, failure: JobFailure) =>
+    'connection' in job.data
+      ? connections.record(job as Job<OfConnection>, failure)
+      : machines.record(job as ClusterJob, failure);
+
+/** The composition root: each port meets its adapter here and nowhere else. */
+@Module({
+  controllers: [MachinesJobs, WishesEvents, ConnectionJobs],
+  providers: [
+    { provide: tokens.CONFIG, useFactory: () => readConfig(process.env) },
+    { provide: tokens.PROVIDER_KINDS, useFactory: kindsOf, inject: [tokens.CONFIG] },
+    {
+      provide: tokens.LOCKS,
+      useFactory: (config: ServiceConfig) => new AdvisoryLocks(config.databaseUrl),
+      inject: [SERVICE_CONFIG],
+    },
+    { provide: tokens.SSH_KEYS, useValue: opensshKeys },
+    { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },
+    { provide: tokens.OFFERS, useClass: ProviderOffers },
+    { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
+    { provide: tokens.VALIDATION, useClass: WorldValidation },
+    { provide: JOB_FAILURES, useFactory: failuresOf, inject: [MachinesFailures, ConnectionFailures] },
+    ConnectionsQueries,
+    ResourcesQueries,
+    ResourcesLog,
+    SealedKeys,
+    ResourceSteps,
+    MachinesLog,
+    Admission,
+    AnswerDeadline,
+    SiteSurvey,
+    Creation,
+    Deletion,
+    ClusterTurns,
+    Wishes,
+    MachinesFailures,
+    ConnectionFailures,
+  ],
+})
+export class InfraModule implements OnApplicationShutdown {
+  constructor(@Inject(tokens.LOCKS) private readonly locks: AdvisoryLocks) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.locks.close();
+  }
+}

@@ -1,0 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { VALIDATION } from '../tokens.js';
+import type { Validation } from '../validation/validation.ports.js';
+import type { Held, NodesRequest } from './machines.decider.js';
+import { clusterOf, MachinesLog, type Work } from './machines.log.effects.js';
+
+/** Accepts or rejects what was asked for, before anything is made. */
+@Injectable()
+export class Admission {
+  constructor(
+    @Inject(MachinesLog) private readonly log: MachinesLog,
+    @Inject(VALIDATION) private readonly validation: Validation,
+  ) {}
+
+  async cluster({ job, signal }: Work): Promise<void> {
+    const state = await this.log.look(job);
+    if (state.status !== 'requested') return;
+    const { uid } = state.held;
+    const refusal = await this.validation.cluster(clusterOf(job, state.held), job.cause, signal);
+    await this.log.record(
+      job,
+      refusal === undefined ? { type: 'Accept', data: { uid } } : { type: 'Reject', data: { uid, refusal } },
+    );
+  }
+
+  /** False: the request is rejected, and the cluster is as it was. */
+  async workers({ job, signal }: Work, held: Held, { requestId, workers }: NodesRequest): Promise<boolean> {
+    const refusal = await this.validation.workers(clusterOf(job, held), workers, job.cause, signal);
+    if (refusal === undefined) return true;
+    await this.log.record(job, { type: 'RejectNodes', data: { uid: held.uid, requestId, refusal } });
+    return false;
+  }
+}

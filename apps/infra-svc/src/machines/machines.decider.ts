@@ -1,0 +1,321 @@
+import type {
+  Cause,
+  ClusterSpec,
+  ClusterUid,
+  Fact,
+  Machine,
+  MachinePlan,
+  NodeName,
+  NodeSet,
+  Refusal,
+  StoredEvent,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+
+/** More workers that were asked for and have no names yet. */
+export interface NodesRequest {
+  readonly requestId: string;
+  readonly workers: readonly NodeSet[];
+}
+
+/** What infra-svc holds of one incarnation of a cluster. */
+export interface Held {
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+  /** Machines that are named and not deleted. */
+  readonly planned: readonly MachinePlan[];
+  /** Those of them that run, by name. */
+  readonly created: Readonly<Record<string, Machine>>;
+  /** Names that a VmsCreated has told the other services. */
+  readonly announced: readonly string[];
+  readonly requests: readonly NodesRequest[];
+  readonly balanced: boolean;
+  /** An index is never used twice, so that a name never means another machine. */
+  readonly workersEver: number;
+  readonly poolsEver: number;
+  /** When the machines were last wanted anew (RFC 3339): a provider's deadline counts from here. */
+  readonly wantedSince: string;
+  /** Someone asked for another try, so machines that failed are to be made again. */
+  readonly remake: boolean;
+}
+
+export type Machines =
+  | { readonly status: 'absent' }
+  | { readonly status: 'requested'; readonly held: Held }
+  | { readonly status: 'rejected'; readonly held: Held }
+  | { readonly status: 'wanted'; readonly held: Held }
+  /** `resumesAs`: where a retry takes it up again. */
+  | { readonly status: 'failed'; readonly held: Held; readonly resumesAs: 'requested' | 'wanted' }
+  | { readonly status: 'leaving'; readonly held: Held; readonly dismantled: boolean };
+
+export interface StepFailure {
+  readonly step: string;
+  readonly cause: Cause;
+  readonly attempt: number;
+  readonly attemptsMax: number;
+  readonly nextAttemptAt: string | null;
+  /** CB-Ladybug's reason code, for the last attempt. */
+  readonly reason: string;
+  /** The step is part of a deletion: only a cluster that is leaving can fail at it, and no other can. */
+  readonly deleting: boolean;
+}
+
+type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
+
+export type MachinesCommand =
+  | Command<'Look', About>
+  | Command<'Accept', About>
+  | Command<'Reject', About<{ refusal: Refusal }>>
+  | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
+  | Command<'Plan', About<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
+  | Command<'RecordMachine', About<{ machine: Machine }>>
+  | Command<'RecordLoadBalancer', About<{ kind: 'haproxy' | 'nlb'; host: string; port: number }>>
+  | Command<'RecordFailure', About<{ failure: StepFailure }>>
+  | Command<'RecordRemoval', About<{ name: NodeName }>>
+  | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
+
+export type MachinesFact = Fact<
+  | 'ClusterAccepted'
+  | 'ClusterRejected'
+  | 'NodesRejected'
+  | 'VmsPlanned'
+  | 'VmCreated'
+  | 'VmsCreated'
+  | 'LoadBalancerReady'
+  | 'InfrastructureStepFailed'
+  | 'InfrastructureFailed'
+  | 'LoadBalancerDeleted'
+  | 'VmDeleted'
+  | 'ClusterDeleted'
+>;
+
+type Present = Exclude<Machines, { status: 'absent' }>;
+
+const rejection = ({ code, message, field }: Refusal) =>
+  field === undefined ? { code, message } : { code, message, field };
+
+/** The machines of a cluster that still have to be made. */
+export const missingOf = (held: Held): readonly MachinePlan[] =>
+  held.planned.filter(({ name }) => held.created[name] === undefined);
+
+const plan = (
+  state: Present,
+  { uid, machines, requestId }: Extract<MachinesCommand, { type: 'Plan' }>['data'],
+): readonly MachinesFact[] => {
+  if (state.status !== 'wanted' || machines.length === 0) return nothing;
+  if (requestId === undefined) {
+    return state.held.planned.length > 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
+  }
+  if (!state.held.requests.some((request) => request.requestId === requestId)) return nothing;
+  return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
+};
+
+/** Once nothing is missing, the machines that nobody was told of are announced together. */
+const announcement = (held: Held): readonly MachinesFact[] => {
+  if (missingOf(held).length > 0) return nothing;
+  const news = held.planned.filter(({ name }) => !held.announced.includes(name));
+  const running = news.flatMap(({ name }) => held.created[name] ?? []);
+  return running.length === 0 ? nothing : [{ type: 'VmsCreated', data: { uid: held.uid, machines: running } }];
+};
+
+/** A machine that answers is a fact also when its cluster has failed meanwhile. */
+const recordMachine = ({ status, held }: Present, machine: Machine): readonly MachinesFact[] => {
+  if (status === 'leaving' || held.created[machine.name] !== undefined) return nothing;
+  if (!held.planned.some(({ name }) => name === machine.name)) return nothing;
+  const created = { ...held.created, [machine.name]: machine };
+  return [{ type: 'VmCreated', data: { uid: held.uid, machine } }, ...announcement({ ...held, created })];
+};
+
+const recordRemoval = ({ held }: Present, name: NodeName): readonly MachinesFact[] => {
+  if (!held.planned.some((machine) => machine.name === name)) return nothing;
+  return [{ type: 'VmDeleted', data: { uid: held.uid, name } }, ...announcement(without(held, name))];
+};
+
+const recordFailure = (state: Present, failure: StepFailure): readonly MachinesFact[] => {
+  const { uid } = state.held;
+  const concerned = failure.deleting ? state.status === 'leaving' : ['requested', 'wanted'].includes(state.status);
+  if (!concerned) return nothing;
+  const { step, cause, attempt, attemptsMax, nextAttemptAt, reason } = failure;
+  const stepFailed: MachinesFact = {
+    type: 'InfrastructureStepFailed',
+    data: { uid, step, cause, attempt, attemptsMax, nextAttemptAt },
+  };
+  if (nextAttemptAt !== null) return [stepFailed];
+  return [stepFailed, { type: 'InfrastructureFailed', data: { uid, step, reason, cause } }];
+};
+
+const recordDeletion = (
+  { status, held }: Present,
+  { uid, gone, nothingLeft }: Extract<MachinesCommand, { type: 'RecordDeletion' }>['data'],
+): readonly MachinesFact[] => {
+  if (status !== 'leaving') return nothing;
+  const balancer: readonly MachinesFact[] = held.balanced ? [{ type: 'LoadBalancerDeleted', data: { uid } }] : [];
+  const machines = held.planned
+    .filter(({ name }) => nothingLeft || gone.includes(name))
+    .map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid, name } }));
+  const end: readonly MachinesFact[] = nothingLeft ? [{ type: 'ClusterDeleted', data: { uid } }] : [];
+  return [...balancer, ...machines, ...end];
+};
+
+const decide = (state: Machines, command: MachinesCommand): readonly MachinesFact[] => {
+  const { uid } = command.data;
+  if (state.status === 'absent' || state.held.uid !== uid) return nothing;
+  const { status, held } = state;
+  switch (command.type) {
+    case 'Look':
+      return nothing;
+    case 'Accept':
+      return status === 'requested' ? [{ type: 'ClusterAccepted', data: { uid } }] : nothing;
+    case 'Reject':
+      if (status !== 'requested') return nothing;
+      return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
+    case 'RejectNodes': {
+      const { requestId, refusal } = command.data;
+      if (status !== 'wanted' || !held.requests.some((asked) => asked.requestId === requestId)) return nothing;
+      return [{ type: 'NodesRejected', data: { uid, requestId, ...rejection(refusal) } }];
+    }
+    case 'Plan':
+      return plan(state, command.data);
+    case 'RecordMachine':
+      return recordMachine(state, command.data.machine);
+    case 'RecordLoadBalancer': {
+      const { kind, host, port } = command.data;
+      if (held.balanced || status === 'leaving') return nothing;
+      return [{ type: 'LoadBalancerReady', data: { uid, kind, host, port } }];
+    }
+    case 'RecordFailure':
+      return recordFailure(state, command.data.failure);
+    case 'RecordRemoval':
+      return recordRemoval(state, command.data.name);
+    case 'RecordDeletion':
+      return recordDeletion(state, command.data);
+  }
+};
+
+const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
+  status: 'requested',
+  held: {
+    uid: data.uid,
+    spec: data.spec,
+    planned: [],
+    created: {},
+    announced: [],
+    requests: [],
+    balanced: false,
+    workersEver: 0,
+    poolsEver: 0,
+    wantedSince: meta.time,
+    remake: false,
+  },
+});
+
+const resumed = (state: Present, time: string): Machines => {
+  switch (state.status) {
+    case 'rejected':
+      return { status: 'requested', held: { ...state.held, wantedSince: time } };
+    case 'failed':
+      return { status: state.resumesAs, held: { ...state.held, wantedSince: time, remake: true } };
+    case 'requested':
+    case 'wanted':
+    case 'leaving':
+      return state;
+  }
+};
+
+const failed = (state: Present): Machines => {
+  switch (state.status) {
+    case 'requested':
+      return { status: 'failed', held: state.held, resumesAs: 'requested' };
+    case 'wanted':
+      return { status: 'failed', held: { ...state.held, remake: false }, resumesAs: 'wanted' };
+    case 'rejected':
+    case 'failed':
+    case 'leaving': // A deletion that failed is still a deletion.
+      return state;
+  }
+};
+
+const planned = (held: Held, { data, meta }: StoredEvent<'VmsPlanned'>): Held => {
+  const workers = data.machines.filter(({ role }) => role === 'worker');
+  return {
+    ...held,
+    planned: [...held.planned, ...data.machines],
+    requests: held.requests.filter(({ requestId }) => requestId !== data.requestId),
+    workersEver: held.workersEver + workers.length,
+    poolsEver: held.poolsEver + new Set(workers.map(({ pool }) => pool)).size,
+    wantedSince: meta.time,
+  };
+};
+
+const without = (held: Held, gone: NodeName): Held => ({
+  ...held,
+  created: Object.fromEntries(Object.entries(held.created).filter(([name]) => name !== gone)),
+  planned: held.planned.filter(({ name }) => name !== gone),
+  announced: held.announced.filter((name) => name !== gone),
+});
+
+/** What an event changes in what is held, where it is; most events change nothing. */
+const heldAfter = (held: Held, event: StoredEvent): Held => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return { ...held, requests: [...held.requests, event.data] };
+    case 'NodesRejected':
+      return { ...held, requests: held.requests.filter(({ requestId }) => requestId !== event.data.requestId) };
+    case 'VmsPlanned':
+      return planned(held, event);
+    case 'VmCreated':
+      return { ...held, created: { ...held.created, [event.data.machine.name]: event.data.machine } };
+    case 'VmsCreated':
+      return { ...held, announced: [...held.announced, ...event.data.machines.map(({ name }) => name)] };
+    case 'LoadBalancerReady':
+      return { ...held, balanced: true };
+    case 'LoadBalancerDeleted':
+      return { ...held, balanced: false };
+    case 'VmDeleted':
+      return without(held, event.data.name);
+    default:
+      return held;
+  }
+};
+
+/** The events of one incarnation. */
+const follow = (state: Present, event: StoredEvent): Machines => {
+  const { held } = state;
+  switch (event.type) {
+    case 'ClusterRetryRequested':
+      return resumed(state, event.meta.time);
+    case 'ClusterDeletionRequested':
+      return { status: 'leaving', held, dismantled: false };
+    case 'ClusterDismantled':
+      return { status: 'leaving', held, dismantled: true };
+    case 'ClusterAccepted':
+      return { status: 'wanted', held };
+    case 'ClusterRejected':
+      return { status: 'rejected', held };
+    case 'InfrastructureFailed':
+      return failed(state);
+    case 'ClusterDeleted':
+      return { status: 'absent' };
+    default: {
+      const after = heldAfter(held, event);
+      return after === held ? state : { ...state, held: after };
+    }
+  }
+};
+
+const uidOf = (event: StoredEvent): string | undefined => ('uid' in event.data ? event.data.uid : undefined);
+
+/**
+ * The machines of a cluster. It reads what the other services say about the cluster (the wish, the dismantling), and
+ * treats a request after a deletion as a fresh start; events of another incarnation do not touch it.
+ */
+export const machines: Decider<Machines, MachinesCommand, MachinesFact> = {
+  initial: { status: 'absent' },
+  reads: 'cluster',
+  decide,
+  evolve: (state, event) => {
+    if (event.type === 'ClusterRequested') return state.status === 'absent' ? fresh(event) : state;
+    if (state.status === 'absent' || state.held.uid !== uidOf(event)) return state;
+    return follow(state, event);
+  },
+};

@@ -1,0 +1,264 @@
+import { refuse, type Fact, type MachinePlan, type NodeName } from '@fairlead/contracts';
+import { specification } from '@fairlead/event-sourcing/spec';
+import { describe, it } from '@jest/globals';
+import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
+import { machines, type MachinesFact, type StepFailure } from './machines.decider.js';
+import { planCluster, planWorkers } from './machines.planner.js';
+
+const { given } = specification(machines);
+const about = <Data extends object>(data: Data) => ({ uid: UID, ...data });
+
+const noZones = () => [];
+const plans = planCluster(UID, clusterSpec(), noZones);
+const accepted: Fact = { type: 'ClusterAccepted', data: { uid: UID } };
+const planned: Fact = { type: 'VmsPlanned', data: { uid: UID, machines: [...plans] } };
+const created = (plan: MachinePlan, at: number): Fact<'VmCreated'> => ({
+  type: 'VmCreated',
+  data: { uid: UID, machine: runningMachine(plan, at) },
+});
+const allCreated = plans.map((plan, at) => created(plan, at + 1));
+const announced: Fact<'VmsCreated'> = {
+  type: 'VmsCreated',
+  data: { uid: UID, machines: plans.map((plan, at) => runningMachine(plan, at + 1)) },
+};
+const balanced: Fact = {
+  type: 'LoadBalancerReady',
+  data: { uid: UID, kind: 'haproxy', host: '127.2.0.1', port: 6443 },
+};
+const deletionWished: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+const dismantled: Fact = { type: 'ClusterDismantled', data: { uid: UID } };
+const made = [requested(), accepted, planned, ...allCreated, announced, balanced];
+
+const cause = { operation: 'create machines', target: 'demo-w-1', message: 'Quota exceeded' };
+const failure: StepFailure = {
+  step: 'create machines',
+  cause,
+  attempt: 1,
+  attemptsMax: 6,
+  nextAttemptAt: null,
+  reason: 'CreateMCISFailedReason',
+  deleting: false,
+};
+const failed: Fact<'InfrastructureFailed'> = {
+  type: 'InfrastructureFailed',
+  data: { uid: UID, step: 'create machines', reason: 'CreateMCISFailedReason', cause },
+};
+const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
+
+describe('a cluster that was asked for', () => {
+  it('is accepted once', () => {
+    given(requested())
+      .when({ type: 'Accept', data: { uid: UID } })
+      .then({ type: 'ClusterAccepted', data: { uid: UID } });
+    given(requested(), accepted)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .thenNothing();
+  });
+
+  it('is rejected with the code, the sentence and the field of the refusal', () => {
+    const refusal = refuse('cluster.spec-memory', { spec: 'lab.tiny', memory: 1 }, 'worker[0].spec');
+    given(requested())
+      .when({ type: 'Reject', data: about({ refusal }) })
+      .then({
+        type: 'ClusterRejected',
+        data: { uid: UID, code: 'cluster.spec-memory', message: refusal.message, field: 'worker[0].spec' },
+      });
+  });
+
+  it('can be accepted after a rejection and a retry', () => {
+    const rejected: Fact = { type: 'ClusterRejected', data: { uid: UID, code: 'cluster.spec-unknown', message: 'no' } };
+    given(requested(), rejected)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .thenNothing();
+    given(requested(), rejected, retry)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .then({ type: 'ClusterAccepted', data: { uid: UID } });
+  });
+
+  it('is neither accepted nor planned once its deletion was asked for', () => {
+    given(requested(), deletionWished)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .thenNothing();
+    given(requested(), accepted, deletionWished)
+      .when({ type: 'Plan', data: about({ machines: plans, requestId: undefined }) })
+      .thenNothing();
+  });
+});
+
+describe('the machines of a cluster', () => {
+  it('are planned once, however often the job runs', () => {
+    const plan = { type: 'Plan', data: about({ machines: plans, requestId: undefined }) } as const;
+    given(requested(), accepted)
+      .when(plan)
+      .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...plans] } });
+    given(requested(), accepted, planned).when(plan).thenNothing();
+  });
+
+  it('are stated one by one, and the last one completes the set', () => {
+    const [first, ...others] = allCreated;
+    const last = allCreated.at(-1)!;
+    given(requested(), accepted, planned)
+      .when({ type: 'RecordMachine', data: about({ machine: first!.data.machine }) })
+      .then(first!);
+    given(requested(), accepted, planned, first!, ...others.slice(0, -1))
+      .when({ type: 'RecordMachine', data: about({ machine: last.data.machine }) })
+      .then(last, announced);
+  });
+
+  it('are stated once, however often the provider answers', () =>
+    given(...made)
+      .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
+      .thenNothing());
+
+  it('that nobody planned are not stated', () => {
+    const stranger = { ...runningMachine(plans[0]!), name: 'demo-w-9-zzzzz' as NodeName };
+    given(requested(), accepted, planned)
+      .when({ type: 'RecordMachine', data: about({ machine: stranger }) })
+      .thenNothing();
+  });
+
+  it('are stated also after the cluster has failed, because they exist', () =>
+    given(requested(), accepted, planned, failed)
+      .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
+      .then(allCreated[0]!));
+
+  it('get one load balancer', () => {
+    const record = {
+      type: 'RecordLoadBalancer',
+      data: about({ kind: 'haproxy', host: '127.2.0.1', port: 6443 } as const),
+    } as const;
+    given(...made.slice(0, -1))
+      .when(record)
+      .then(balanced as MachinesFact);
+    given(...made)
+      .when(record)
+      .thenNothing();
+  });
+});
+
+describe('a failure of the world', () => {
+  const { reason: _reason, deleting: _deleting, ...step } = failure;
+
+  it('is stated with the time of the next attempt', () => {
+    const nextAttemptAt = '2026-01-01T00:01:00.000Z';
+    given(requested(), accepted)
+      .when({ type: 'RecordFailure', data: about({ failure: { ...failure, nextAttemptAt } }) })
+      .then({ type: 'InfrastructureStepFailed', data: { uid: UID, ...step, nextAttemptAt } });
+  });
+
+  it("fails the cluster after the last attempt, in the provider's words and once", () => {
+    const record = { type: 'RecordFailure', data: about({ failure }) } as const;
+    given(requested(), accepted)
+      .when(record)
+      .then({ type: 'InfrastructureStepFailed', data: { uid: UID, ...step } }, failed);
+    given(requested(), accepted, failed).when(record).thenNothing();
+  });
+
+  it('of a creation says nothing about a cluster that leaves, nor the other way round', () => {
+    given(...made, deletionWished)
+      .when({ type: 'RecordFailure', data: about({ failure }) })
+      .thenNothing();
+    given(...made)
+      .when({ type: 'RecordFailure', data: about({ failure: { ...failure, deleting: true } }) })
+      .thenNothing();
+  });
+
+  it('in the validation leads back to the validation', () =>
+    given(requested(), failed, retry)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .then({ type: 'ClusterAccepted', data: { uid: UID } }));
+});
+
+describe('more workers', () => {
+  const wish: Fact = {
+    type: 'NodesRequested',
+    data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] },
+  };
+  const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1 };
+  const more = planWorkers(cluster, [nodeSet(1)], noZones);
+  const plan = { type: 'Plan', data: about({ machines: more, requestId: 'r1' }) } as const;
+  const morePlanned: Fact<'VmsPlanned'> = {
+    type: 'VmsPlanned',
+    data: { uid: UID, machines: [...more], requestId: 'r1' },
+  };
+
+  it('are planned once for each request', () => {
+    given(...made, wish)
+      .when(plan)
+      .then(morePlanned);
+    given(...made, wish, morePlanned)
+      .when(plan)
+      .thenNothing();
+  });
+
+  it('are announced alone: the other services know the rest', () => {
+    const machine = runningMachine(more[0]!, 6);
+    given(...made, wish, morePlanned)
+      .when({ type: 'RecordMachine', data: about({ machine }) })
+      .then(
+        { type: 'VmCreated', data: { uid: UID, machine } },
+        { type: 'VmsCreated', data: { uid: UID, machines: [machine] } },
+      );
+  });
+
+  it('that cannot be had are refused without touching the cluster', () => {
+    const refusal = refuse('cluster.spec-unknown', { spec: 'x', connection: 'lab', provider: 'lab' });
+    given(...made, wish)
+      .when({ type: 'RejectNodes', data: about({ requestId: 'r1', refusal }) })
+      .then({
+        type: 'NodesRejected',
+        data: { uid: UID, requestId: 'r1', code: 'cluster.spec-unknown', message: refusal.message },
+      });
+  });
+
+  it('do not wait for a machine that was removed before it ran', () => {
+    const [gone] = more;
+    const two = planWorkers(cluster, [nodeSet(2)], noZones);
+    const other = runningMachine(two[1]!, 7);
+    given(
+      ...made,
+      wish,
+      { ...morePlanned, data: { ...morePlanned.data, machines: [...two] } },
+      { type: 'VmCreated', data: { uid: UID, machine: other } },
+    )
+      .when({ type: 'RecordRemoval', data: about({ name: gone!.name }) })
+      .then(
+        { type: 'VmDeleted', data: { uid: UID, name: gone!.name } },
+        { type: 'VmsCreated', data: { uid: UID, machines: [other] } },
+      );
+  });
+});
+
+describe('a deletion', () => {
+  it('states every planned machine as gone, the ones that never ran too, and then the cluster', () =>
+    given(requested(), accepted, planned, allCreated[0]!, deletionWished, dismantled)
+      .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
+      .then(...plans.map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid: UID, name } })), {
+        type: 'ClusterDeleted',
+        data: { uid: UID },
+      }));
+
+  it('states the balancer as gone first', () =>
+    given(...made, deletionWished, dismantled)
+      .when({ type: 'RecordDeletion', data: about({ gone: [plans[0]!.name], nothingLeft: false }) })
+      .then(
+        { type: 'LoadBalancerDeleted', data: { uid: UID } },
+        { type: 'VmDeleted', data: { uid: UID, name: plans[0]!.name } },
+      ));
+
+  it('is not recorded for a cluster that nobody wants deleted', () =>
+    given(...made)
+      .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
+      .thenNothing());
+
+  it('frees the name for a new cluster, which the old one does not touch any more', () => {
+    const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
+    const again = requested(clusterSpec(), LATER_UID);
+    given(...made, deletionWished, dismantled, deleted, again, failed)
+      .when({ type: 'Accept', data: { uid: LATER_UID } })
+      .then({ type: 'ClusterAccepted', data: { uid: LATER_UID } });
+    given(...made, deletionWished, dismantled, deleted, again)
+      .when({ type: 'Accept', data: { uid: UID } })
+      .thenNothing();
+  });
+});

@@ -1,0 +1,80 @@
+import type { ClusterUid, NodeName } from '@fairlead/contracts';
+import {
+  OnJob,
+  type Job,
+  type JobContext,
+  type JobFailure,
+  type JobLater,
+  type JobPolicy,
+} from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject, Injectable } from '@nestjs/common';
+import { Admission } from './admission.effects.js';
+import { Creation } from './creation.effects.js';
+import { Deletion } from './deletion.effects.js';
+import { ClusterTurns } from './cluster.turns.effects.js';
+import { MachinesLog, type ClusterJob } from './machines.log.effects.js';
+import { reasonOf } from './reasons.planner.js';
+
+/** An attempt that only asks. */
+const ASKING: Partial<JobPolicy> = { attemptsMax: 6, backoffFirstMs: 1_000, backoffMaxMs: 30_000, timeoutMs: 120_000 };
+/** An attempt that makes machines: longer than they may take, so that their own deadline speaks first. */
+const MAKING: Partial<JobPolicy> = { ...ASKING, timeoutMs: 30 * 60_000 };
+/** A deletion is worth more patience: it is begun again only after ten minutes. */
+const DELETING: Partial<JobPolicy> = { ...ASKING, attemptsMax: 12, backoffMaxMs: 60_000, timeoutMs: 10 * 60_000 };
+
+type OfCluster = { readonly uid: ClusterUid };
+type OfRequest = OfCluster & { readonly requestId: string };
+type OfDeletion = OfCluster & { readonly deadline: string };
+type OfRemoval = OfDeletion & { readonly node: NodeName };
+
+/** The jobs of the machines process. Each has its cluster to itself: a deletion never meets a creation under way. */
+@Controller()
+export class MachinesJobs {
+  constructor(
+    @Inject(Admission) private readonly admission: Admission,
+    @Inject(Creation) private readonly creation: Creation,
+    @Inject(Deletion) private readonly deletion: Deletion,
+    @Inject(ClusterTurns) private readonly turns: ClusterTurns,
+  ) {}
+
+  @OnJob<OfCluster>('ValidateCluster', ASKING)
+  validate(job: Job<OfCluster>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.whileWanted(job, context, async (work) => {
+      await this.admission.cluster(work);
+      return undefined;
+    });
+  }
+
+  @OnJob<OfCluster>('CreateMachines', MAKING)
+  create(job: Job<OfCluster>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.whileWanted(job, context, (work) => this.creation.create(work));
+  }
+
+  @OnJob<OfRequest>('AddMachines', MAKING)
+  add(job: Job<OfRequest>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.whileWanted(job, context, (work) => this.creation.add(work));
+  }
+
+  @OnJob<OfRemoval>('RemoveMachine', DELETING)
+  remove(job: Job<OfRemoval>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.alone(job, context, (work) => this.deletion.machine(work));
+  }
+
+  @OnJob<OfDeletion>('DeleteMachines', DELETING)
+  delete(job: Job<OfDeletion>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.alone(job, context, (work) => this.deletion.cluster(work));
+  }
+}
+
+/** Records what a provider did wrong, for people and for the services that wait. */
+@Injectable()
+export class MachinesFailures {
+  constructor(@Inject(MachinesLog) private readonly log: MachinesLog) {}
+
+  async record(job: ClusterJob, { cause, attempt, attemptsMax, nextAttemptAt }: JobFailure): Promise<void> {
+    const deleting = job.type === 'DeleteMachines';
+    const step = cause.operation;
+    const failure = { step, cause, attempt, attemptsMax, nextAttemptAt, reason: reasonOf(step, deleting), deleting };
+    await this.log.record(job, { type: 'RecordFailure', data: { uid: job.data.uid, failure } });
+  }
+}

@@ -1,0 +1,176 @@
+import {
+  fnv1a32,
+  type ClusterSpec,
+  type ClusterUid,
+  type ConnectionName,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type NodeRole,
+  type Namespace,
+  type NodeSet,
+  type SecretRef,
+} from '@fairlead/contracts';
+import type { GroupRef, LoadBalancerSpec, MachineAnswer, WantedMachine } from '../providers/provider.ports.js';
+
+const SUFFIX_LENGTH = 5;
+const SUFFIX_COUNT = 36 ** SUFFIX_LENGTH;
+
+const SHORT_ROLES = { 'control-plane': 'cp', worker: 'w' } as const satisfies Record<NodeRole, string>;
+
+const API_PORT = 6443;
+const API_HEALTH_PATH = '/readyz';
+
+export interface ClusterRef {
+  readonly namespace: Namespace;
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+}
+
+/** What a provider calls the machines of a cluster on one connection. Names have no dots, so no two clusters share one. */
+export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: ConnectionName): GroupRef => ({
+  name: `${namespace}.${spec.name}.${connection}`,
+  namespace,
+  cluster: spec.name,
+  uid,
+});
+
+export const loadBalancerName = ({ namespace, spec }: ClusterRef): string => `${namespace}.${spec.name}`;
+
+/** The balancer in front of the API servers. It belongs to the connection of the control planes. */
+export const loadBalancerOf = (cluster: ClusterRef, targets: readonly string[]): LoadBalancerSpec => ({
+  name: loadBalancerName(cluster),
+  group: groupOf(cluster, cluster.spec.controlPlane.connection),
+  kind: cluster.spec.kubernetes.loadbalancer,
+  targetPort: API_PORT,
+  healthPath: API_HEALTH_PATH,
+  targets,
+});
+
+/** The zones in which a connection's machines may be; none: the provider chooses. */
+export type ZonesOf = (connection: ConnectionName) => readonly string[];
+
+/**
+ * `<cluster>-<cp|w>-<index>-<suffix>`. The suffix follows from the incarnation, the role and the index: a replay asks for
+ * the same machine, and a cluster that reuses a name does not meet its predecessor's machines.
+ */
+export const machineName = (cluster: string, uid: ClusterUid, role: NodeRole, index: number): NodeName => {
+  const suffix = (fnv1a32(`${uid}/${role}/${index}`) % SUFFIX_COUNT).toString(36).padStart(SUFFIX_LENGTH, '0');
+  return `${cluster}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
+};
+
+/**
+ * Gives each machine the zone of its connection that holds the fewest machines of its role, the first of them in the
+ * region's order: over equal zones the counts differ by one at most, also after removals.
+ */
+const spread = (
+  unplaced: readonly MachinePlan[],
+  existing: readonly MachinePlan[],
+  zonesOf: ZonesOf,
+): readonly MachinePlan[] =>
+  unplaced.reduce<readonly MachinePlan[]>((placed, machine) => {
+    const peers = [...existing, ...placed].filter(
+      ({ connection, role }) => connection === machine.connection && role === machine.role,
+    );
+    const [zone] = zonesOf(machine.connection)
+      .map((name) => ({ name, count: peers.filter((peer) => peer.zone === name).length }))
+      .sort((first, second) => first.count - second.count);
+    return [...placed, zone === undefined ? machine : { ...machine, zone: zone.name }];
+  }, []);
+
+interface Numbered {
+  readonly set: NodeSet;
+  readonly pool: string;
+  readonly index: number;
+}
+
+/** One entry for each machine of the sets; indexes run on from set to set. */
+const number = (sets: readonly NodeSet[], after: { workers: number; pools: number }): readonly Numbered[] =>
+  sets
+    .flatMap((set, at) => Array.from({ length: set.count }, () => ({ set, pool: `worker-${after.pools + at + 1}` })))
+    .map((entry, at) => ({ ...entry, index: after.workers + at + 1 }));
+
+const worker =
+  (cluster: string, uid: ClusterUid) =>
+  ({ set, pool, index }: Numbered): MachinePlan => ({
+    name: machineName(cluster, uid, 'worker', index),
+    role: 'worker',
+    pool,
+    leader: false,
+    connection: set.connection,
+    spec: set.spec,
+    rootDisk: set.rootDisk,
+  });
+
+/** The machines of a new cluster: control planes first, of which the first is the leader, then the workers set by set. */
+export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
+  const { controlPlane } = spec;
+  const controlPlanes = Array.from({ length: controlPlane.count }, (_, at): MachinePlan => ({
+    name: machineName(spec.name, uid, 'control-plane', at + 1),
+    role: 'control-plane',
+    pool: 'control-plane',
+    leader: at === 0,
+    connection: controlPlane.connection,
+    spec: controlPlane.spec,
+    rootDisk: controlPlane.rootDisk,
+  }));
+  const workers = number(spec.workers, { workers: 0, pools: 0 }).map(worker(spec.name, uid));
+  return spread([...controlPlanes, ...workers], [], zonesOf);
+};
+
+/** More workers of a cluster: indexes and pools run on from the highest ever used. */
+export const planWorkers = (
+  cluster: {
+    readonly uid: ClusterUid;
+    readonly spec: ClusterSpec;
+    readonly planned: readonly MachinePlan[];
+    readonly workersEver: number;
+    readonly poolsEver: number;
+  },
+  sets: readonly NodeSet[],
+  zonesOf: ZonesOf,
+): readonly MachinePlan[] => {
+  const after = { workers: cluster.workersEver, pools: cluster.poolsEver };
+  const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
+  return spread(workers, cluster.planned, zonesOf);
+};
+
+/** What a provider is asked for. */
+export const wantedMachine =
+  ({ namespace, spec: { name: cluster } }: ClusterRef) =>
+  ({ name, spec, zone, rootDisk, role, pool }: MachinePlan): WantedMachine => ({
+    name,
+    spec,
+    zone,
+    rootDisk,
+    labels: {
+      'fairlead.dev/namespace': namespace,
+      'fairlead.dev/cluster': cluster,
+      'fairlead.dev/role': role,
+      'fairlead.dev/pool': pool,
+    },
+  });
+
+/** A planned machine that runs, as the other services know it. */
+export const machineOf = (
+  plan: MachinePlan,
+  answer: Extract<MachineAnswer, { status: 'running' }>,
+  by: { readonly provider: string; readonly keyRef: SecretRef },
+): Machine => ({
+  name: plan.name,
+  role: plan.role,
+  pool: plan.pool,
+  leader: plan.leader,
+  connection: plan.connection,
+  spec: plan.spec,
+  providerId: `${by.provider}://${answer.id}`,
+  publicIp: answer.publicIp,
+  privateIp: answer.privateIp,
+  ssh: { ...answer.ssh, keyRef: by.keyRef },
+  csp: by.provider,
+  region: answer.region,
+  zone: answer.zone,
+});
+
+/** What the provider calls a machine. */
+export const providerIdOf = ({ providerId }: Machine): string => providerId.slice(providerId.indexOf('://') + 3);

@@ -1,0 +1,87 @@
+import type { ConnectionName, MachinePlan } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
+import { groupOf, machineName, planCluster, planWorkers } from './machines.planner.js';
+
+const ZONES = ['lab-1a', 'lab-1b', 'lab-1c'];
+const threeZones = () => ZONES;
+const noZones = () => [];
+
+const countsByZone = (machines: readonly MachinePlan[]): number[] =>
+  ZONES.map((zone) => machines.filter((machine) => machine.zone === zone).length);
+
+describe('the name of a machine', () => {
+  it('says cluster, role and index, and ends in a suffix of the incarnation', () => {
+    expect(machineName('demo', UID, 'control-plane', 1)).toMatch(/^demo-cp-1-[a-z0-9]{5}$/);
+    expect(machineName('demo', UID, 'worker', 12)).toMatch(/^demo-w-12-[a-z0-9]{5}$/);
+  });
+
+  it('is the same whenever it is derived, and another one for another incarnation', () => {
+    expect(machineName('demo', UID, 'worker', 1)).toBe(machineName('demo', UID, 'worker', 1));
+    expect(machineName('demo', UID, 'worker', 1)).not.toBe(machineName('demo', LATER_UID, 'worker', 1));
+  });
+});
+
+describe('the machines of a new cluster', () => {
+  it('are the control planes, of which the first leads, and the workers numbered over all sets', () => {
+    const machines = planCluster(UID, clusterSpec({ workers: [nodeSet(1), nodeSet(2)] }), noZones);
+    expect(machines.map(({ name, role, pool, leader }) => [name.replace(/-[^-]+$/, ''), role, pool, leader])).toEqual([
+      ['demo-cp-1', 'control-plane', 'control-plane', true],
+      ['demo-cp-2', 'control-plane', 'control-plane', false],
+      ['demo-cp-3', 'control-plane', 'control-plane', false],
+      ['demo-w-1', 'worker', 'worker-1', false],
+      ['demo-w-2', 'worker', 'worker-2', false],
+      ['demo-w-3', 'worker', 'worker-2', false],
+    ]);
+  });
+
+  it('have no zone where the provider has none', () =>
+    expect(planCluster(UID, clusterSpec(), noZones).every((machine) => !('zone' in machine))).toBe(true));
+
+  it.each([1, 2, 3, 5, 7])('spread %i control planes over zones that differ by one at most', (count) => {
+    const machines = planCluster(
+      UID,
+      clusterSpec({ controlPlane: nodeSet(count), workers: [nodeSet(10)] }),
+      threeZones,
+    );
+    for (const role of ['control-plane', 'worker'] as const) {
+      const counts = countsByZone(machines.filter((machine) => machine.role === role));
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('spread over the zones of their own connection', () => {
+    const other = 'other' as ConnectionName;
+    const spec = clusterSpec({ workers: [nodeSet(3, { connection: other })] });
+    const zonesOf = (connection: ConnectionName) => (connection === other ? ['x'] : ZONES);
+    const workers = planCluster(UID, spec, zonesOf).filter(({ role }) => role === 'worker');
+    expect(workers.map(({ zone }) => zone)).toEqual(['x', 'x', 'x']);
+  });
+});
+
+describe('more workers', () => {
+  const first = planCluster(UID, clusterSpec({ workers: [nodeSet(5)] }), threeZones);
+
+  it('go on from the highest index ever used, although that machine may be gone', () => {
+    const planned = first.filter(({ name }) => !name.startsWith('demo-w-5'));
+    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };
+    const [sixth] = planWorkers(cluster, [nodeSet(1)], threeZones);
+    expect(sixth?.name).toMatch(/^demo-w-6-/);
+    expect(sixth?.pool).toBe('worker-2');
+  });
+
+  it('fill the zone that removals left emptiest', () => {
+    const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
+    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };
+    const more = planWorkers(cluster, [nodeSet(2)], threeZones);
+    expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
+  });
+});
+
+it('groups of different clusters never share a name', () => {
+  const spec = clusterSpec();
+  const of = (namespace: string, connection: string) =>
+    groupOf({ namespace, uid: UID, spec } as Parameters<typeof groupOf>[0], connection as ConnectionName).name;
+  expect(of('a', 'b-c')).not.toBe(of('a-demo', 'b-c'));
+  expect(of('default', 'lab')).toBe('default.demo.lab');
+});

@@ -1,0 +1,120 @@
+import type {
+  Cause,
+  ClusterUid,
+  ConnectionName,
+  EventType,
+  Machine,
+  NodeName,
+  NodeRole,
+  StoredEvent,
+} from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+
+/** A machine that is named and not gone. */
+export interface MachineRow {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly name: NodeName;
+  readonly role: NodeRole;
+  readonly connection: ConnectionName;
+  /** null until it runs. */
+  readonly machine: Machine | null;
+}
+
+const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
+  'ClusterRequested',
+  'ClusterAccepted',
+  'ClusterRejected',
+  'ClusterRetryRequested',
+  'ClusterDeletionRequested',
+  'ClusterDeleted',
+  'NodesRequested',
+  'VmsCreated',
+  'LoadBalancerReady',
+  'InfrastructureFailed',
+]);
+
+const rowKey = ({ meta }: StoredEvent, name: string): string => `${meta.namespace}/${meta.cluster}/${name}`;
+
+/** Every machine of every cluster. */
+export const machinesProjection: Projection<MachineRow> = {
+  name: 'machines',
+  table: 'machines',
+  keys: (event) => {
+    switch (event.type) {
+      case 'VmsPlanned':
+        return event.data.machines.map(({ name }) => rowKey(event, name));
+      case 'VmCreated':
+        return [rowKey(event, event.data.machine.name)];
+      case 'VmDeleted':
+        return [rowKey(event, event.data.name)];
+      default:
+        return [];
+    }
+  },
+  evolve: (row, event, key) => {
+    switch (event.type) {
+      case 'VmsPlanned': {
+        const plan = event.data.machines.find(({ name }) => rowKey(event, name) === key);
+        if (plan === undefined) return row;
+        const { namespace, cluster } = event.meta;
+        const { name, role, connection } = plan;
+        return { namespace, cluster, name, role, connection, machine: null };
+      }
+      case 'VmCreated':
+        return row === undefined ? undefined : { ...row, machine: event.data.machine };
+      case 'VmDeleted':
+        return undefined;
+      default:
+        return row;
+    }
+  },
+};
+
+/** A cluster as infra-svc sees it. */
+export interface ClusterRow {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+  readonly status: 'requested' | 'rejected' | 'wanted' | 'made' | 'failed' | 'leaving';
+  /** Why it failed, while it does. */
+  readonly failure: Cause | null;
+}
+
+const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefined => {
+  switch (event.type) {
+    case 'ClusterAccepted':
+    case 'NodesRequested':
+      return { ...row, status: 'wanted' };
+    case 'ClusterRejected':
+      return { ...row, status: 'rejected' };
+    case 'LoadBalancerReady':
+    case 'VmsCreated':
+      return { ...row, status: 'made' };
+    case 'InfrastructureFailed':
+      return { ...row, status: row.status === 'leaving' ? 'leaving' : 'failed', failure: event.data.cause };
+    case 'ClusterRetryRequested':
+      return { ...row, status: row.status === 'rejected' ? 'requested' : 'wanted', failure: null };
+    case 'ClusterDeletionRequested':
+      return { ...row, status: 'leaving', failure: null };
+    case 'ClusterDeleted':
+      return undefined;
+    default:
+      return row;
+  }
+};
+
+/** Clusters as infra-svc sees them. What is deleted has no row. */
+export const clustersProjection: Projection<ClusterRow> = {
+  name: 'clusters',
+  table: 'clusters',
+  keys: (event) => (CLUSTER_EVENTS.has(event.type) ? [`${event.meta.namespace}/${event.meta.cluster}`] : []),
+  evolve: (row, event) => {
+    if (event.type === 'ClusterRequested') {
+      const { namespace, cluster } = event.meta;
+      return row ?? { namespace, cluster, uid: event.data.uid, status: 'requested', failure: null };
+    }
+    if (row === undefined || !('uid' in event.data) || event.data.uid !== row.uid) return row;
+    return clusterAfter(row, event);
+  },
+};

@@ -1,0 +1,204 @@
+import type { ClusterUid, Fact } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
+import { bootstrapStream, globalStream, typesOf, wishStream } from '../../test/memory.service.js';
+import { CALM, Simulation } from '../../test/simulation.js';
+import { machineName } from './machines.planner.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
+const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
+/** Seconds on a machine of its own; patience for one that others use. */
+const LIMIT_MS = 600_000;
+const seeds = Array.from({ length: SEEDS }, (_, index) => SEED_FIRST + index);
+
+const NAMES = [
+  ...[1, 2, 3].map((index) => machineName('demo', UID, 'control-plane', index)),
+  ...[1, 2].map((index) => machineName('demo', UID, 'worker', index)),
+];
+
+const begin = async (simulation: Simulation): Promise<void> => {
+  await simulation.say(globalStream, {
+    type: 'NamespaceCreated',
+    data: { name: 'default' as never, description: '' },
+  });
+  await simulation.say(globalStream, registered());
+};
+
+const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () => Promise<void>): Promise<void> => {
+  await simulation.say(wishStream, { type: 'ClusterDeletionRequested', data: { uid } });
+  await between();
+  await simulation.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });
+};
+
+const count = (types: readonly string[], type: Fact['type']): number => types.filter((other) => other === type).length;
+
+const thingsMadeOnce = (simulation: Simulation): void => {
+  const often = [...simulation.cloud.creations].filter(([, times]) => times !== 1);
+  expect(often).toEqual([]);
+};
+
+/** Every fact of a creation once, and in an order in which each follows from one before it. */
+const expectMade = (types: readonly string[]): void => {
+  for (const type of ['ClusterAccepted', 'VmsPlanned', 'VmsCreated', 'LoadBalancerReady'] as const) {
+    expect([type, count(types, type)]).toEqual([type, 1]);
+  }
+  const order = ['ClusterAccepted', 'VmsPlanned', 'VmCreated', 'VmsCreated', 'LoadBalancerReady'];
+  const places = order.map((type) => types.indexOf(type));
+  expect(places).toEqual([...places].sort((first, second) => first - second));
+  expect(types.lastIndexOf('VmCreated')).toBeLessThan(types.indexOf('VmsCreated'));
+};
+
+const expectGone = (simulation: Simulation, uid: ClusterUid, planned: number): void => {
+  const types = typesOf(simulation.log, uid);
+  expect(count(types, 'VmDeleted')).toBe(planned);
+  expect(count(types, 'ClusterDeleted')).toBe(1);
+  expect(types.at(-1)).toBe('ClusterDeleted');
+  expect(simulation.cloud.machines.size).toBe(0);
+  expect(simulation.cloud.balancers.size).toBe(0);
+};
+
+/** A failing seed is a named story: the seed and what happened in it. */
+const told = async (seed: number, story: (simulation: Simulation) => Promise<void>): Promise<void> => {
+  const simulation = new Simulation(seed);
+  try {
+    await story(simulation);
+  } catch (error) {
+    const events = simulation.log.events.map(({ type }) => type).join(' ');
+    const steps = simulation.trace.slice(-60).join('\n  ');
+    throw new Error(`seed ${seed}\n  ${steps}\n${events}`, { cause: error });
+  }
+};
+
+const forAllSeeds = async (story: (simulation: Simulation) => Promise<void>): Promise<void> => {
+  for (const seed of seeds) await told(seed, story);
+};
+
+describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+  it(
+    'every machine is made once, and told once',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        thingsMadeOnce(simulation);
+        const types = typesOf(simulation.log, UID);
+        expectMade(types);
+        expect(count(types, 'VmCreated')).toBe(5);
+        expect([...simulation.cloud.machines.keys()].sort()).toEqual([...NAMES].sort());
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'two clusters at once share what their connection has, which is made and told once',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        const second = { namespace: 'default', cluster: 'second', context: 'wish' };
+        await simulation.say(second, requested(clusterSpec({ name: 'second' as never }), LATER_UID));
+        await simulation.run();
+        thingsMadeOnce(simulation);
+        const types = simulation.log.events.map(({ type }) => type);
+        for (const type of [
+          'NetworkEnsured',
+          'FirewallEnsured',
+          'SshKeyEnsured',
+          'ImageEnsured',
+          'SpecEnsured',
+        ] as const)
+          expect([type, count(types, type)]).toEqual([type, 1]);
+        expectMade(typesOf(simulation.log, UID));
+        expectMade(typesOf(simulation.log, LATER_UID));
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'a deletion at any moment of a creation leaves nothing, and the name can be used again',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run(simulation.below(150));
+        await dismantle(simulation, UID, () => simulation.run(simulation.below(20)));
+        await simulation.run();
+        const planned = count(typesOf(simulation.log, UID), 'VmsPlanned') * 5;
+        expectGone(simulation, UID, planned);
+        await simulation.say(wishStream, requested(clusterSpec(), LATER_UID));
+        await simulation.run();
+        expectMade(typesOf(simulation.log, LATER_UID));
+        expect(simulation.cloud.machines.size).toBe(5);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'a machine that failed is made again by a retry, and no other is',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        const victim = NAMES[simulation.below(NAMES.length)]!;
+        simulation.cloud.bootFailures.set(victim, 'no luck');
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        expect(count(typesOf(simulation.log, UID), 'InfrastructureFailed')).toBe(1);
+        simulation.cloud.bootFailures.clear();
+        await simulation.say(wishStream, { type: 'ClusterRetryRequested', data: { uid: UID } });
+        await simulation.run();
+        expectMade(typesOf(simulation.log, UID));
+        const machines = [...simulation.cloud.creations].filter(([thing]) => thing.startsWith('machine'));
+        expect(machines.filter(([, times]) => times !== 1)).toEqual([[`machine ${victim}`, 2]]);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'nodes that come and go in any order leave exactly the others',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        const more = { uid: UID, workers: [nodeSet(1)] };
+        const removed = NAMES[1 + simulation.below(NAMES.length - 1)]!;
+        await simulation.say(wishStream, { type: 'NodesRequested', data: { ...more, requestId: 'r1' } });
+        await simulation.run(simulation.below(40));
+        await simulation.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: removed } });
+        await simulation.say(wishStream, { type: 'NodesRequested', data: { ...more, requestId: 'r2' } });
+        await simulation.run();
+        thingsMadeOnce(simulation);
+        const added = [3, 4].map((index) => machineName('demo', UID, 'worker', index));
+        const left = [...NAMES.filter((name) => name !== removed), ...added];
+        expect([...simulation.cloud.machines.keys()].sort()).toEqual([...left].sort());
+        const announced = simulation.log.events.flatMap((event) =>
+          event.type === 'VmsCreated' ? event.data.machines.map(({ name }) => name) : [],
+        );
+        expect([...announced].sort()).toEqual([...NAMES, ...added].sort());
+        await dismantle(simulation, UID, async () => undefined);
+        await simulation.run();
+        expectGone(simulation, UID, 7);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'what happens in a calm world happens in a rough one too',
+    async () => {
+      const typesIn = async (seed: number, calm: boolean): Promise<readonly string[]> => {
+        const simulation = new Simulation(seed);
+        if (calm) simulation.troubles = CALM;
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        await dismantle(simulation, UID, async () => undefined);
+        await simulation.run();
+        return typesOf(simulation.log, UID).filter((type) => type !== 'InfrastructureStepFailed');
+      };
+      const expected = await typesIn(1, true);
+      for (const seed of seeds) expect(await typesIn(seed, false)).toEqual(expected);
+    },
+    LIMIT_MS,
+  );
+});

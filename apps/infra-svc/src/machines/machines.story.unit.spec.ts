@@ -1,0 +1,212 @@
+import type { ClusterUid, ConnectionName, Fact, NodeName } from '@fairlead/contracts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
+import { bootstrapStream, globalStream, typesOf } from '../../test/memory.service.js';
+import { Story } from '../../test/story.js';
+import { machineName } from './machines.planner.js';
+
+const of = (type: 'ClusterRetryRequested' | 'ClusterDeletionRequested', uid: ClusterUid = UID) =>
+  ({ type, data: { uid } }) as Fact;
+const controlPlane = (index: number): NodeName => machineName('demo', UID, 'control-plane', index);
+const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
+const CONTROL_PLANES = [controlPlane(1), controlPlane(2), controlPlane(3)];
+
+describe('the machines of a cluster', () => {
+  let story: Story;
+
+  beforeEach(async () => {
+    story = new Story();
+    await story.begin();
+  });
+
+  const dismantle = async (uid = UID): Promise<void> => {
+    await story.wish(of('ClusterDeletionRequested', uid));
+    await story.log.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });
+    await story.settle();
+  };
+
+  it('come into being as this sequence tells', async () => {
+    await story.wish(requested());
+    expect(story.types()).toEqual([
+      'NamespaceCreated',
+      'ConnectionRegistered',
+      'ConnectionVerified',
+      'ClusterRequested',
+      'ClusterAccepted',
+      'NetworkEnsured',
+      'FirewallEnsured',
+      'SshKeyEnsured',
+      'ImageEnsured',
+      'SpecEnsured',
+      'VmsPlanned',
+      ...Array<string>(5).fill('VmCreated'),
+      'VmsCreated',
+      'LoadBalancerReady',
+    ]);
+    expect(story.done).toEqual(['VerifyConnection', 'ValidateCluster', 'CreateMachines']);
+    expect(story.last('VmsCreated').machines[0]).toMatchObject({
+      name: controlPlane(1),
+      leader: true,
+      providerId: `lab://m-${controlPlane(1)}`,
+      csp: 'lab',
+      ssh: { keyRef: 'infra-svc.ssh-key.lab' },
+    });
+    const [balancer] = [...story.cloud.balancers.values()];
+    expect(balancer).toMatchObject({ name: 'default.demo', targetPort: 6443, kind: 'haproxy' });
+    expect(balancer?.targets).toEqual(CONTROL_PLANES.map((name) => `m-${name}`));
+  });
+
+  it('share what their connection has: the second cluster makes nothing of it and states nothing of it', async () => {
+    await story.wish(requested());
+    const before = story.types().filter((type) => type.endsWith('Ensured')).length;
+    const creations = [...story.cloud.creations].filter(([thing]) => !thing.startsWith('machine')).length;
+    const second = { namespace: 'default', cluster: 'second', context: 'wish' };
+    const spec = clusterSpec({ name: 'second' as never });
+    await story.log.say(second, requested(spec, LATER_UID));
+    await story.settle();
+    expect(typesOf(story.log, LATER_UID)).toContain('VmsCreated');
+    expect(story.types().filter((type) => type.endsWith('Ensured'))).toHaveLength(before);
+    const things = [...story.cloud.creations].filter(([thing]) => !/^(machine|balancer)/.test(thing));
+    expect(things.every(([, count]) => count === 1)).toBe(true);
+    expect(creations).toBe(4); // network, firewall, SSH key, and the first cluster's balancer
+  });
+
+  it("fail with the provider's words when one of them fails, and the others stay for a retry", async () => {
+    story.cloud.bootFailures.set(worker(2), 'Quota exceeded for resource INSTANCES');
+    await story.wish(requested());
+    expect(story.last('InfrastructureFailed')).toEqual({
+      uid: UID,
+      step: 'create machines',
+      reason: 'CreateMCISFailedReason',
+      cause: { operation: 'create machines', target: worker(2), message: 'Quota exceeded for resource INSTANCES' },
+    });
+    expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(4);
+    expect(story.types()).not.toContain('VmsCreated');
+    story.cloud.bootFailures.clear();
+    await story.wish(of('ClusterRetryRequested'));
+    expect(story.last('VmsCreated').machines).toHaveLength(5);
+    expect(story.cloud.creations.get(`machine ${worker(1)}`)).toBe(1);
+    expect(story.cloud.creations.get(`machine ${worker(2)}`)).toBe(2);
+    expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(5);
+  });
+
+  it('fail at once, and not after several tries, when there is no room for them', async () => {
+    story.cloud.machinesMax = 2;
+    await story.wish(requested());
+    expect(story.last('InfrastructureFailed').cause.message).toBe('Quota exceeded: at most 2 machines');
+    expect(story.types().filter((type) => type === 'InfrastructureStepFailed')).toHaveLength(1);
+  });
+
+  it.each([
+    ['multi', 'fail when one of them has no public address'],
+    ['single', 'need no public address'],
+  ] as const)('of a %s-cloud cluster %s', async (serviceType, _promise) => {
+    story.cloud.withoutPublicIp.add(worker(1));
+    await story.wish(requested(clusterSpec({ serviceType })));
+    const isMulti = serviceType === 'multi';
+    expect(story.types().includes('InfrastructureFailed')).toBe(isMulti);
+    if (isMulti) expect(story.last('InfrastructureFailed')).toMatchObject({ reason: 'CreateMCISFailedReason' });
+  });
+
+  it('are made on every connection of a multi-cloud cluster, with the resources of each', async () => {
+    const other = 'other' as ConnectionName;
+    await story.log.say(globalStream, registered({ name: other }));
+    await story.wish(requested(clusterSpec({ workers: [nodeSet(1, { connection: other })] })));
+    expect(story.last('VmsCreated').machines.map(({ connection }) => connection)).toEqual(['lab', 'lab', 'lab', other]);
+    expect([...story.cloud.networks.keys()]).toEqual(['lab-vpc', 'other-vpc']);
+    await dismantle();
+    expect(story.cloud.machines.size).toBe(0);
+  });
+
+  it('grow by those that were asked for, which are announced alone', async () => {
+    await story.wish(requested());
+    await story.wish({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(2)] } });
+    expect(story.last('VmsPlanned')).toMatchObject({ requestId: 'r1' });
+    expect(story.last('VmsCreated').machines.map(({ name }) => name)).toEqual([worker(3), worker(4)]);
+    expect(story.types().filter((type) => type === 'LoadBalancerReady')).toHaveLength(1);
+  });
+
+  it('do not grow by workers that cannot be had', async () => {
+    await story.wish(requested());
+    const workers = [nodeSet(1, { spec: 'lab.none' })];
+    await story.wish({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
+    expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r1', code: 'cluster.spec-unknown' });
+    expect(story.cloud.machines.size).toBe(5);
+    expect(story.types()).not.toContain('InfrastructureFailed');
+  });
+
+  it('lose the one whose node was removed, and the balancer forgets it', async () => {
+    await story.wish(requested());
+    await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: controlPlane(3) } });
+    await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: worker(1) } });
+    await story.settle();
+    expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(2);
+    expect([...story.cloud.machines.keys()].sort()).toEqual([controlPlane(1), controlPlane(2), worker(2)].sort());
+    const [balancer] = [...story.cloud.balancers.values()];
+    expect(balancer?.targets).toEqual([`m-${controlPlane(1)}`, `m-${controlPlane(2)}`]);
+  });
+
+  it('go with their cluster, every planned one is stated as gone, and its name is free', async () => {
+    await story.wish(requested());
+    await dismantle();
+    expect(typesOf(story.log, UID).slice(-7)).toEqual([
+      'LoadBalancerDeleted',
+      ...Array<string>(5).fill('VmDeleted'),
+      'ClusterDeleted',
+    ]);
+    expect(story.cloud.machines.size + story.cloud.balancers.size).toBe(0);
+    await story.wish(requested(clusterSpec(), LATER_UID));
+    expect(typesOf(story.log, LATER_UID)).toContain('VmsCreated');
+  });
+
+  it('stay until their cluster is dismantled, whatever is asked meanwhile', async () => {
+    await story.wish(requested());
+    await story.wish(of('ClusterDeletionRequested'), of('ClusterRetryRequested'));
+    expect(story.cloud.machines.size).toBe(5);
+    expect(story.types()).not.toContain('VmDeleted');
+  });
+
+  it('go also when the create failed half-way', async () => {
+    story.cloud.bootFailures.set(worker(2), 'no luck');
+    await story.wish(requested());
+    await dismantle();
+    expect(story.cloud.machines.size).toBe(0);
+    expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
+    expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
+  });
+
+  it('that were never planned need no deletion: a rejected cluster is simply gone', async () => {
+    await story.wish(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.none' })] })));
+    await dismantle();
+    expect(typesOf(story.log, UID).slice(-2)).toEqual(['ClusterDismantled', 'ClusterDeleted']);
+  });
+
+  it('are deleted although their connection is no longer offered', async () => {
+    await story.wish(requested());
+    await story.log.say(globalStream, { type: 'ConnectionRemoved', data: { name: 'lab' as ConnectionName } });
+    await dismantle();
+    expect(story.cloud.machines.size).toBe(0);
+  });
+
+  it('are never called gone because their provider does not answer', async () => {
+    await story.wish(requested());
+    story.outage = 'no route to host';
+    await dismantle();
+    expect(story.types()).not.toContain('VmDeleted');
+    expect(story.last('InfrastructureFailed')).toMatchObject({ reason: 'DeleteMCISFailedReason' });
+    story.outage = undefined;
+    await story.wish(of('ClusterRetryRequested'));
+    expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
+  });
+
+  it('that the provider still shows after the deadline are named', async () => {
+    await story.wish(requested());
+    story.cloud.undeletable.add(worker(1));
+    await dismantle();
+    expect(story.last('InfrastructureFailed').cause).toMatchObject({ operation: 'delete machines', target: worker(1) });
+    expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(4);
+    story.cloud.undeletable.clear();
+    await story.wish(of('ClusterRetryRequested'));
+    expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
+  });
+});

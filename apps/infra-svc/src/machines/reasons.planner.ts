@@ -1,0 +1,29 @@
+import type { ProviderOperation } from '../providers/provider.ports.js';
+import { PROVIDER_OPERATIONS } from '../providers/provider.ports.js';
+
+/** CB-Ladybug's reason codes by what was tried; it has none for deletions, so that one is ours, in its style. */
+const REASONS = {
+  'verify connection': 'InvalidMCIRReason',
+  'list specs': 'InvalidMCIRReason',
+  'resolve region': 'InvalidMCIRReason',
+  'resolve spec': 'CreateVmSpecFailedReason',
+  'resolve image': 'CreateVmImageFailedReason',
+  'ensure network': 'CreateVpcFailedReason',
+  'ensure firewall': 'CreateSecurityGroupFailedReason',
+  'ensure SSH key': 'CreateSSHKeyFailedReason',
+  'create machines': 'CreateMCISFailedReason',
+  'describe machines': 'GetMCISFailedReason',
+  'delete machine': 'DeleteMCISFailedReason',
+  'delete machines': 'DeleteMCISFailedReason',
+  'ensure load balancer': 'CreateNLBFailedReason',
+  'delete load balancer': 'DeleteMCISFailedReason',
+} as const satisfies Record<ProviderOperation, string>;
+
+const isProviderOperation = (operation: string): operation is ProviderOperation =>
+  (PROVIDER_OPERATIONS as readonly string[]).includes(operation);
+
+/** The reason code of a failed operation; what is not a provider's (the event log, a bug) counts as the machines'. */
+export const reasonOf = (operation: string, deleting: boolean): string => {
+  if (isProviderOperation(operation)) return REASONS[operation];
+  return deleting ? REASONS['delete machines'] : REASONS['create machines'];
+};

@@ -1,0 +1,70 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { OnEvent } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject, Injectable, Logger } from '@nestjs/common';
+import { MachinesLog, type ClusterJob } from './machines.log.effects.js';
+
+/** A deletion that another replica hears of is noticed here after this time at the latest. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Why work was abandoned: nobody wants its result any more. Not a failure. */
+export class NoLongerWanted extends Error {
+  constructor(uid: string) {
+    super(`the cluster ${uid} shall be deleted`);
+    this.name = 'NoLongerWanted';
+  }
+}
+
+/** Ends long work on a cluster soon after someone asked for its deletion. */
+@Injectable()
+export class Wishes {
+  private readonly log = new Logger('wishes');
+  private readonly running = new Map<string, AbortController>();
+
+  constructor(@Inject(MachinesLog) private readonly machines: MachinesLog) {}
+
+  /** Nobody wants the cluster any more. */
+  async deletionRequested({ data: { uid } }: StoredEvent<'ClusterDeletionRequested'>): Promise<void> {
+    this.running.get(uid)?.abort(new NoLongerWanted(uid));
+  }
+
+  /** Runs work with a signal that aborts when the cluster shall go; then the work counts as done. */
+  async whileWanted<T>(
+    job: ClusterJob,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { uid } = job.data;
+    const unwanted = new AbortController();
+    this.running.set(uid, unwanted);
+    const watch = setInterval(() => void this.check(job, unwanted), LOOK_EVERY_MS);
+    try {
+      return await work(AbortSignal.any([signal, unwanted.signal]));
+    } catch (error) {
+      if (!unwanted.signal.aborted) throw error;
+      return undefined;
+    } finally {
+      clearInterval(watch);
+      this.running.delete(uid);
+    }
+  }
+
+  private async check(job: ClusterJob, unwanted: AbortController): Promise<void> {
+    try {
+      const { status } = await this.machines.look(job);
+      if (status === 'leaving' || status === 'absent') unwanted.abort(new NoLongerWanted(job.data.uid));
+    } catch (error) {
+      this.log.debug(`cannot look at ${job.cluster} now: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+/** Hears of the wish. Apart from what it ends, because Nest injects no controllers. */
+@Controller()
+export class WishesEvents {
+  constructor(@Inject(Wishes) private readonly wishes: Wishes) {}
+
+  @OnEvent('ClusterDeletionRequested')
+  deletionRequested(event: StoredEvent<'ClusterDeletionRequested'>): Promise<void> {
+    return this.wishes.deletionRequested(event);
+  }
+}

@@ -1,0 +1,8 @@
+import { isRefusal, WorldFailure, type Refusal } from '@fairlead/contracts';
+import type { Decided } from '@fairlead/event-sourcing/jetstream';
+
+/** infra-svc's own deciders refuse nothing; what remains is that others wrote at the same time, which passes. */
+export const orRetry = <State>(outcome: Decided<State> | Refusal, target: string): Decided<State> => {
+  if (isRefusal(outcome)) throw new WorldFailure({ operation: 'append', target, message: outcome.message });
+  return outcome;
+};

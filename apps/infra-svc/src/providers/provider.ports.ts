@@ -1,0 +1,222 @@
+import type {
+  ClusterUid,
+  ConnectionName,
+  MachineSpec,
+  Namespace,
+  NodeName,
+  Refusal,
+  RootDisk,
+  SecretRef,
+} from '@fairlead/contracts';
+
+/** A registered way to a provider. */
+export interface Connection {
+  readonly name: ConnectionName;
+  readonly provider: string;
+  readonly region: string;
+  /** Empty: any zone of the region. */
+  readonly zone: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly secretRef: SecretRef | null;
+  /** Tells this registration from a later one under the same name, which may have another secret behind the reference. */
+  readonly registration: string;
+}
+
+/** What can be asked of a provider; also the name of the step in events, and the operation of a WorldFailure. */
+export const PROVIDER_OPERATIONS = [
+  'verify connection',
+  'list specs',
+  'resolve region',
+  'resolve spec',
+  'resolve image',
+  'ensure network',
+  'ensure firewall',
+  'ensure SSH key',
+  'create machines',
+  'describe machines',
+  'delete machine',
+  'delete machines',
+  'ensure load balancer',
+  'delete load balancer',
+] as const;
+export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number];
+
+export interface Capabilities {
+  /** The provider runs a load balancer of its own. */
+  readonly nlb: boolean;
+  /** Its machines are a simulation, and must be called so wherever they show. */
+  readonly simulated: boolean;
+}
+
+export interface Region {
+  readonly name: string;
+  readonly zones: readonly string[];
+}
+
+export interface Network {
+  readonly name: string;
+  readonly subnet: string;
+  readonly cidr: string;
+}
+
+export interface FirewallRule {
+  readonly protocol: 'tcp' | 'udp' | 'icmp';
+  /** Inclusive; null for protocols without ports. */
+  readonly ports: { readonly from: number; readonly to: number } | null;
+  readonly source: string;
+}
+
+export interface Firewall {
+  readonly name: string;
+  readonly rules: readonly FirewallRule[];
+}
+
+export interface SshKey {
+  readonly name: string;
+  /** OpenSSH: `ssh-ed25519 <base64> <comment>`. */
+  readonly publicKey: string;
+}
+
+export interface Image {
+  readonly name: string;
+  readonly os: string;
+}
+
+/** The machines of one cluster on one connection. */
+export interface GroupRef {
+  readonly name: string;
+  readonly namespace: Namespace;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+}
+
+export interface WantedMachine {
+  readonly name: NodeName;
+  readonly spec: string;
+  /** Absent: the provider chooses. */
+  readonly zone: string | undefined;
+  readonly rootDisk: RootDisk;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Everything that a provider needs to make machines: their group, what they stand on, and they themselves. */
+export interface MachineGroup extends GroupRef {
+  readonly image: string;
+  readonly network: string;
+  readonly firewall: string;
+  readonly sshKey: string;
+  readonly machines: readonly WantedMachine[];
+}
+
+interface Reported {
+  /** What the provider calls it. */
+  readonly id: string;
+  readonly name: NodeName;
+  readonly uid: ClusterUid;
+}
+
+export type MachineReport =
+  | (Reported & { readonly status: 'creating' | 'stopped' })
+  | (Reported & { readonly status: 'failed'; readonly message: string })
+  | (Reported & {
+      readonly status: 'running';
+      /** Empty where the machine has none. */
+      readonly publicIp: string;
+      readonly privateIp: string;
+      readonly region: string;
+      readonly zone: string;
+      readonly ssh: {
+        readonly host: string;
+        readonly port: number;
+        readonly user: string;
+        /** `SHA256:<base64>`; null when the provider does not know it. */
+        readonly hostKey: string | null;
+      };
+    });
+
+/** The two answers that end the waiting for a machine. */
+export type MachineAnswer = Extract<MachineReport, { status: 'running' | 'failed' }>;
+
+export interface LoadBalancerSpec {
+  readonly name: string;
+  readonly group: GroupRef;
+  readonly kind: 'haproxy' | 'nlb';
+  /** The port on the control planes. */
+  readonly targetPort: number;
+  readonly healthPath: string;
+  /** The provider's ids of the control planes. */
+  readonly targets: readonly string[];
+}
+
+export interface LoadBalancer {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * A provider, opened for one connection. What every method promises:
+ * - `ensure...` and `delete...` are idempotent by name or id: after a crash they are called again with the same arguments.
+ * - A provider that cannot be reached, or that fails, is a WorldFailure in its own words, with an operation of
+ *   PROVIDER_OPERATIONS; `retryable` is false when asking again cannot help. It never means that something is gone:
+ *   only an answer that says so does.
+ * - It ends soon after `signal` aborts, and leaves nothing running.
+ */
+export interface InfrastructureProvider {
+  /** The provider answers, and the credentials are good. */
+  verify(signal: AbortSignal): Promise<Capabilities>;
+  listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]>;
+  /** undefined: the provider has no such region. */
+  resolveRegion(region: string, signal: AbortSignal): Promise<Region | undefined>;
+  /** undefined: the provider has no such machine size. */
+  resolveSpec(name: string, signal: AbortSignal): Promise<MachineSpec | undefined>;
+  /** The image of the connection's settings, else the provider's default. */
+  resolveImage(signal: AbortSignal): Promise<Image>;
+
+  /** Resolves to the network as it is: one that existed keeps its own CIDR. */
+  ensureNetwork(wanted: Network, signal: AbortSignal): Promise<Network>;
+  ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall>;
+  /** Resolves to the key as the provider has it. */
+  ensureSshKey(wanted: SshKey, signal: AbortSignal): Promise<SshKey>;
+
+  /**
+   * Asks for the whole group at once, makes what is missing of it, and yields each machine once, as it answers; it ends
+   * when all have. Machines that exist are yielded as they are, a failed one as failed: it is not made again by itself.
+   */
+  ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer>;
+  /** All machines of the group that the provider knows, of whatever incarnation. */
+  describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
+  /** Accepted by the provider; describeMachines says when the machine is gone. */
+  deleteMachine(id: string, signal: AbortSignal): Promise<void>;
+  /** All machines of this incarnation, and the group itself; a late ensureMachines for it must not bring them back. */
+  deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void>;
+
+  /** The address is known at once and never changes, also when the targets do; they need not listen yet. */
+  ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
+  deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** One kind of provider: lab, ssh, nspawn, ... */
+export interface ProviderKind {
+  readonly name: string;
+  /** Reads the settings without asking the provider anything. `secret` is undefined where the connection has none. */
+  open(connection: Connection, secret: string | undefined): InfrastructureProvider | Refusal;
+}
+
+/** Every kind that this service knows, by name. */
+export type ProviderKinds = ReadonlyMap<string, ProviderKind>;
+
+/** A connection whose provider is open. */
+export interface OpenConnection {
+  readonly connection: Connection;
+  readonly provider: InfrastructureProvider;
+}
+
+/** Finds connections by name and opens their providers. */
+export interface Connections {
+  /** undefined: no such connection, or it is no longer offered to new clusters. */
+  offered(name: ConnectionName): Promise<Connection | undefined>;
+  /** Also opens a connection that was removed: the clusters on it must still be deleted. */
+  open(name: ConnectionName): Promise<OpenConnection | Refusal>;
+  namespaceExists(name: Namespace): Promise<boolean>;
+}

@@ -1,0 +1,26 @@
+import { LRUCache } from 'lru-cache';
+
+const ENTRIES_MAX = 1_000;
+
+/** Callers that ask for the same at the same time share one answer, and it is remembered for a while. A failure is not. */
+export class Coalesced<Answer extends object> {
+  private readonly answers = new LRUCache<string, Promise<Answer>>({ max: ENTRIES_MAX });
+
+  constructor(private readonly freshForMs: number) {}
+
+  get(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    return this.answers.get(key) ?? this.renew(key, ask);
+  }
+
+  /** Asks anew, whatever is remembered. */
+  renew(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const answer = ask();
+    this.answers.set(key, answer);
+    const isLatest = (): boolean => this.answers.peek(key) === answer;
+    answer.then(
+      () => isLatest() && this.answers.set(key, answer, { ttl: this.freshForMs }),
+      () => isLatest() && this.answers.delete(key),
+    );
+    return answer;
+  }
+}

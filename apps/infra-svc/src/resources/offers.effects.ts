@@ -1,0 +1,59 @@
+import { refuse, type Cause as WorldCause, type ConnectionName, type ConnectionOffer } from '@fairlead/contracts';
+import type { Cause } from '@fairlead/event-sourcing';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Config } from '../config.js';
+import type { OpenConnection } from '../providers/provider.ports.js';
+import { CONFIG } from '../tokens.js';
+import { Coalesced } from './coalesced.effects.js';
+import { ResourcesLog } from './resources.log.effects.js';
+import type { Offering, Offers } from './resources.ports.js';
+
+/** Asks providers what they offer; many clusters that are validated together ask once. */
+@Injectable()
+export class ProviderOffers implements Offers {
+  private readonly offerings: Coalesced<Offering>;
+
+  constructor(
+    @Inject(ResourcesLog) private readonly log: ResourcesLog,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.offerings = new Coalesced(config.offersFreshForMs);
+  }
+
+  of(open: OpenConnection, cause: Cause): Promise<Offering> {
+    return this.offerings.get(open.connection.registration, () => this.ask(open, cause));
+  }
+
+  refresh(open: OpenConnection, cause: Cause): Promise<Offering> {
+    return this.offerings.renew(open.connection.registration, () => this.ask(open, cause));
+  }
+
+  async unverified(connection: ConnectionName, failed: WorldCause, cause: Cause): Promise<void> {
+    await this.log.record({ type: 'ConnectionUnverified', data: { connection, cause: failed } }, cause);
+  }
+
+  private async ask({ connection, provider }: OpenConnection, cause: Cause): Promise<Offering> {
+    const signal = AbortSignal.timeout(this.config.resourcesTimeoutMs);
+    const { nlb, simulated } = await provider.verify(signal);
+    const specs = await provider.listSpecs(signal);
+    const region = await provider.resolveRegion(connection.region, signal);
+    const offer: ConnectionOffer = {
+      provider: connection.provider,
+      region: connection.region,
+      zones: [...(region?.zones ?? [])],
+      specs: [...specs],
+      capabilities: { nlb, simulated },
+    };
+    await this.state(connection.name, { offer, region }, cause);
+    return { offer, region };
+  }
+
+  private async state(connection: ConnectionName, { offer, region }: Offering, cause: Cause): Promise<void> {
+    if (region !== undefined) {
+      await this.log.record({ type: 'ConnectionVerified', data: { connection, offer } }, cause);
+      return;
+    }
+    const { message } = refuse('cluster.region-unknown', { region: offer.region });
+    await this.unverified(connection, { operation: 'resolve region', target: connection, message }, cause);
+  }
+}

@@ -1,0 +1,85 @@
+import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import type { Cause } from '@fairlead/event-sourcing';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Network, OpenConnection } from '../providers/provider.ports.js';
+import { ResourcesLog } from './resources.log.effects.js';
+import { firewallOf, networkOf, sshKeyName, sshKeyRef } from './resources.planner.js';
+import type { SharedThings } from './resources.ports.js';
+import { SealedKeys } from './sealed.keys.effects.js';
+
+/** The steps to a connection's shared resources, in CB-Ladybug's order. Each is ensured first and stated then. */
+@Injectable()
+export class ResourceSteps {
+  constructor(
+    @Inject(ResourcesLog) private readonly log: ResourcesLog,
+    @Inject(SealedKeys) private readonly keys: SealedKeys,
+  ) {}
+
+  async ensureAll(open: OpenConnection, cause: Cause, signal: AbortSignal): Promise<SharedThings> {
+    const network = await this.network(open, cause, signal);
+    const firewall = await this.firewall(open, network, cause, signal);
+    const key = await this.sshKey(open, cause, signal);
+    const image = await this.image(open, cause, signal);
+    return { network: network.name, firewall, ...key, image };
+  }
+
+  async spec({ connection, provider }: OpenConnection, spec: string, cause: Cause, signal: AbortSignal): Promise<void> {
+    const found = await provider.resolveSpec(spec, signal);
+    if (found === undefined) {
+      const message = `the provider has no machine size ${spec}`;
+      throw new WorldFailure({ operation: 'resolve spec', target: connection.name, message, retryable: false });
+    }
+    const { cpuCount, memoryGiB } = found;
+    await this.log.record(
+      { type: 'SpecEnsured', data: { connection: connection.name, spec, cpuCount, memoryGiB } },
+      cause,
+    );
+  }
+
+  private async network({ connection, provider }: OpenConnection, cause: Cause, signal: AbortSignal): Promise<Network> {
+    const network = await provider.ensureNetwork(networkOf(connection), signal);
+    const { name, subnet, cidr } = network;
+    await this.log.record(
+      { type: 'NetworkEnsured', data: { connection: connection.name, network: name, subnet, cidr } },
+      cause,
+    );
+    return network;
+  }
+
+  private async firewall(
+    { connection: { name }, provider }: OpenConnection,
+    network: Network,
+    cause: Cause,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const firewall = await provider.ensureFirewall(firewallOf(name, network), signal);
+    await this.log.record({ type: 'FirewallEnsured', data: { connection: name, firewall: firewall.name } }, cause);
+    return firewall.name;
+  }
+
+  /** Sealed first, then given to the provider, then stated: a crash in between finds the same key again. */
+  private async sshKey(
+    { connection: { name }, provider }: OpenConnection,
+    cause: Cause,
+    signal: AbortSignal,
+  ): Promise<{ sshKey: string; keyRef: SecretRef }> {
+    const { publicKey } = await this.keys.ensure(name);
+    const key = await provider.ensureSshKey({ name: sshKeyName(name), publicKey }, signal);
+    if (key.publicKey !== publicKey) {
+      const message = `the provider has another key under the name ${key.name}; delete it there`;
+      throw new WorldFailure({ operation: 'ensure SSH key', target: name, message, retryable: false });
+    }
+    const keyRef = sshKeyRef(name);
+    await this.log.record(
+      { type: 'SshKeyEnsured', data: { connection: name, sshKey: key.name, publicKey, secretRef: keyRef } },
+      cause,
+    );
+    return { sshKey: key.name, keyRef };
+  }
+
+  private async image({ connection, provider }: OpenConnection, cause: Cause, signal: AbortSignal): Promise<string> {
+    const { name: image, os } = await provider.resolveImage(signal);
+    await this.log.record({ type: 'ImageEnsured', data: { connection: connection.name, image, os } }, cause);
+    return image;
+  }
+}

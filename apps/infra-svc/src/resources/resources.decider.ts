@@ -1,0 +1,75 @@
+import { NONE, type ConnectionName, type Fact, type StreamId } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+
+export type ResourceFact = Fact<
+  | 'ConnectionVerified'
+  | 'ConnectionUnverified'
+  | 'NetworkEnsured'
+  | 'FirewallEnsured'
+  | 'SshKeyEnsured'
+  | 'ImageEnsured'
+  | 'SpecEnsured'
+>;
+
+/** What was last stated of each thing of a connection. */
+export type Resources = Readonly<Record<string, ResourceFact>>;
+
+/** The world looks like this now. It becomes an event only if the log does not say so already. */
+export type RecordResource = Command<'RecordResource', ResourceFact>;
+
+/** What the clusters of a connection share has a stream of its own, beside all clusters. */
+export const resourcesStream = (connection: ConnectionName): StreamId => ({
+  namespace: NONE,
+  cluster: NONE,
+  context: `resources-${connection}`,
+});
+
+const thingOf = (fact: ResourceFact): string => {
+  switch (fact.type) {
+    case 'ConnectionVerified':
+    case 'ConnectionUnverified':
+      return 'connection';
+    case 'SpecEnsured':
+      return `spec ${fact.data.spec}`;
+    case 'NetworkEnsured':
+    case 'FirewallEnsured':
+    case 'SshKeyEnsured':
+    case 'ImageEnsured':
+      return fact.type;
+  }
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** Equal as JSON, whatever the order of the keys. */
+const same = (first: unknown, second: unknown): boolean => {
+  if (!isObject(first) || !isObject(second)) return first === second;
+  const keys = Object.keys(first);
+  return keys.length === Object.keys(second).length && keys.every((key) => same(first[key], second[key]));
+};
+
+const TYPES: ReadonlySet<string> = new Set<ResourceFact['type']>([
+  'ConnectionVerified',
+  'ConnectionUnverified',
+  'NetworkEnsured',
+  'FirewallEnsured',
+  'SshKeyEnsured',
+  'ImageEnsured',
+  'SpecEnsured',
+]);
+
+const isResourceFact = (event: { type: string }): event is ResourceFact => TYPES.has(event.type);
+
+/** Shared things of a connection, each stated once however many clusters ensure it. */
+export const resources: Decider<Resources, RecordResource, ResourceFact> = {
+  initial: {},
+  decide: (state, { data: fact }) => {
+    const last = state[thingOf(fact)];
+    return last?.type === fact.type && same(last.data, fact.data) ? nothing : [fact];
+  },
+  evolve: (state, { type, data }) => {
+    const fact = { type, data };
+    return isResourceFact(fact) ? { ...state, [thingOf(fact)]: fact } : state;
+  },
+};

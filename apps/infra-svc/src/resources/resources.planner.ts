@@ -1,0 +1,60 @@
+import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
+import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
+
+/** A connection may name the network that its machines shall be in, e.g. to keep two connections apart. */
+const NETWORK_CIDR_SETTING = 'networkCidr';
+
+const ANYWHERE = '0.0.0.0/0';
+
+/**
+ * What Kubernetes nodes need from outside of their network (kubernetes.io, "Ports and Protocols"): SSH for the bootstrap;
+ * the API, balanced (9998 is CB-Ladybug's port for it) and direct; etcd, kubelet and the components, because the nodes of a
+ * multi-cloud cluster meet over public addresses; node ports; VXLAN of canal and WireGuard of kilo.
+ */
+const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to: number])[] = [
+  ['tcp', 22, 22],
+  ['tcp', 6443, 6443],
+  ['tcp', 9998, 9998],
+  ['tcp', 2379, 2380],
+  ['tcp', 10250, 10259],
+  ['tcp', 30000, 32767],
+  ['udp', 30000, 32767],
+  ['udp', 8472, 8472],
+  ['udp', 51820, 51820],
+];
+
+/**
+ * The /24 that a connection's machines are in. It follows from the connection's name, so that two connections of one
+ * cluster rarely get the same private addresses (CB-Ladybug draws it for that reason, its issue #124).
+ */
+export const networkOf = ({ name, settings }: Connection): Network => {
+  const wanted = settings[NETWORK_CIDR_SETTING];
+  return {
+    name: `${name}-vpc`,
+    subnet: `${name}-subnet`,
+    cidr: typeof wanted === 'string' ? wanted : `192.168.${fnv1a32(name) % 256}.0/24`,
+  };
+};
+
+/** Everything between the machines of a network, and from outside only what Kubernetes needs. */
+export const firewallOf = (connection: ConnectionName, network: Network): Firewall => {
+  const within = (['tcp', 'udp'] as const).map((protocol): FirewallRule => ({
+    protocol,
+    ports: { from: 1, to: 65_535 },
+    source: network.cidr,
+  }));
+  const outside = OPEN_PORTS.map(([protocol, from, to]): FirewallRule => ({
+    protocol,
+    ports: { from, to },
+    source: ANYWHERE,
+  }));
+  return {
+    name: `${connection}-sg`,
+    rules: [...within, ...outside, { protocol: 'icmp', ports: null, source: ANYWHERE }],
+  };
+};
+
+export const sshKeyName = (connection: ConnectionName): string => `${connection}-sshkey`;
+
+/** Where the private half of the connection's SSH key is sealed. */
+export const sshKeyRef = (connection: ConnectionName): SecretRef => `infra-svc.ssh-key.${connection}` as SecretRef;

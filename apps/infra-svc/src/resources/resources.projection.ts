@@ -1,0 +1,64 @@
+import type { Cause, ConnectionName, ConnectionOffer, MachineSpec } from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+
+/** What a connection offers, and what its clusters share. */
+export interface ResourcesRow {
+  readonly connection: ConnectionName;
+  readonly offer: ConnectionOffer | null;
+  /** Why it could not be used, the last time it was asked; null: it could. */
+  readonly unverified: Cause | null;
+  readonly network: { readonly name: string; readonly subnet: string; readonly cidr: string } | null;
+  readonly firewall: string | null;
+  readonly sshKey: { readonly name: string; readonly publicKey: string } | null;
+  readonly image: { readonly name: string; readonly os: string } | null;
+  readonly specs: Readonly<Record<string, Pick<MachineSpec, 'cpuCount' | 'memoryGiB'>>>;
+}
+
+const nothingYet = (connection: ConnectionName): ResourcesRow => ({
+  connection,
+  offer: null,
+  unverified: null,
+  network: null,
+  firewall: null,
+  sshKey: null,
+  image: null,
+  specs: {},
+});
+
+const connectionIn = (data: object): ConnectionName | undefined =>
+  'connection' in data ? (data.connection as ConnectionName) : undefined;
+
+/** Shared resources by connection. */
+export const resourcesProjection: Projection<ResourcesRow> = {
+  name: 'resources',
+  table: 'resources',
+  keys: (event) => {
+    const connection = connectionIn(event.data);
+    return connection === undefined ? [] : [connection];
+  },
+  evolve: (before, event, key) => {
+    const row = before ?? nothingYet(key as ConnectionName);
+    switch (event.type) {
+      case 'ConnectionVerified':
+        return { ...row, offer: event.data.offer, unverified: null };
+      case 'ConnectionUnverified':
+        return { ...row, unverified: event.data.cause };
+      case 'NetworkEnsured': {
+        const { network: name, subnet, cidr } = event.data;
+        return { ...row, network: { name, subnet, cidr } };
+      }
+      case 'FirewallEnsured':
+        return { ...row, firewall: event.data.firewall };
+      case 'SshKeyEnsured':
+        return { ...row, sshKey: { name: event.data.sshKey, publicKey: event.data.publicKey } };
+      case 'ImageEnsured':
+        return { ...row, image: { name: event.data.image, os: event.data.os } };
+      case 'SpecEnsured': {
+        const { spec, cpuCount, memoryGiB } = event.data;
+        return { ...row, specs: { ...row.specs, [spec]: { cpuCount, memoryGiB } } };
+      }
+      default:
+        return before;
+    }
+  },
+};

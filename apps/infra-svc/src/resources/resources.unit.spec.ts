@@ -1,0 +1,157 @@
+import type { Fact, SecretRef } from '@fairlead/contracts';
+import { specification } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import ssh2 from 'ssh2';
+import { opensshKeys } from '../adapters/ssh-keys/openssh.keys.js';
+import { LAB, registered, requested } from '../../test/fixtures.js';
+import { globalStream } from '../../test/memory.service.js';
+import { Story } from '../../test/story.js';
+import { Coalesced } from './coalesced.effects.js';
+import { resources, type ResourceFact } from './resources.decider.js';
+import { firewallOf, networkOf } from './resources.planner.js';
+
+const network = (cidr: string): Fact<'NetworkEnsured'> => ({
+  type: 'NetworkEnsured',
+  data: { connection: LAB, network: 'lab-vpc', subnet: 'lab-subnet', cidr },
+});
+const spec = (name: string, memoryGiB = 4): Fact<'SpecEnsured'> => ({
+  type: 'SpecEnsured',
+  data: { connection: LAB, spec: name, cpuCount: 2, memoryGiB },
+});
+const record = (fact: ResourceFact) => ({ type: 'RecordResource', data: fact }) as const;
+
+describe('what a connection has', () => {
+  const { given } = specification(resources);
+
+  it('is stated once', () => {
+    given()
+      .when(record(network('192.168.1.0/24')))
+      .then(network('192.168.1.0/24'));
+    given(network('192.168.1.0/24'))
+      .when(record(network('192.168.1.0/24')))
+      .thenNothing();
+  });
+
+  it('is stated again when it has changed', () => {
+    given(network('192.168.1.0/24'))
+      .when(record(network('192.168.2.0/24')))
+      .then(network('192.168.2.0/24'));
+    given(spec('a'))
+      .when(record(spec('a', 8)))
+      .then(spec('a', 8));
+  });
+
+  it('is stated of each machine size', () => {
+    given(spec('a'))
+      .when(record(spec('b')))
+      .then(spec('b'));
+    given(spec('a'), spec('b'))
+      .when(record(spec('a')))
+      .thenNothing();
+  });
+
+  it('is verified again after it could not be used, with the same offer', () => {
+    const capabilities = { nlb: true, simulated: true };
+    const offer = { provider: 'lab', region: 'lab-1', zones: ['a'], specs: [], capabilities };
+    const verified: Fact<'ConnectionVerified'> = { type: 'ConnectionVerified', data: { connection: LAB, offer } };
+    const cause = { operation: 'verify connection', target: 'lab', message: 'no route' };
+    const unverified: Fact<'ConnectionUnverified'> = { type: 'ConnectionUnverified', data: { connection: LAB, cause } };
+    given(verified).when(record(verified)).thenNothing();
+    given(verified, unverified).when(record(unverified)).thenNothing();
+    given(verified, unverified).when(record(verified)).then(verified);
+  });
+});
+
+describe('the plan of what a connection shares', () => {
+  const connection = { ...registered().data, registration: 'event-1' };
+
+  it('gives each connection a private /24 that follows from its name, or the one that it names', () => {
+    expect(networkOf(connection).cidr).toMatch(/^192\.168\.\d{1,3}\.0\/24$/);
+    expect(networkOf(connection)).toEqual(networkOf({ ...connection, registration: 'event-9' }));
+    expect(networkOf({ ...connection, settings: { networkCidr: '10.9.0.0/24' } }).cidr).toBe('10.9.0.0/24');
+  });
+
+  it('opens to the world what Kubernetes needs, and no more', () => {
+    const { rules } = firewallOf(LAB, networkOf(connection));
+    const outside = rules.filter(({ source, ports }) => source === '0.0.0.0/0' && ports !== null);
+    expect(outside.some(({ ports }) => ports!.from <= 6443 && 6443 <= ports!.to)).toBe(true);
+    expect(outside.some(({ ports }) => ports!.from <= 3306 && 3306 <= ports!.to)).toBe(false);
+  });
+});
+
+describe('the SSH key of a connection', () => {
+  it('is one that the SSH client reads, and its public half follows from the private one', () => {
+    const pair = opensshKeys.generate('fairlead@lab');
+    expect(pair.privateKey).toMatch(/^-----BEGIN OPENSSH PRIVATE KEY-----/);
+    expect(pair.publicKey).toMatch(/^ssh-ed25519 \S+ fairlead@lab$/);
+    expect(ssh2.utils.parseKey(pair.privateKey)).not.toBeInstanceOf(Error);
+    expect(opensshKeys.read(pair.privateKey, 'fairlead@lab')).toEqual(pair);
+  });
+
+  it('can be read whatever bytes it is made of, which of 256 keys of its library one cannot', () => {
+    for (let draw = 0; draw < 2_000; draw += 1) {
+      const pair = opensshKeys.generate('c');
+      expect(opensshKeys.read(pair.privateKey, 'c')).toEqual(pair);
+    }
+  });
+
+  it('is sealed, and never in an event', async () => {
+    const story = new Story();
+    await story.begin();
+    await story.wish(requested());
+    const sealed = story.secrets.values.get('infra-svc.ssh-key.lab' as SecretRef);
+    expect(sealed).toContain('PRIVATE KEY');
+    expect(JSON.stringify(story.log.events)).not.toContain('PRIVATE KEY');
+  });
+});
+
+describe('a connection', () => {
+  it('is verified when it is registered, and says what it offers', async () => {
+    const story = new Story();
+    await story.begin();
+    expect(story.last('ConnectionVerified').offer).toMatchObject({
+      provider: 'lab',
+      region: 'lab-1',
+      zones: ['lab-1a', 'lab-1b', 'lab-1c'],
+      capabilities: { nlb: true, simulated: true },
+    });
+    await story.log.say(globalStream, registered());
+    await story.settle();
+    expect(story.types().filter((type) => type === 'ConnectionVerified')).toHaveLength(1);
+  });
+
+  it('that cannot be used says why, once', async () => {
+    const story = new Story();
+    story.outage = 'connect ECONNREFUSED 127.0.0.1:1';
+    await story.begin();
+    expect(story.types().filter((type) => type === 'ConnectionUnverified')).toHaveLength(1);
+    expect(story.last('ConnectionUnverified').cause.message).toBe('connect ECONNREFUSED 127.0.0.1:1');
+  });
+
+  it('of an unknown provider, or an unknown region, says so', async () => {
+    const unknown = new Story();
+    await unknown.begin(registered({ provider: 'mars' }));
+    expect(unknown.last('ConnectionUnverified').cause.message).toBe("The CSP 'mars' is not supported");
+    const elsewhere = new Story();
+    await elsewhere.begin(registered({ region: 'lab-9' }));
+    expect(elsewhere.last('ConnectionUnverified').cause.message).toBe('Region does not exist (lab-9)');
+  });
+});
+
+describe('an answer that many wait for', () => {
+  it('is asked for once, and remembered', async () => {
+    const answers = new Coalesced<{ n: number }>(60_000);
+    let asked = 0;
+    const ask = async () => ({ n: (asked += 1) });
+    const all = await Promise.all([answers.get('k', ask), answers.get('k', ask), answers.get('k', ask)]);
+    expect([...all, await answers.get('k', ask)].map(({ n }) => n)).toEqual([1, 1, 1, 1]);
+    expect((await answers.get('other', ask)).n).toBe(2);
+    expect((await answers.renew('k', ask)).n).toBe(3);
+  });
+
+  it('is asked for again after a failure', async () => {
+    const answers = new Coalesced<{ n: number }>(60_000);
+    await expect(answers.get('k', () => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    expect(await answers.get('k', async () => ({ n: 1 }))).toEqual({ n: 1 });
+  });
+});

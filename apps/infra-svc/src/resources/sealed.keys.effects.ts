@@ -1,0 +1,29 @@
+import type { ConnectionName } from '@fairlead/contracts';
+import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import { SSH_KEYS } from '../tokens.js';
+import { sshKeyRef } from './resources.planner.js';
+import type { KeyPair, SshKeys } from './resources.ports.js';
+
+/** No single cluster owns the key, so it outlives them all. */
+const SHARED_OWNER = 'shared';
+
+/** The SSH key of each connection. Its private half is nowhere but sealed among the secrets. */
+@Injectable()
+export class SealedKeys {
+  constructor(
+    @Inject(SECRETS) private readonly secrets: SecretStore,
+    @Inject(SSH_KEYS) private readonly sshKeys: SshKeys,
+  ) {}
+
+  /** Draws the key when there is none. The caller sees to it that two do not do so at the same time. */
+  async ensure(connection: ConnectionName): Promise<KeyPair> {
+    const comment = `fairlead@${connection}`;
+    const ref = sshKeyRef(connection);
+    const sealed = await this.secrets.get(ref);
+    if (sealed !== undefined) return this.sshKeys.read(sealed, comment);
+    const pair = this.sshKeys.generate(comment);
+    await this.secrets.put(ref, pair.privateKey, SHARED_OWNER);
+    return pair;
+  }
+}

@@ -1,0 +1,9 @@
+/** Nest injection tokens of infra-svc's own ports. */
+export const CONFIG = Symbol('infra.config');
+export const CONNECTIONS = Symbol('infra.connections');
+export const LOCKS = Symbol('infra.locks');
+export const OFFERS = Symbol('infra.offers');
+export const PROVIDER_KINDS = Symbol('infra.provider-kinds');
+export const SHARED_RESOURCES = Symbol('infra.shared-resources');
+export const SSH_KEYS = Symbol('infra.ssh-keys');
+export const VALIDATION = Symbol('infra.validation');

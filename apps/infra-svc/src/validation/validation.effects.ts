@@ -1,0 +1,124 @@
+import { isRefusal, refuse, type ConnectionName, type NodeSet, type Refusal } from '@fairlead/contracts';
+import type { Cause } from '@fairlead/event-sourcing';
+import { Inject, Injectable } from '@nestjs/common';
+import { groupOf } from '../machines/machines.planner.js';
+import type { Connections } from '../providers/provider.ports.js';
+import type { Offers, SharedResources } from '../resources/resources.ports.js';
+import { CONNECTIONS, OFFERS, SHARED_RESOURCES } from '../tokens.js';
+import {
+  checkCounts,
+  checkNetwork,
+  checkNlb,
+  checkSingle,
+  checkSpecs,
+  checkRegion,
+  connectionsOf,
+  fieldOf,
+  placedSets,
+  placedWorkers,
+  type PlacedSet,
+} from './validation.planner.js';
+import type { Validation, WantedCluster } from './validation.ports.js';
+
+type Check = () => Promise<Refusal | undefined> | Refusal | undefined;
+
+/** Nothing is asked of the world for a check before all checks in front of it have passed. */
+const firstRefusal = async (checks: readonly Check[]): Promise<Refusal | undefined> => {
+  for (const check of checks) {
+    const refusal = await check();
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+};
+
+interface Question {
+  readonly wanted: WantedCluster;
+  readonly sets: readonly PlacedSet[];
+  readonly cause: Cause;
+  readonly signal: AbortSignal;
+}
+
+@Injectable()
+export class WorldValidation implements Validation {
+  constructor(
+    @Inject(CONNECTIONS) private readonly connections: Connections,
+    @Inject(OFFERS) private readonly offers: Offers,
+    @Inject(SHARED_RESOURCES) private readonly resources: SharedResources,
+  ) {}
+
+  cluster(wanted: WantedCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { spec } = wanted;
+    const question = { wanted, sets: placedSets(spec), cause, signal };
+    const names = connectionsOf(question.sets);
+    return firstRefusal([
+      () => this.namespace(wanted),
+      ...question.sets.map((placed) => () => this.connection(placed)),
+      () => checkCounts(question.sets, spec),
+      ...names.map((name) => () => this.existingMachines(question, name)),
+      ...names.map((name) => () => this.offer(question, name)),
+      () => this.nlb(question),
+      () => checkSingle(question.sets, spec),
+      ...names.map((name) => () => this.network(question, name)),
+    ]);
+  }
+
+  workers(
+    wanted: WantedCluster,
+    workers: readonly NodeSet[],
+    cause: Cause,
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
+    const question = { wanted, sets: placedWorkers(workers), cause, signal };
+    const names = connectionsOf(question.sets);
+    return firstRefusal([
+      ...question.sets.map((placed) => () => this.connection(placed)),
+      () => checkCounts(question.sets, wanted.spec),
+      ...names.map((name) => () => this.offer(question, name)),
+      () => checkSingle(question.sets, wanted.spec),
+      ...names.map((name) => () => this.network(question, name)),
+    ]);
+  }
+
+  private async namespace({ namespace }: WantedCluster): Promise<Refusal | undefined> {
+    const exists = await this.connections.namespaceExists(namespace);
+    return exists ? undefined : refuse('namespace.unknown', { namespace }, 'namespace');
+  }
+
+  private async connection({ set: { connection }, field }: PlacedSet): Promise<Refusal | undefined> {
+    const offered = await this.connections.offered(connection);
+    return offered === undefined ? refuse('connection.unknown', { connection }, `${field}.connection`) : undefined;
+  }
+
+  /** Machines of an earlier cluster of this name that are still there. Whether the provider is known is checked next. */
+  private async existingMachines(
+    { wanted, signal }: Question,
+    connection: ConnectionName,
+  ): Promise<Refusal | undefined> {
+    const open = await this.connections.open(connection);
+    if (isRefusal(open)) return undefined;
+    const found = await open.provider.describeMachines(groupOf(wanted, connection), signal);
+    if (found.every(({ uid }) => uid === wanted.uid)) return undefined;
+    const { namespace, spec } = wanted;
+    return refuse('cluster.machines-exist', { namespace, cluster: spec.name }, 'name');
+  }
+
+  /** Provider supported, machine sizes, region: in this order. */
+  private async offer({ sets, cause }: Question, name: ConnectionName): Promise<Refusal | undefined> {
+    const open = await this.connections.open(name);
+    if (isRefusal(open)) return { ...open, field: fieldOf(sets, name) };
+    const { offer, region } = await this.offers.of(open, cause);
+    const { connection } = open;
+    return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, name));
+  }
+
+  private async nlb({ wanted, cause }: Question): Promise<Refusal | undefined> {
+    const open = await this.connections.open(wanted.spec.controlPlane.connection);
+    return isRefusal(open) ? open : checkNlb(wanted.spec, (await this.offers.of(open, cause)).offer);
+  }
+
+  private async network({ wanted }: Question, name: ConnectionName): Promise<Refusal | undefined> {
+    const open = await this.connections.open(name);
+    if (isRefusal(open)) return open;
+    return checkNetwork(wanted.spec, name, await this.resources.networkCidr(open.connection));
+  }
+}

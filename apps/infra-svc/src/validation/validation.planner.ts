@@ -1,0 +1,136 @@
+import {
+  refuse,
+  type ClusterSpec,
+  type ConnectionName,
+  type ConnectionOffer,
+  type MachineSpec,
+  type NodeRole,
+  type NodeSet,
+  type Refusal,
+} from '@fairlead/contracts';
+import ipaddr from 'ipaddr.js';
+import type { Connection, Region } from '../providers/provider.ports.js';
+
+/** kubeadm's preflight refuses less than 2 CPUs on a control plane; CB-Ladybug refuses less than 2 GiB anywhere. */
+const CONTROL_PLANE_CPUS_MIN = 2;
+const MEMORY_GIB_MIN = 2;
+
+/** A node set with its place in the request, so that a refusal can name the field. */
+export interface PlacedSet {
+  readonly set: NodeSet;
+  readonly role: NodeRole;
+  readonly field: string;
+}
+
+export const placedWorkers = (workers: readonly NodeSet[]): readonly PlacedSet[] =>
+  workers.map((set, at) => ({ set, role: 'worker', field: `worker[${at}]` }));
+
+export const placedSets = (spec: ClusterSpec): readonly PlacedSet[] => [
+  { set: spec.controlPlane, role: 'control-plane', field: 'controlPlane[0]' },
+  ...placedWorkers(spec.workers),
+];
+
+/** Each connection once, in the order of the request. */
+export const connectionsOf = (sets: readonly PlacedSet[]): readonly ConnectionName[] => [
+  ...new Set(sets.map(({ set }) => set.connection)),
+];
+
+/** The field of the first set that uses a connection. */
+export const fieldOf = (sets: readonly PlacedSet[], connection: ConnectionName): string => {
+  const first = sets.find(({ set }) => set.connection === connection);
+  return first === undefined ? 'connection' : `${first.field}.connection`;
+};
+
+/** The first refusal of several checks, in their order. */
+export const firstOf = <T>(items: readonly T[], check: (item: T) => Refusal | undefined): Refusal | undefined => {
+  for (const item of items) {
+    const refusal = check(item);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+};
+
+export const checkCounts = (sets: readonly PlacedSet[], spec: ClusterSpec): Refusal | undefined => {
+  const tooFew = firstOf(sets, ({ set, role, field }) => {
+    if (set.count >= 1) return undefined;
+    return role === 'control-plane'
+      ? refuse('cluster.control-plane-count', {}, `${field}.count`)
+      : refuse('cluster.worker-count', { connection: set.connection }, `${field}.count`);
+  });
+  if (tooFew !== undefined) return tooFew;
+  const workers = sets.filter(({ role }) => role === 'worker');
+  return workers.length === 0 && !spec.singleNode ? refuse('cluster.worker-missing', {}, 'worker') : undefined;
+};
+
+/** The machine sizes exist and are large enough for what shall run on them. */
+export const checkSpecs = (
+  sets: readonly PlacedSet[],
+  connection: Connection,
+  specs: readonly MachineSpec[],
+): Refusal | undefined =>
+  firstOf(
+    sets.filter(({ set }) => set.connection === connection.name),
+    ({ set, role, field: place }) => {
+      const field = `${place}.spec`;
+      const found = specs.find(({ name }) => name === set.spec);
+      if (found === undefined) {
+        const { name, provider } = connection;
+        return refuse('cluster.spec-unknown', { spec: set.spec, connection: name, provider }, field);
+      }
+      if (role === 'control-plane' && found.cpuCount < CONTROL_PLANE_CPUS_MIN)
+        return refuse('cluster.spec-cpu', { spec: set.spec, cpu: found.cpuCount }, field);
+      if (found.memoryGiB < MEMORY_GIB_MIN)
+        return refuse('cluster.spec-memory', { spec: set.spec, memory: found.memoryGiB }, field);
+      return undefined;
+    },
+  );
+
+/** The zones in which a connection's machines may be; undefined: it names a zone that the region does not have. */
+export const zonesOf = (connection: Connection, region: Region): readonly string[] | undefined => {
+  if (connection.zone === '') return region.zones;
+  return region.zones.includes(connection.zone) ? [connection.zone] : undefined;
+};
+
+export const checkRegion = (connection: Connection, region: Region | undefined, field: string): Refusal | undefined => {
+  if (region === undefined) return refuse('cluster.region-unknown', { region: connection.region }, field);
+  if (zonesOf(connection, region) !== undefined) return undefined;
+  return refuse('cluster.region-unknown', { region: `${connection.region}/${connection.zone}` }, field);
+};
+
+export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | undefined =>
+  spec.kubernetes.loadbalancer === 'nlb' && !offer.capabilities.nlb
+    ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')
+    : undefined;
+
+/** A single-cloud cluster has one connection; more workers of it must be of that one. */
+export const checkSingle = (sets: readonly PlacedSet[], spec: ClusterSpec): Refusal | undefined => {
+  if (spec.serviceType !== 'single') return undefined;
+  const other = sets.find(({ set }) => set.connection !== spec.controlPlane.connection);
+  if (other === undefined) return undefined;
+  const { set, field } = other;
+  return refuse('cluster.single-connection', { connection: set.connection }, `${field}.connection`);
+};
+
+/** undefined: not an IPv4 or IPv6 network at all; the gateway has refused such a request already. */
+const parsed = (cidr: string): ReturnType<typeof ipaddr.parseCIDR> | undefined =>
+  ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined;
+
+const overlap = (first: string, second: string): boolean => {
+  const one = parsed(first);
+  const other = parsed(second);
+  if (one === undefined || other === undefined || one[0].kind() !== other[0].kind()) return false;
+  const bits = Math.min(one[1], other[1]);
+  return one[0].match(other[0], bits);
+};
+
+/** Pods and services must not have addresses of the network that their machines are in. */
+export const checkNetwork = (spec: ClusterSpec, connection: ConnectionName, cidr: string): Refusal | undefined => {
+  const { podCidr, serviceCidr } = spec.kubernetes;
+  const ranges = [
+    { first: podCidr, field: 'config.kubernetes.podCidr' },
+    { first: serviceCidr, field: 'config.kubernetes.serviceCidr' },
+  ];
+  return firstOf(ranges, ({ first, field }) =>
+    overlap(first, cidr) ? refuse('cluster.network-overlap', { first, second: cidr, connection }, field) : undefined,
+  );
+};

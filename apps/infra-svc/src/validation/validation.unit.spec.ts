@@ -1,0 +1,186 @@
+import type { ConnectionName, Fact, SecretRef } from '@fairlead/contracts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  clusterSpec,
+  LAB,
+  LATER_UID,
+  nodeSet,
+  registered,
+  requested,
+  UID,
+  type SpecChanges,
+} from '../../test/fixtures.js';
+import { globalStream } from '../../test/memory.service.js';
+import { Story } from '../../test/story.js';
+import { groupOf } from '../machines/machines.planner.js';
+
+const OTHER = 'other' as ConnectionName;
+
+describe('what is asked of the world before anything is made', () => {
+  let story: Story;
+
+  beforeEach(async () => {
+    story = new Story();
+    await story.begin();
+  });
+
+  const verdict = async (changes: SpecChanges): Promise<Fact<'ClusterRejected'>['data']> => {
+    await story.wish(requested(clusterSpec(changes)));
+    expect(story.cloud.machines.size).toBe(0);
+    expect(story.cloud.networks.size).toBe(0);
+    return story.last('ClusterRejected');
+  };
+
+  it('accepts what can be built', async () => {
+    await story.wish(requested());
+    expect(story.types()).toContain('ClusterAccepted');
+  });
+
+  it('finds a namespace and a connection that no row shows yet', async () => {
+    const behind = new Story({ rowsAreBehind: true });
+    await behind.begin();
+    await behind.wish(requested());
+    expect(behind.types()).toContain('ClusterAccepted');
+  });
+
+  it('refuses a namespace that does not exist', async () => {
+    await story.log.say(globalStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
+    expect(await verdict({})).toEqual({
+      uid: UID,
+      code: 'namespace.unknown',
+      message: 'Could not be found a namespace. (namespace=default)',
+      field: 'namespace',
+    });
+  });
+
+  it('refuses a connection that does not exist, and one that was removed', async () => {
+    expect(await verdict({ workers: [nodeSet(1), nodeSet(1, { connection: OTHER })] })).toMatchObject({
+      code: 'connection.unknown',
+      message: 'Connection does not exist. (other)',
+      field: 'worker[1].connection',
+    });
+    await story.log.say(globalStream, { type: 'ConnectionRemoved', data: { name: LAB } });
+    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(story.last('ClusterRejected')).toMatchObject({
+      code: 'connection.unknown',
+      field: 'controlPlane[0].connection',
+    });
+  });
+
+  it('refuses a cluster without workers that shall not be a single node', async () =>
+    expect(await verdict({ workers: [] })).toMatchObject({ code: 'cluster.worker-missing', field: 'worker' }));
+
+  it('refuses a name under which the provider still has machines of another cluster', async () => {
+    const group = groupOf({ namespace: 'default' as never, uid: LATER_UID, spec: clusterSpec() }, LAB);
+    const left = { id: 'm', name: 'demo-w-1-zzzzz' as never, group: group.name, uid: LATER_UID };
+    const rest = { spec: 'lab.medium', zone: undefined, rootDisk: { type: 'default', size: 'default' }, labels: {} };
+    story.cloud.machines.set(left.name, { ...left, ...rest });
+    await story.wish(requested());
+    expect(story.last('ClusterRejected')).toMatchObject({
+      code: 'cluster.machines-exist',
+      message: 'MCIS already exists. (namespace=default, mcis=demo)',
+    });
+  });
+
+  it('refuses a provider that nobody wrote', async () => {
+    await story.log.say(globalStream, registered({ provider: 'mars' }));
+    expect(await verdict({})).toMatchObject({
+      code: 'connection.provider-unknown',
+      message: "The CSP 'mars' is not supported",
+    });
+  });
+
+  it('refuses a connection whose secret is gone', async () => {
+    await story.log.say(globalStream, registered({ secretRef: 'gateway.connection.lab' as SecretRef }));
+    expect(await verdict({})).toMatchObject({ code: 'connection.settings-invalid' });
+  });
+
+  it('refuses machine sizes that do not exist or are too small, by role', async () => {
+    expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.none' })] })).toMatchObject({
+      code: 'cluster.spec-unknown',
+      message: "Could not be found a spec 'lab.none'. (connection=lab, csp=lab)",
+      field: 'worker[0].spec',
+    });
+  });
+
+  it('refuses a control plane with less than 2 CPUs, and lets a worker have one', async () => {
+    expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
+      code: 'cluster.spec-cpu',
+      field: 'controlPlane[0].spec',
+    });
+    const other = new Story();
+    await other.begin();
+    await other.wish(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.thin' })] })));
+    expect(other.types()).toContain('ClusterAccepted');
+  });
+
+  it('refuses less than 2 GiB anywhere', async () =>
+    expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.tiny' })] })).toMatchObject({
+      code: 'cluster.spec-memory',
+      message: 'kubernetes node needs 2 GiB or more of RAM. (spec=lab.tiny, memory=1)',
+    }));
+
+  it('refuses a region, and a zone of it, that the provider does not have', async () => {
+    await story.log.say(globalStream, registered({ region: 'lab-9' }));
+    expect(await verdict({})).toMatchObject({
+      code: 'cluster.region-unknown',
+      message: 'Region does not exist (lab-9)',
+    });
+    await story.log.say(globalStream, registered({ zone: 'lab-1z' }));
+    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(story.last('ClusterRejected')).toMatchObject({ message: 'Region does not exist (lab-1/lab-1z)' });
+  });
+
+  it('refuses a network load balancer where the provider has none', async () => {
+    story.cloud.nlb = false;
+    await story.log.say(globalStream, registered());
+    await story.settle();
+    expect(await verdict({ kubernetes: { loadbalancer: 'nlb' } })).toMatchObject({
+      code: 'cluster.nlb-unsupported',
+      message: 'lab does not yet supported nlb loadbalancer.',
+      field: 'config.kubernetes.loadbalancer',
+    });
+  });
+
+  it('refuses a second connection in a single-cloud cluster', async () => {
+    await story.log.say(globalStream, registered({ name: OTHER }));
+    expect(await verdict({ serviceType: 'single', workers: [nodeSet(1, { connection: OTHER })] })).toMatchObject({
+      code: 'cluster.single-connection',
+      field: 'worker[0].connection',
+    });
+  });
+
+  it("refuses pods or services in the network of the connection's machines", async () => {
+    await story.log.say(globalStream, registered({ settings: { networkCidr: '10.244.7.0/24' } }));
+    expect(await verdict({})).toMatchObject({
+      code: 'cluster.network-overlap',
+      message: '10.244.0.0/16 overlaps the network 10.244.7.0/24 of connection lab',
+      field: 'config.kubernetes.podCidr',
+    });
+  });
+
+  it('keeps to its order: with everything wrong, the namespace is named first and the connection next', async () => {
+    await story.log.say(globalStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
+    const wrong = clusterSpec({ controlPlane: nodeSet(1, { connection: OTHER, spec: 'lab.tiny' }), workers: [] });
+    await story.wish(requested(wrong));
+    expect(story.last('ClusterRejected').code).toBe('namespace.unknown');
+    await story.log.say(globalStream, {
+      type: 'NamespaceCreated',
+      data: { name: 'default' as never, description: '' },
+    });
+    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(story.last('ClusterRejected').code).toBe('connection.unknown');
+  });
+
+  it('asks an unreachable provider again, and only then fails; that is no rejection', async () => {
+    story.outage = 'connect ECONNREFUSED';
+    await story.log.say(globalStream, registered());
+    await story.wish(requested());
+    expect(story.types().filter((type) => type === 'InfrastructureStepFailed')).toHaveLength(3);
+    expect(story.last('InfrastructureFailed')).toMatchObject({ cause: { message: 'connect ECONNREFUSED' } });
+    expect(story.types()).not.toContain('ClusterRejected');
+    story.outage = undefined;
+    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(story.types()).toContain('VmsCreated');
+  });
+});

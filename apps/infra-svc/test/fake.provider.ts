@@ -1,0 +1,200 @@
+import { WorldFailure, type MachineSpec, type NodeName } from '@fairlead/contracts';
+import type {
+  Capabilities,
+  Firewall,
+  GroupRef,
+  Image,
+  InfrastructureProvider,
+  LoadBalancer,
+  LoadBalancerSpec,
+  MachineAnswer,
+  MachineGroup,
+  MachineReport,
+  Network,
+  ProviderOperation,
+  Region,
+  SshKey,
+  WantedMachine,
+} from '../src/providers/provider.ports.js';
+
+interface StoredMachine extends WantedMachine {
+  readonly id: string;
+  readonly group: string;
+  readonly uid: GroupRef['uid'];
+}
+
+/** What can go wrong around a call: before it reaches the cloud, or after it has. */
+export interface Weather {
+  before(operation: ProviderOperation): Promise<void>;
+  after(operation: ProviderOperation): Promise<void>;
+}
+
+export const CALM: Weather = { before: async () => undefined, after: async () => undefined };
+
+export const SPECS: readonly MachineSpec[] = [
+  { name: 'lab.tiny', cpuCount: 1, memoryGiB: 1, cpuClockGHz: null },
+  { name: 'lab.thin', cpuCount: 1, memoryGiB: 4, cpuClockGHz: 2.5 },
+  { name: 'lab.medium', cpuCount: 2, memoryGiB: 4, cpuClockGHz: null },
+];
+
+/** A cloud in memory: what it holds outlives the provider objects that talk to it. */
+export class FakeCloud {
+  readonly machines = new Map<string, StoredMachine>();
+  readonly networks = new Map<string, Network>();
+  readonly firewalls = new Map<string, Firewall>();
+  readonly sshKeys = new Map<string, SshKey>();
+  readonly balancers = new Map<string, LoadBalancerSpec>();
+  /** How often each thing was made, by `<kind> <name>`. */
+  readonly creations = new Map<string, number>();
+  /** Machines that fail to boot, with the cloud's words. Read when the machine is made. */
+  readonly bootFailures = new Map<string, string>();
+  readonly failed = new Map<string, string>();
+  /** Machines that run without an address. */
+  readonly withoutPublicIp = new Set<string>();
+  /** Machines that answer a deletion and stay. */
+  readonly undeletable = new Set<string>();
+  readonly deletedUids = new Set<string>();
+  machinesMax = Number.POSITIVE_INFINITY;
+  nlb = true;
+  zones: readonly string[] = ['lab-1a', 'lab-1b', 'lab-1c'];
+  calls = 0;
+
+  count(kind: string, name: string): void {
+    const key = `${kind} ${name}`;
+    this.creations.set(key, (this.creations.get(key) ?? 0) + 1);
+  }
+}
+
+const failure = (operation: ProviderOperation, message: string, retryable: boolean): WorldFailure =>
+  new WorldFailure({ operation, target: 'fake', message, retryable });
+
+export class FakeProvider implements InfrastructureProvider {
+  constructor(
+    readonly cloud: FakeCloud,
+    private readonly weather: Weather = CALM,
+  ) {}
+
+  verify(signal: AbortSignal): Promise<Capabilities> {
+    return this.call('verify connection', signal, () => ({ nlb: this.cloud.nlb, simulated: true }));
+  }
+
+  listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]> {
+    return this.call('list specs', signal, () => SPECS);
+  }
+
+  resolveRegion(region: string, signal: AbortSignal): Promise<Region | undefined> {
+    return this.call('resolve region', signal, () =>
+      region === 'lab-1' ? { name: region, zones: this.cloud.zones } : undefined,
+    );
+  }
+
+  resolveSpec(name: string, signal: AbortSignal): Promise<MachineSpec | undefined> {
+    return this.call('resolve spec', signal, () => SPECS.find((spec) => spec.name === name));
+  }
+
+  resolveImage(signal: AbortSignal): Promise<Image> {
+    return this.call('resolve image', signal, () => ({ name: 'debian-12', os: 'Debian 12' }));
+  }
+
+  ensureNetwork(wanted: Network, signal: AbortSignal): Promise<Network> {
+    return this.call('ensure network', signal, () => this.ensure('network', this.cloud.networks, wanted));
+  }
+
+  ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall> {
+    return this.call('ensure firewall', signal, () => this.ensure('firewall', this.cloud.firewalls, wanted));
+  }
+
+  ensureSshKey(wanted: SshKey, signal: AbortSignal): Promise<SshKey> {
+    return this.call('ensure SSH key', signal, () => this.ensure('ssh-key', this.cloud.sshKeys, wanted));
+  }
+
+  async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
+    await this.call('create machines', signal, () => this.makeAll(group));
+    for (const { name } of group.machines) {
+      const report = await this.call('create machines', signal, () => this.reportOf(name));
+      if (report.status === 'running' || report.status === 'failed') yield report;
+    }
+  }
+
+  describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]> {
+    return this.call('describe machines', signal, () =>
+      [...this.cloud.machines.values()]
+        .filter((machine) => machine.group === group.name)
+        .map(({ name }) => this.reportOf(name)),
+    );
+  }
+
+  async deleteMachine(id: string, signal: AbortSignal): Promise<void> {
+    await this.call('delete machine', signal, () => this.remove((machine) => machine.id === id));
+  }
+
+  async deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void> {
+    await this.call('delete machines', signal, () => {
+      this.cloud.deletedUids.add(group.uid);
+      this.remove((machine) => machine.group === group.name && machine.uid === group.uid);
+    });
+  }
+
+  ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+    return this.call('ensure load balancer', signal, () => {
+      if (!this.cloud.balancers.has(wanted.name)) this.cloud.count('balancer', wanted.name);
+      this.cloud.balancers.set(wanted.name, wanted);
+      return { name: wanted.name, host: '127.2.0.1', port: 6443 };
+    });
+  }
+
+  async deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void> {
+    await this.call('delete load balancer', signal, () => this.cloud.balancers.delete(name));
+  }
+
+  private async call<T>(operation: ProviderOperation, signal: AbortSignal, effect: () => T): Promise<T> {
+    signal.throwIfAborted();
+    await this.weather.before(operation);
+    this.cloud.calls += 1;
+    const result = effect();
+    await this.weather.after(operation);
+    return result;
+  }
+
+  private ensure<T extends { readonly name: string }>(kind: string, things: Map<string, T>, wanted: T): T {
+    const found = things.get(wanted.name);
+    if (found !== undefined) return found;
+    this.cloud.count(kind, wanted.name);
+    things.set(wanted.name, wanted);
+    return wanted;
+  }
+
+  private makeAll(group: MachineGroup): void {
+    const { cloud } = this;
+    if (cloud.deletedUids.has(group.uid)) throw failure('create machines', `${group.name} was deleted`, false);
+    const missing = group.machines.filter(({ name }) => !cloud.machines.has(name));
+    if (cloud.machines.size + missing.length > cloud.machinesMax) {
+      throw failure('create machines', `Quota exceeded: at most ${cloud.machinesMax} machines`, false);
+    }
+    for (const machine of missing) {
+      cloud.count('machine', machine.name);
+      const id = `m-${machine.name}`;
+      cloud.machines.set(machine.name, { ...machine, id, group: group.name, uid: group.uid });
+      const words = cloud.bootFailures.get(machine.name);
+      if (words === undefined) cloud.failed.delete(machine.name);
+      else cloud.failed.set(machine.name, words);
+    }
+  }
+
+  private remove(isMeant: (machine: StoredMachine) => boolean): void {
+    for (const machine of this.cloud.machines.values()) {
+      if (isMeant(machine) && !this.cloud.undeletable.has(machine.name)) this.cloud.machines.delete(machine.name);
+    }
+  }
+
+  private reportOf(name: NodeName): MachineReport {
+    const machine = this.cloud.machines.get(name);
+    if (machine === undefined) throw failure('create machines', `${name} is not there`, true);
+    const { id, uid, zone = 'lab-1a' } = machine;
+    const words = this.cloud.failed.get(name);
+    if (words !== undefined) return { id, name, uid, status: 'failed', message: words };
+    const publicIp = this.cloud.withoutPublicIp.has(name) ? '' : '127.1.0.1';
+    const ssh = { host: '127.1.0.1', port: 22, user: 'root', hostKey: null };
+    return { id, name, uid, status: 'running', publicIp, privateIp: '10.0.0.1', region: 'lab-1', zone, ssh };
+  }
+}

@@ -1,0 +1,13 @@
+import { describeProvider } from '../src/adapters/provider.features.js';
+import { FakeCloud, FakeProvider } from './fake.provider.js';
+
+describeProvider('in memory, which the simulation runs on', async () => {
+  const cloud = new FakeCloud();
+  return {
+    open: () => new FakeProvider(cloud),
+    region: 'lab-1',
+    spec: 'lab.medium',
+    publicKey: 'ssh-ed25519 AAAA spec',
+    stop: async () => undefined,
+  };
+});

@@ -1,0 +1,97 @@
+import { WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
+import type { Job } from '@fairlead/event-sourcing/jetstream';
+import type { ProviderKind } from '../src/providers/provider.ports.js';
+import { FakeCloud, FakeProvider } from './fake.provider.js';
+import { registered } from './fixtures.js';
+import { MemoryLog } from './memory.log.js';
+import {
+  contextOf,
+  globalStream,
+  MemoryLocks,
+  MemoryProcesses,
+  MemorySecrets,
+  startReplica,
+  wishStream,
+  type Replica,
+  type Shared,
+} from './memory.service.js';
+
+const ROUNDS_MAX = 1_000;
+const ATTEMPTS_MAX = 3;
+
+/** A service in memory that does one job after the other, for stories in which nothing goes wrong by chance. */
+export class Story {
+  readonly cloud = new FakeCloud();
+  readonly log = new MemoryLog();
+  readonly secrets = new MemorySecrets();
+  /** Set to make every call to the provider fail with these words. */
+  outage: string | undefined;
+  /** The jobs that were done, by type. */
+  readonly done: string[] = [];
+  private readonly processes = new MemoryProcesses(this.log);
+  private readonly replica: Replica;
+
+  constructor(options: Pick<Shared, 'rowsAreBehind'> = {}) {
+    const before = async (operation: string): Promise<void> => {
+      if (this.outage !== undefined) throw new WorldFailure({ operation, target: 'lab', message: this.outage });
+    };
+    const provider = new FakeProvider(this.cloud, { before, after: async () => undefined });
+    const kind: ProviderKind = { name: 'lab', open: () => provider };
+    const kinds = new Map([[kind.name, kind]]);
+    this.replica = startReplica({ log: this.log, secrets: this.secrets, locks: new MemoryLocks(), kinds, ...options });
+  }
+
+  /** A namespace and a connection, as every story begins. */
+  async begin(connection: Fact<'ConnectionRegistered'> = registered()): Promise<void> {
+    await this.log.say(globalStream, { type: 'NamespaceCreated', data: { name: 'default' as never, description: '' } });
+    await this.log.say(globalStream, connection);
+    await this.settle();
+  }
+
+  async wish(...facts: readonly Fact[]): Promise<void> {
+    for (const fact of facts) await this.log.say(wishStream, fact);
+    await this.settle();
+  }
+
+  /** Everything that follows from what is in the log. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const jobs = this.processes.next();
+      if (jobs.length === 0) return;
+      for (const asked of jobs) await this.work(asked);
+    }
+    throw new Error('it never ends');
+  }
+
+  last<T extends EventType>(type: T): EventData<T> {
+    const found = this.log.events.filter((event) => event.type === type).at(-1);
+    if (found === undefined) throw new Error(`no ${type} among ${this.types().join(', ')}`);
+    return found.data as EventData<T>;
+  }
+
+  types(): readonly string[] {
+    return this.log.events.map(({ type }) => type);
+  }
+
+  private async work(asked: Job): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result = await this.replica.deliver(asked, contextOf(attempt, new AbortController().signal));
+        if (result === undefined) this.done.push(asked.type);
+        if (result !== undefined && attempt < ROUNDS_MAX) continue;
+        return;
+      } catch (error) {
+        if (!(error instanceof WorldFailure)) throw error;
+        const isLast = attempt >= ATTEMPTS_MAX || !error.retryable;
+        const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
+        await this.replica.failed(asked, {
+          cause: error.toCause(),
+          attempt,
+          attemptsMax: ATTEMPTS_MAX,
+          nextAttemptAt,
+        });
+        if (isLast) return;
+      }
+    }
+  }
+}

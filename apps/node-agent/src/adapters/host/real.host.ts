@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CommandOptions, CommandResult, HostPort } from '../../agent/agent.ports.js';
+
+const OUTPUT_LENGTH_MAX = 256 * 1024;
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+const NOT_STARTED = 127;
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+
+const kill = (pid: number | undefined): void => {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // The group is gone already: that is what was wanted.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+};
+
+const run = (command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> =>
+  new Promise((resolve) => {
+    // No questions from dpkg, and messages that we can read.
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+    // A group of its own, so that a timeout ends what the command started too.
+    const child = spawn(command, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    const output = { stdout: '', stderr: '' };
+    const timer = setTimeout(() => kill(child.pid), options.timeoutMs);
+    const finish = (code: number | null): void => {
+      clearTimeout(timer);
+      resolve({ code, ...output });
+    };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.stdout = (output.stdout + text).slice(-OUTPUT_LENGTH_MAX);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output.stderr = (output.stderr + text).slice(-OUTPUT_LENGTH_MAX);
+    });
+    child.on('error', (error) => {
+      output.stderr += error.message;
+      finish(NOT_STARTED);
+    });
+    child.on('close', finish);
+    // A command that does not read its input closes it; that is no failure of the command.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.stdin ?? '');
+  });
+
+/** This machine. `root` is empty on a real host; a simulated host keeps all its files below a folder of its own. */
+export const realHost = (root: string): HostPort => {
+  const at = (path: string): string => (root === '' ? path : join(root, path));
+  const readText = async (path: string): Promise<string | undefined> => {
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    run,
+    readFile: (path) => readText(at(path)),
+    writeFile: async (path, text, mode) => {
+      await mkdir(dirname(at(path)), { recursive: true });
+      await writeFile(at(path), text, { mode, flush: true });
+    },
+    rename: (from, to) => rename(at(from), at(to)),
+    exists: async (path) => {
+      try {
+        await access(at(path));
+        return true;
+      } catch (error) {
+        if (isMissing(error)) return false;
+        throw error;
+      }
+    },
+    bootId: async () => ((await readText(at(BOOT_ID))) ?? (await readText(BOOT_ID)) ?? 'unknown').trim(),
+    osRelease: async () => {
+      const line = ((await readText(at('/etc/os-release'))) ?? '')
+        .split('\n')
+        .find((l) => l.startsWith('PRETTY_NAME='));
+      return line === undefined ? 'unknown' : line.slice('PRETTY_NAME='.length).replaceAll('"', '');
+    },
+    kernel: async () => (await run('uname', ['-r'], { timeoutMs: 10_000 })).stdout.trim() || 'unknown',
+  };
+};

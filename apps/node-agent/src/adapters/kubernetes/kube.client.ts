@@ -1,0 +1,100 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { Agent, request } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { KubeAccess } from './kubeconfig.js';
+
+const ANSWER_TIMEOUT_MS = 10_000;
+const BODY_LENGTH_MAX = 4 * 1024 * 1024;
+/** A peer that vanished without a word is noticed by TCP's own probes. */
+const KEEP_ALIVE_MS = 15_000;
+
+export interface KubeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The four calls that an agent makes, with the kubelet's certificate. Not a client library: nothing but what is used. */
+export class KubeClient {
+  private readonly agent: Agent;
+
+  constructor(private readonly access: KubeAccess) {
+    const { ca, cert, key } = access;
+    this.agent = new Agent({
+      cert,
+      key,
+      ...(ca === undefined ? {} : { ca }),
+      keepAlive: true,
+      keepAliveMsecs: KEEP_ALIVE_MS,
+    });
+  }
+
+  /** Any status is an answer; rejects with WorldFailure when there is none. */
+  async ask(method: 'GET' | 'PATCH', path: string, body?: object): Promise<KubeAnswer> {
+    const response = await this.send(method, path, body);
+    let text = '';
+    response.setEncoding('utf8');
+    try {
+      for await (const chunk of response) {
+        text += chunk as string;
+        if (text.length > BODY_LENGTH_MAX) throw new Error('the answer is too long');
+      }
+    } catch (error) {
+      throw this.failure(method, path, error);
+    }
+    return { status: response.statusCode ?? 0, body: text };
+  }
+
+  /** The lines of a watch as they come; ends when the server ends it. `signal` ends it from here. */
+  async *watch(path: string, signal: AbortSignal): AsyncGenerator<string> {
+    const response = await this.send('GET', path, undefined, signal);
+    response.setEncoding('utf8');
+    if (response.statusCode !== 200) {
+      response.destroy();
+      throw this.failure('watch', path, new Error(`HTTP ${response.statusCode ?? 0}`));
+    }
+    let rest = '';
+    try {
+      for await (const chunk of response) {
+        const lines = (rest + (chunk as string)).split('\n');
+        rest = lines.pop() ?? '';
+        if (rest.length > BODY_LENGTH_MAX) throw new Error('a line is too long');
+        for (const line of lines) if (line !== '') yield line;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw this.failure('watch', path, error);
+    }
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+
+  private send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const headers = {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/merge-patch+json' }),
+      };
+      const url = new URL(path, this.access.server);
+      const options = { method, headers, agent: this.agent, ...(signal === undefined ? {} : { signal }) };
+      const sent = request(url, options, (response) => {
+        clearTimeout(timer);
+        resolve(response);
+      });
+      const timer = setTimeout(
+        () => sent.destroy(new Error(`no answer after ${ANSWER_TIMEOUT_MS} ms`)),
+        ANSWER_TIMEOUT_MS,
+      );
+      sent.on('error', (error) => {
+        clearTimeout(timer);
+        reject(this.failure(method, path, error));
+      });
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  private failure(operation: string, path: string, error: unknown): WorldFailure {
+    const message = error instanceof Error ? error.message : String(error);
+    return new WorldFailure({ operation: `${operation} ${path}`, target: this.access.server, message, cause: error });
+  }
+}

@@ -1,0 +1,77 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { HostPort } from '../../agent/agent.ports.js';
+
+/** kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
+export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
+
+const Kubeconfig = z.looseObject({
+  'current-context': z.string(),
+  contexts: z.array(
+    z.looseObject({ name: z.string(), context: z.looseObject({ cluster: z.string(), user: z.string() }) }),
+  ),
+  clusters: z.array(
+    z.looseObject({
+      name: z.string(),
+      cluster: z.looseObject({
+        server: z.url(),
+        'certificate-authority-data': z.string().optional(),
+        'certificate-authority': z.string().optional(),
+      }),
+    }),
+  ),
+  users: z.array(
+    z.looseObject({
+      name: z.string(),
+      user: z.looseObject({
+        'client-certificate-data': z.string().optional(),
+        'client-certificate': z.string().optional(),
+        'client-key-data': z.string().optional(),
+        'client-key': z.string().optional(),
+      }),
+    }),
+  ),
+});
+
+/** How to reach the API server as this node. */
+export interface KubeAccess {
+  readonly server: string;
+  readonly ca: string | undefined;
+  readonly cert: string;
+  readonly key: string;
+}
+
+const broken = (message: string): WorldFailure =>
+  new WorldFailure({ operation: 'read the kubelet credentials', target: KUBELET_CONF, message });
+
+/** Given in the file itself, or in another file that it names (kubelet-client-current.pem, which kubelet renews). */
+const materialOf = async (
+  host: HostPort,
+  data: string | undefined,
+  path: string | undefined,
+): Promise<string | undefined> => {
+  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
+  if (path === undefined) return undefined;
+  const text = await host.readFile(path);
+  if (text === undefined) throw broken(`${path} is missing`);
+  return text;
+};
+
+/** undefined: the host has not joined a cluster (yet). Read anew at each connect, because kubelet renews its certificate. */
+export const readKubeAccess = async (host: HostPort): Promise<KubeAccess | undefined> => {
+  const text = await host.readFile(KUBELET_CONF);
+  if (text === undefined) return undefined;
+  const parsed = Kubeconfig.safeParse(parse(text));
+  if (!parsed.success) throw broken(z.prettifyError(parsed.error));
+  const config = parsed.data;
+  const context = config.contexts.find(({ name }) => name === config['current-context'])?.context;
+  const cluster = config.clusters.find(({ name }) => name === context?.cluster)?.cluster;
+  const user = config.users.find(({ name }) => name === context?.user)?.user;
+  if (cluster === undefined || user === undefined) throw broken('its current context names what is not in it');
+  const cert = await materialOf(host, user['client-certificate-data'], user['client-certificate']);
+  const key = await materialOf(host, user['client-key-data'], user['client-key']);
+  if (cert === undefined || key === undefined) throw broken('it has no client certificate');
+  const ca = await materialOf(host, cluster['certificate-authority-data'], cluster['certificate-authority']);
+  return { server: cluster.server, ca, cert, key };
+};

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { NodeMetadata, NodeView } from '../../agent/agent.ports.js';
+
+/** What the agent reads of a Node object (kubernetes.io, core/v1 Node). */
+export const NodeObject = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    resourceVersion: z.string(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  status: z
+    .looseObject({
+      conditions: z
+        .array(
+          z.looseObject({
+            type: z.string(),
+            status: z.string(),
+            reason: z.string().optional(),
+            message: z.string().optional(),
+          }),
+        )
+        .optional(),
+      nodeInfo: z.looseObject({ kubeletVersion: z.string() }).optional(),
+    })
+    .optional(),
+});
+export type NodeObject = z.infer<typeof NodeObject>;
+
+export const WatchLine = z.looseObject({ type: z.string(), object: z.unknown() });
+
+export const viewOf = (node: NodeObject): NodeView => {
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    ready: ready?.status === 'True',
+    message: ready === undefined ? 'no Ready condition yet' : `${ready.reason ?? ''}: ${ready.message ?? ''}`,
+    kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+  };
+};
+
+const missing = (
+  wanted: Readonly<Record<string, string>>,
+  found: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(wanted).filter(([key, value]) => found?.[key] !== value));
+
+/** A merge patch with only what differs; undefined: nothing to write. What others wrote stays. */
+export const patchOf = (node: NodeObject, wanted: NodeMetadata): object | undefined => {
+  const labels = missing(wanted.labels, node.metadata.labels);
+  const annotations = missing(wanted.annotations, node.metadata.annotations);
+  if (Object.keys(labels).length + Object.keys(annotations).length === 0) return undefined;
+  return { metadata: { labels, annotations } };
+};

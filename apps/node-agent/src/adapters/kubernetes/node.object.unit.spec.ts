@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { NodeObject, patchOf, viewOf } from './node.object.js';
+
+const nodeOf = (over: object): NodeObject =>
+  NodeObject.parse({
+    kind: 'Node',
+    metadata: { name: 'w1', resourceVersion: '1', labels: { 'kubernetes.io/os': 'linux' } },
+    ...over,
+  });
+
+describe('a Node object', () => {
+  it('is not Ready before it has conditions', () =>
+    expect(viewOf(nodeOf({}))).toEqual({ ready: false, message: 'no Ready condition yet', kubeletVersion: '' }));
+  it.each([
+    ['True', true],
+    ['False', false],
+    ['Unknown', false],
+  ])('with Ready=%s is ready: %s', (status, ready) =>
+    expect(
+      viewOf(
+        nodeOf({
+          status: {
+            conditions: [
+              { type: 'MemoryPressure', status: 'False' },
+              { type: 'Ready', status, reason: 'KubeletReady', message: 'words' },
+            ],
+            nodeInfo: { kubeletVersion: 'v1.34.4', osImage: 'x' },
+          },
+        }),
+      ),
+    ).toEqual({ ready, message: 'KubeletReady: words', kubeletVersion: 'v1.34.4' }),
+  );
+});
+
+describe('what is written to it', () => {
+  const wanted = { labels: { pool: 'w' }, annotations: { ready: 'true', revision: '2' } };
+  it('is only what differs', () =>
+    expect(
+      patchOf(
+        nodeOf({
+          metadata: {
+            name: 'w1',
+            resourceVersion: '1',
+            labels: { pool: 'w' },
+            annotations: { ready: 'true', revision: '1' },
+          },
+        }),
+        wanted,
+      ),
+    ).toEqual({
+      metadata: { labels: {}, annotations: { revision: '2' } },
+    }));
+  it('is nothing when nothing does', () =>
+    expect(patchOf(nodeOf({ metadata: { name: 'w1', resourceVersion: '1', ...wanted } }), wanted)).toBeUndefined());
+});

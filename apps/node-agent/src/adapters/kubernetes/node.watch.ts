@@ -1,0 +1,150 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { AgentLog, HostPort, NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
+import { backoffMs } from '../../time/backoff.js';
+import type { Metronome } from '../../time/metronome.js';
+import { KubeClient } from './kube.client.js';
+import { readKubeAccess } from './kubeconfig.js';
+import { NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
+
+/** How soon a join is noticed, and how soon the API is asked again while it does not answer or has no such Node. */
+const RETRY = { firstMs: 250, maxMs: 5_000 };
+/** Until kubelet.conf appears only a file is looked for; that stays quick, since bootstrap waits for what follows. */
+const JOIN_POLL_MS = 250;
+/** The server ends a watch after this time; a watch that lives much longer is dead. */
+const WATCH_S = 300;
+const WATCH_GRACE_MS = 15_000;
+
+export interface NodeWatchOptions {
+  readonly node: string;
+  readonly host: HostPort;
+  readonly metronome: Metronome;
+  readonly random: () => number;
+  readonly log: AgentLog;
+}
+
+/** Follows the node's own Node object for as long as the agent runs: waits for the join, the API and the object. */
+export class KubernetesNodeWatch implements NodeWatch {
+  private readonly abort = new AbortController();
+  private client: KubeClient | undefined;
+  private last: NodeObject | undefined;
+  private attempt = 0;
+  private lastFailure = '';
+  private writing = false;
+  private endPause = (): void => undefined;
+
+  constructor(
+    private readonly options: NodeWatchOptions,
+    private readonly listener: NodeWatchListener,
+  ) {
+    void this.follow();
+  }
+
+  metadataChanged(): void {
+    if (this.client === undefined || this.last === undefined || this.writing) return;
+    void this.write(this.client, this.last);
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.endPause();
+    this.client?.close();
+  }
+
+  private get path(): string {
+    return `/api/v1/nodes/${this.options.node}`;
+  }
+
+  private async follow(): Promise<void> {
+    while (!this.abort.signal.aborted) {
+      const pauseMs = await this.connectAndWatch();
+      await this.pause(pauseMs);
+    }
+  }
+
+  /** Returns how long to wait before the next try. */
+  private async connectAndWatch(): Promise<number> {
+    try {
+      const access = await readKubeAccess(this.options.host);
+      if (access === undefined) return JOIN_POLL_MS;
+      this.client = new KubeClient(access);
+      await this.watch(this.client);
+      this.attempt = 0;
+      return 0;
+    } catch (error) {
+      this.attempt += 1;
+      this.complain(error);
+      return backoffMs(RETRY, this.attempt, this.options.random);
+    } finally {
+      this.client?.close();
+      this.client = undefined;
+      this.see(undefined);
+    }
+  }
+
+  private async watch(client: KubeClient): Promise<void> {
+    const { status, body } = await client.ask('GET', this.path);
+    if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
+    const node = NodeObject.parse(JSON.parse(body));
+    this.attempt = 0;
+    this.lastFailure = '';
+    this.see(node);
+    const deadline = AbortSignal.timeout(WATCH_S * 1000 + WATCH_GRACE_MS);
+    const query = new URLSearchParams({
+      fieldSelector: `metadata.name=${this.options.node}`,
+      watch: 'true',
+      resourceVersion: node.metadata.resourceVersion,
+      timeoutSeconds: String(WATCH_S),
+    });
+    const signal = AbortSignal.any([this.abort.signal, deadline]);
+    for await (const line of client.watch(`/api/v1/nodes?${query}`, signal)) {
+      const { type, object } = WatchLine.parse(JSON.parse(line));
+      // An ERROR is "too old resource version": look again from the start.
+      if (type === 'ERROR') return;
+      if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
+      if (type !== 'BOOKMARK') this.see(NodeObject.parse(object));
+    }
+  }
+
+  private see(node: NodeObject | undefined): void {
+    const hadNone = this.last === undefined;
+    this.last = node;
+    if (node === undefined && hadNone) return;
+    this.listener.onView(node === undefined ? undefined : viewOf(node));
+    this.metadataChanged();
+  }
+
+  private async write(client: KubeClient, node: NodeObject): Promise<void> {
+    const patch = patchOf(node, this.listener.metadata());
+    if (patch === undefined) return;
+    this.writing = true;
+    try {
+      const { status, body } = await client.ask('PATCH', this.path, patch);
+      if (status !== 200) this.complain(this.failure('PATCH', `HTTP ${status} ${body.slice(0, 500)}`));
+    } catch (error) {
+      // The watch notices too when the API is away; after it is back everything is compared again.
+      this.complain(error);
+    } finally {
+      this.writing = false;
+    }
+  }
+
+  private failure(operation: string, message: string): WorldFailure {
+    return new WorldFailure({ operation: `${operation} ${this.path}`, target: 'the Kubernetes API', message });
+  }
+
+  /** Once for each new sentence, not for each try. */
+  private complain(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (this.abort.signal.aborted || message === this.lastFailure) return;
+    this.lastFailure = message;
+    this.options.log('info', 'the Node object cannot be followed yet', { cause: message });
+  }
+
+  private pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.abort.signal.aborted || delayMs === 0) return resolve();
+      this.endPause = resolve;
+      this.options.metronome.after(delayMs, resolve);
+    });
+  }
+}

@@ -1,0 +1,330 @@
+import {
+  AGENT_PATHS,
+  AgentConfig,
+  desiredVersionsSubject,
+  eventSubject,
+  heartbeatSubject,
+  NODE_ANNOTATIONS,
+  type Fact,
+  type Heartbeat,
+  type SoftwareVersions,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
+import { eventually } from '../test/eventually.js';
+import { KubernetesApi } from '../test/kubernetes.api.js';
+import { LogEnvironment } from '../test/log.environment.js';
+import { MemoryHost } from '../test/memory.host.js';
+import { startAgent, type RunningAgent } from './agent.js';
+
+const at = (version: string): SoftwareVersions => ({
+  containerd: '1.7.24',
+  kubelet: version,
+  kubeadm: version,
+  kubectl: version,
+});
+const CERTIFICATE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
+
+describe('an agent at a real log', () => {
+  let log: LogEnvironment;
+  let count = 0;
+  const cleanUps: (() => Promise<void>)[] = [];
+  const heartbeats = new Map<string, Heartbeat>();
+
+  beforeAll(async () => {
+    log = await LogEnvironment.start();
+    log.admin.subscribe('hb.>', {
+      callback: (_error, message) => {
+        heartbeats.set(message.subject, message.json<Heartbeat>());
+      },
+    });
+  }, 60_000);
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  });
+  afterAll(async () => {
+    await log?.stop();
+  });
+
+  const heartbeatOf = ({ namespace, cluster, node }: AgentConfig): Heartbeat | undefined =>
+    heartbeats.get(heartbeatSubject(namespace, cluster, node));
+  const newConfig = (): AgentConfig => {
+    count += 1;
+    const node = { namespace: 'default', cluster: 'demo', node: `demo-w-${count}-aaaaa` };
+    return AgentConfig.parse({
+      ...node,
+      uid: randomUUID(),
+      role: 'worker',
+      natsUrls: [log.url],
+      inboxPrefix: log.inboxPrefixOf(node),
+      heartbeatIntervalMs: 200,
+      desired: { revision: 1, software: at('1.34.4'), changesAllowed: true },
+      nodeLabels: { 'fairlead.dev/pool': 'w' },
+    });
+  };
+  const start = async (config: AgentConfig, host: MemoryHost): Promise<RunningAgent> => {
+    const agent = await startAgent({ config, host, credentials: await log.credentials(config) });
+    let stopping: Promise<void> | undefined;
+    const once: RunningAgent = { stop: () => (stopping ??= agent.stop()) };
+    cleanUps.push(() => once.stop());
+    return once;
+  };
+  const streamOf = ({ namespace, cluster, node }: AgentConfig, prefix = 'node'): StreamId => ({
+    namespace,
+    cluster,
+    context: `${prefix}-${node}`,
+  });
+  const eventsOf = (config: AgentConfig): Promise<readonly StoredEvent[]> => log.chainOf(streamOf(config));
+  const typesOf = async (config: AgentConfig): Promise<string[]> => (await eventsOf(config)).map(({ type }) => type);
+  const expectTypes = (config: AgentConfig, ...types: string[]): Promise<void> =>
+    eventually(async () => expect(await typesOf(config)).toEqual(types));
+  const want = (config: AgentConfig, revision: number, version: string, changesAllowed = true): Promise<string> => {
+    const { uid, node } = config;
+    const data = { uid, node, revision, software: at(version), changesAllowed };
+    return log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
+  };
+  const join = async (host: MemoryHost, api: KubernetesApi): Promise<void> => {
+    host.files.set(CERTIFICATE, await api.clientPem());
+    host.files.set('/etc/kubernetes/kubelet.conf', api.kubeconfig(CERTIFICATE));
+    host.active.add('kubelet');
+  };
+  const newApi = async (config: AgentConfig): Promise<KubernetesApi> => {
+    const api = await KubernetesApi.create(config.node);
+    await api.start();
+    cleanUps.push(() => api.stop());
+    return api;
+  };
+
+  it('says NodeInitialized when its host has everything, and changes nothing when it starts again', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const first = await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    const [initialized] = await eventsOf(config);
+    expect(initialized?.data).toMatchObject({ revision: 1, software: at('1.34.4'), bootId: 'boot-1' });
+    await first.stop();
+    const changes = host.changes.length;
+    expect(changes).toBeGreaterThan(0);
+    await start(config, host);
+    await eventually(() => expect(heartbeatOf(config)?.ready).toBe(true));
+    expect(host.changes).toHaveLength(changes);
+    expect(await typesOf(config)).toEqual(['NodeInitialized']);
+  });
+
+  it('may state nothing about another node', async () => {
+    const config = newConfig();
+    const credentials = await log.credentials(config);
+    const nc = await connect({
+      servers: log.url,
+      authenticator: credsAuthenticator(new TextEncoder().encode(credentials)),
+      inboxPrefix: config.inboxPrefix,
+    });
+    cleanUps.push(() => nc.close());
+    const other = { ...config, node: 'demo-w-99-zzzzz' as AgentConfig['node'] };
+    const attempts = [
+      eventSubject(streamOf(other), 'NodeReady'),
+      eventSubject(streamOf(config, 'health'), 'NodeLost'),
+      desiredVersionsSubject(config.namespace, config.cluster, config.node),
+      heartbeatSubject(other.namespace, other.cluster, other.node),
+      `$JS.API.DIRECT.GET.EVENTS.${eventSubject(streamOf(other), 'NodeReady')}`,
+      '$JS.API.STREAM.DELETE.EVENTS',
+    ];
+    for (const subject of attempts)
+      await expect(nc.request(subject, '{}', { timeout: 1_000 })).rejects.toThrow(/[Pp]ermissions [Vv]iolation/);
+    expect(await log.chainOf(streamOf(other))).toEqual([]);
+  });
+
+  it('announces a change before it makes it, and says when it is done and why', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    const before = host.changes.length;
+    const inLogAtFirstChange: Promise<string[]>[] = [];
+    host.fault = (line) => {
+      if (line.startsWith('apt-get') && inLogAtFirstChange.length === 0) inLogAtFirstChange.push(typesOf(config));
+      return undefined;
+    };
+    const wish = await want(config, 2, '1.34.5');
+    await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'VersionChanged', 'NodeInitialized');
+    expect(await inLogAtFirstChange[0]).toEqual(['NodeInitialized', 'NodeNotReady']);
+    expect(host.changes.slice(before)).toHaveLength(2);
+    const events = await eventsOf(config);
+    expect(events[1]?.data).toMatchObject({ reason: 'SoftwareChange', revision: 2 });
+    expect(events[3]?.data).toMatchObject({
+      revision: 2,
+      software: at('1.34.5'),
+      changed: ['kubelet: 1.34.5', 'kubeadm: 1.34.5', 'kubectl: 1.34.5'],
+    });
+    expect(events[3]?.meta).toMatchObject({ causationId: wish, correlationId: 'wish-1', actor: `node/${config.node}` });
+  });
+
+  it('changes nothing without permission, and says once what differs', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    const before = [...host.changes];
+    await want(config, 2, '1.34.5', false);
+    await expectTypes(config, 'NodeInitialized', 'NodeDiverged');
+    expect(host.changes).toEqual(before);
+    expect((await eventsOf(config))[1]?.data).toMatchObject({
+      differences: [
+        { item: 'packages', what: 'kubelet', observed: '1.34.4', wanted: '1.34.5' },
+        { what: 'kubeadm' },
+        { what: 'kubectl' },
+      ],
+    });
+    await want(config, 3, '1.34.5');
+    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeInitialized'));
+    expect(host.packages.get('kubelet')?.version).toBe('1.34.5-1.1');
+  });
+
+  it('names the command that failed and its words, and goes on when it works again', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    let failures = 0;
+    host.fault = (line) => {
+      if (!line.startsWith('apt-get install') || failures === 2) return undefined;
+      failures += 1;
+      return { code: 100, stdout: '', stderr: 'E: Could not get lock /var/lib/dpkg/lock-frontend' };
+    };
+    await start(config, host);
+    await expectTypes(config, 'NodeInitializationFailed', 'NodeInitialized');
+    const [failed] = await eventsOf(config);
+    expect(failed?.data).toMatchObject({
+      item: 'packages',
+      command: expect.stringMatching(/^apt-get install -y .* kubelet=1\.34\.4\* /),
+      message: 'exit code 100: E: Could not get lock /var/lib/dpkg/lock-frontend',
+      attempt: 1,
+    });
+  });
+
+  it('names the desired state that it found in the log as the cause of its first word', async () => {
+    const config = newConfig();
+    const wish = await want(config, 1, '1.34.4');
+    await start(config, new MemoryHost());
+    await expectTypes(config, 'NodeInitialized');
+    expect((await eventsOf(config))[0]?.meta).toMatchObject({ causationId: wish, correlationId: 'wish-1' });
+  });
+
+  it('is not disturbed by a service that stops for a moment, and repairs one that stays stopped', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const agent = await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    await agent.stop();
+    host.active.delete('containerd');
+    await start(config, host);
+    await eventually(() => expect(heartbeatOf(config)?.ready).toBe(true));
+    expect(await typesOf(config)).toEqual(['NodeInitialized']);
+    await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'NodeInitialized');
+    expect((await eventsOf(config))[1]?.data).toMatchObject({ message: 'service is not running, wanted running' });
+    expect(host.active.has('containerd')).toBe(true);
+  }, 30_000);
+
+  it('remembers what it said when its local state is lost', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const first = await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    await first.stop();
+    expect(host.files.delete(AGENT_PATHS.state)).toBe(true);
+    host.boot = 'boot-2';
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized', 'NodeRebooted');
+  });
+
+  it('goes on from its local state while NATS is away, and tells once what happened meanwhile', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    await log.killNats();
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    await eventually(() => expect(api.node?.metadata.annotations[NODE_ANNOTATIONS.ready]).toBe('true'));
+    await eventually(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(1));
+    api.setNode(config.node, false, 'v1.34.4');
+    await eventually(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(2));
+    await log.startNats();
+    await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeNotReady');
+    expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]);
+  }, 60_000);
+
+  it('starts and works while NATS is away', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    await log.killNats();
+    const starting = start(config, host);
+    await starting;
+    await eventually(() => expect(host.changes.at(-1)).toBe('systemctl enable kubelet'));
+    await log.startNats();
+    await expectTypes(config, 'NodeInitialized');
+  }, 60_000);
+
+  it('says NodeReady at once when Kubernetes does, at the wanted version, and writes its metadata', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    await join(host, api);
+    await eventually(() => expect(api.requests.length).toBeGreaterThan(0));
+    api.setNode(config.node, false, 'v1.34.3');
+    await eventually(() => expect(api.node?.metadata.labels).toEqual({ 'fairlead.dev/pool': 'w' }));
+    expect(api.node?.metadata.annotations).toMatchObject({
+      'fairlead.dev/cluster-uid': config.uid,
+      'node.fairlead.dev/ready': 'true',
+      'node.fairlead.dev/revision': '1',
+      'software.fairlead.dev/kubelet.current-version': '1.34.4',
+      'software.fairlead.dev/kubelet.desired-version': '1.34.4',
+    });
+    api.setNode(config.node, true, 'v1.34.3');
+    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
+    expect(await typesOf(config)).toEqual(['NodeInitialized']);
+    api.setNode(config.node, true, 'v1.34.4');
+    await expectTypes(config, 'NodeInitialized', 'NodeReady');
+    api.setNode(config.node, false, 'v1.34.4');
+    await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeNotReady');
+    expect((await eventsOf(config))[2]?.data).toMatchObject({
+      reason: 'KubernetesNotReady',
+      message: 'KubeletNotReady: kubelet says False',
+    });
+    expect(new Set(api.requests.map((line) => line.split(' ')[0]))).toEqual(new Set([`system:node:${config.node}`]));
+  });
+
+  it('finds its Node again when the API was away, and says nothing about its absence', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized', 'NodeReady');
+    await api.stop();
+    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBeNull());
+    await api.start();
+    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
+    expect(await typesOf(config)).toEqual(['NodeInitialized', 'NodeReady']);
+  });
+
+  it('answers a revision that asks for nothing new', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    await start(config, host);
+    await expectTypes(config, 'NodeInitialized', 'NodeReady');
+    await want(config, 2, '1.34.4', false);
+    await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeReady');
+    expect((await eventsOf(config)).at(-1)?.data).toMatchObject({ revision: 2 } satisfies Partial<
+      Fact<'NodeReady'>['data']
+    >);
+  });
+});

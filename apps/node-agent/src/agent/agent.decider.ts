@@ -1,0 +1,211 @@
+import type { ClusterUid, EventData, NodeName, SoftwareVersions } from '@fairlead/contracts';
+
+/** What an agent may state; each also stands in `contracts`. */
+export const OWN_EVENTS = [
+  'NodeInitialized',
+  'NodeInitializationFailed',
+  'NodeReady',
+  'NodeNotReady',
+  'NodeDiverged',
+  'VersionChanged',
+  'NodeRebooted',
+] as const;
+export type OwnEvent = (typeof OWN_EVENTS)[number];
+export type AgentFact = { [K in OwnEvent]: { readonly type: K; readonly data: EventData<K> } }[OwnEvent];
+
+export const isOwnEvent = (type: string): type is OwnEvent => (OWN_EVENTS as readonly string[]).includes(type);
+
+/** How the node stands, by the agent's own facts. */
+export type Standing =
+  /** Nothing was reported yet: the agent may change what it must. */
+  | { readonly status: 'new' }
+  /** Has what was wanted; Kubernetes has not called it Ready since. */
+  | { readonly status: 'initialized'; readonly revision: number }
+  | { readonly status: 'ready'; readonly revision: number }
+  /** Has what was wanted, and Kubernetes says that it is not Ready. */
+  | { readonly status: 'not-ready'; readonly revision: number }
+  /** It was announced that its software changes; what is wanted is not reached. */
+  | { readonly status: 'changing'; readonly revision: number };
+
+export interface Reported {
+  readonly standing: Standing;
+  readonly software: SoftwareVersions | null;
+  readonly bootId: string | null;
+  /** The failure that was told last. */
+  readonly failure: { readonly item: string; readonly message: string; readonly attempt: number } | null;
+  /** What NodeDiverged last said, as text to compare. */
+  readonly divergence: string | null;
+}
+
+export const NOTHING_REPORTED: Reported = {
+  standing: { status: 'new' },
+  software: null,
+  bootId: null,
+  failure: null,
+  divergence: null,
+};
+
+/** One thing on the host that is not as wanted. */
+export interface Difference {
+  readonly item: string;
+  /** What of the item, e.g. a package or a sysctl. */
+  readonly what: string;
+  readonly observed: string;
+  readonly wanted: string;
+}
+
+export interface ItemFailure {
+  readonly item: string;
+  readonly command: string;
+  readonly message: string;
+  /** Failures in a row, this one included. */
+  readonly attempt: number;
+}
+
+export interface DesiredState {
+  readonly revision: number;
+  readonly software: SoftwareVersions;
+  readonly changesAllowed: boolean;
+}
+
+/** Everything that a decision needs, as the shell saw it. */
+export interface Observation {
+  readonly uid: ClusterUid;
+  readonly node: NodeName;
+  readonly desired: DesiredState;
+  readonly differences: readonly Difference[];
+  /** The differences are asked for by a new revision, or have lasted; false: look again before anything is said about them. */
+  readonly confirmed: boolean;
+  /** The wanted packages as they are installed. */
+  readonly software: SoftwareVersions;
+  readonly os: string;
+  readonly kernel: string;
+  readonly bootId: string;
+  /** What the agent changed since it last said NodeInitialized. */
+  readonly changed: readonly string[];
+  readonly failure: ItemFailure | undefined;
+  readonly kubernetes:
+    { readonly ready: boolean; readonly message: string; readonly kubeletVersion: string } | undefined;
+}
+
+const sameVersions = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+};
+
+export const divergenceOf = (revision: number, differences: readonly Difference[]): string =>
+  [
+    revision,
+    ...differences.map(({ item, what, observed, wanted }) => `${item}/${what}: ${observed} -> ${wanted}`),
+  ].join('\n');
+
+const sentence = (differences: readonly Difference[]): string =>
+  differences.map(({ what, observed, wanted }) => `${what} is ${observed}, wanted ${wanted}`).join('; ');
+
+export const revisionOf = (standing: Standing): number => (standing.status === 'new' ? 0 : standing.revision);
+
+/** The node neither changes its software nor waits to. */
+export const isAgentReady = ({ standing }: Reported): boolean =>
+  standing.status === 'initialized' || standing.status === 'ready' || standing.status === 'not-ready';
+
+/** A failure that goes on is told at attempts 1, 2, 4, 8, ...; another failure at once. */
+const isWorthTelling = ({ failure: told }: Reported, { item, message, attempt }: ItemFailure): boolean => {
+  if (told === null || told.item !== item || told.message !== message) return true;
+  return attempt > told.attempt && Number.isInteger(Math.log2(attempt));
+};
+
+const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
+  const { uid, node, desired, differences } = seen;
+  const { revision } = desired;
+  // A service that restarts, or a host that boots, differs for a moment; that takes no node down.
+  if (!seen.confirmed && isAgentReady(reported)) return [];
+  if (!desired.changesAllowed) {
+    if (reported.divergence === divergenceOf(revision, differences)) return [];
+    return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
+  }
+  // A node that has reported must say that it goes down before it is touched; a new one serves nobody yet.
+  if (!isAgentReady(reported)) return [];
+  return [
+    { type: 'NodeNotReady', data: { uid, node, revision, reason: 'SoftwareChange', message: sentence(differences) } },
+  ];
+};
+
+const isReadyAtVersion = ({ kubernetes, desired }: Observation): boolean => {
+  if (kubernetes?.ready !== true) return false;
+  const kubelet = desired.software['kubelet'];
+  return kubelet === undefined || kubernetes.kubeletVersion === `v${kubelet}`;
+};
+
+const whenAsWanted = ({ standing }: Reported, seen: Observation): readonly AgentFact[] => {
+  const { uid, node, software, os, kernel, bootId, kubernetes } = seen;
+  const { revision } = seen.desired;
+  const initialized: AgentFact = {
+    type: 'NodeInitialized',
+    data: { uid, node, revision, software, os, kernel, bootId, changed: [...seen.changed] },
+  };
+  const ready: AgentFact = { type: 'NodeReady', data: { uid, node, revision, software } };
+  switch (standing.status) {
+    case 'new':
+    case 'changing':
+      return [initialized];
+    case 'initialized':
+      if (standing.revision !== revision) return [initialized];
+      return isReadyAtVersion(seen) ? [ready] : [];
+    case 'not-ready':
+      return isReadyAtVersion(seen) ? [ready] : [];
+    case 'ready':
+      if (kubernetes?.ready === false) {
+        const { message } = kubernetes;
+        return [{ type: 'NodeNotReady', data: { uid, node, revision, reason: 'KubernetesNotReady', message } }];
+      }
+      // A new revision that asks for nothing new is answered too, so that whoever set it can see it reached.
+      return standing.revision !== revision && isReadyAtVersion(seen) ? [ready] : [];
+  }
+};
+
+/** What the agent has to say now. Empty once it is said: deciding on the same observation again adds nothing. */
+export const decide = (reported: Reported, seen: Observation): readonly AgentFact[] => {
+  const { uid, node } = seen;
+  if (reported.bootId !== null && reported.bootId !== seen.bootId)
+    return [{ type: 'NodeRebooted', data: { uid, node, bootIdBefore: reported.bootId, bootId: seen.bootId } }];
+  if (seen.failure !== undefined) {
+    if (!isWorthTelling(reported, seen.failure)) return [];
+    const { revision } = seen.desired;
+    return [{ type: 'NodeInitializationFailed', data: { uid, node, revision, ...seen.failure } }];
+  }
+  if (reported.software !== null && !sameVersions(reported.software, seen.software))
+    return [{ type: 'VersionChanged', data: { uid, node, before: reported.software, after: seen.software } }];
+  return seen.differences.length > 0 ? whenDiverged(reported, seen) : whenAsWanted(reported, seen);
+};
+
+const toldFailure = ({ item, message, attempt }: ItemFailure): NonNullable<Reported['failure']> => ({
+  item,
+  message,
+  attempt,
+});
+
+export const evolve = (reported: Reported, fact: AgentFact): Reported => {
+  switch (fact.type) {
+    case 'NodeInitialized': {
+      const { revision, software, bootId } = fact.data;
+      return { standing: { status: 'initialized', revision }, software, bootId, failure: null, divergence: null };
+    }
+    case 'NodeReady': {
+      const { revision, software } = fact.data;
+      return { ...reported, standing: { status: 'ready', revision }, software, failure: null, divergence: null };
+    }
+    case 'NodeNotReady': {
+      const revision = revisionOf(reported.standing);
+      const status = fact.data.reason === 'SoftwareChange' ? 'changing' : 'not-ready';
+      return { ...reported, standing: { status, revision } };
+    }
+    case 'NodeInitializationFailed':
+      return { ...reported, failure: toldFailure(fact.data) };
+    case 'NodeDiverged':
+      return { ...reported, divergence: divergenceOf(fact.data.revision, fact.data.differences) };
+    case 'VersionChanged':
+      return { ...reported, software: fact.data.after };
+    case 'NodeRebooted':
+      return { ...reported, bootId: fact.data.bootId };
+  }
+};

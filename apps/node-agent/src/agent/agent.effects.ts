@@ -1,0 +1,323 @@
+import {
+  Envelope,
+  EVENTS,
+  heartbeatSubject,
+  NODE_ANNOTATIONS,
+  desiredVersionsSubject,
+  type AgentConfig,
+  type Heartbeat,
+} from '@fairlead/contracts';
+import { aptPackages } from '../software/apt.packages.js';
+import type { Item } from '../software/item.js';
+import type { PackageDriver } from '../software/package.driver.js';
+import { softwareList } from '../software/software.list.js';
+import { backoffMs } from '../time/backoff.js';
+import type { Metronome } from '../time/metronome.js';
+import { AGENT_VERSION } from '../version.js';
+import { decide, isAgentReady, revisionOf, type ItemFailure, type Observation } from './agent.decider.js';
+import { plan } from './agent.planner.js';
+import type {
+  AgentClock,
+  AgentLog,
+  EventLog,
+  HostPort,
+  NodeMetadata,
+  NodeView,
+  NodeWatch,
+  WatchNode,
+} from './agent.ports.js';
+import type { Desired } from './agent.state.js';
+import { ensureAll, inspect, type Failed, type Inspection } from './inspection.js';
+import type { Journal } from './journal.js';
+
+/** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
+const RESYNC_MS = 60_000;
+const RESYNC_JITTER = 0.5;
+/** A difference that nobody asked for must last so long before a node is taken down for it. */
+const CONFIRM_MS = 5_000;
+const HEARTBEAT_JITTER = 0.1;
+const RETRY = { firstMs: 1_000, maxMs: 5 * 60_000 };
+/** One decision can lead to the next (NodeInitialized, then NodeReady); more than a few would be a bug. */
+const DECISIONS_MAX = 10;
+
+/** An agent may be older than the services that it listens to: what it does not know, it leaves aside. */
+const AnyEnvelope = Envelope.strip();
+const AnyDesired = EVENTS.DesiredVersionsSet.data.strip();
+
+export interface AgentParts {
+  readonly config: AgentConfig;
+  readonly host: HostPort;
+  readonly events: EventLog;
+  readonly journal: Journal;
+  readonly watchNode: WatchNode;
+  readonly metronome: Metronome;
+  readonly clock: AgentClock;
+  readonly random: () => number;
+  readonly log: AgentLog;
+}
+
+interface HostFacts {
+  readonly os: string;
+  readonly kernel: string;
+  readonly bootId: string;
+}
+
+/** The shell around the decider: looks, says, acts, one turn at a time; everything that happens only wakes it. */
+export class AgentLoop {
+  private facts: HostFacts = { os: '', kernel: '', bootId: '' };
+  private inspection: Inspection | undefined;
+  private inspectionDue = true;
+  private view: NodeView | undefined;
+  private failure: ItemFailure | undefined;
+  private failures = 0;
+  private cancelRetry = (): void => undefined;
+  private turning: Promise<void> | undefined;
+  private woken = false;
+  private stopped = false;
+  private watch: NodeWatch | undefined;
+  private lastHold = '';
+  /** Since when the host has differed without a break. */
+  private differsSinceMs: number | undefined;
+  private cancelConfirmation = (): void => undefined;
+  private readonly cancels: (() => void)[] = [];
+
+  constructor(private readonly parts: AgentParts) {}
+
+  async start(): Promise<void> {
+    const { config, host, events, metronome, random } = this.parts;
+    const [os, kernel, bootId] = await Promise.all([host.osRelease(), host.kernel(), host.bootId()]);
+    this.facts = { os, kernel, bootId };
+    const subject = desiredVersionsSubject(config.namespace, config.cluster, config.node);
+    events.subscribe(subject, (bytes) => void this.onDesired(bytes));
+    // Read before anything is said, so that what is said can name what led to it.
+    await this.askDesired(subject);
+    events.onConnected(() => void this.askDesired(subject));
+    this.watch = this.parts.watchNode({
+      onView: (view) => {
+        this.view = view;
+        this.wake();
+      },
+      metadata: () => this.metadata(),
+    });
+    this.cancels.push(
+      metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => {
+        this.lookAgain();
+        void this.askDesired(subject);
+      }),
+      metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
+    );
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.cancelRetry();
+    this.cancelConfirmation();
+    for (const cancel of this.cancels) cancel();
+    this.watch?.stop();
+    await this.turning;
+  }
+
+  /** Something may be different: decide anew. */
+  wake(): void {
+    this.woken = true;
+    if (this.stopped || this.turning !== undefined) return;
+    this.turning = this.turnWhileWoken().finally(() => {
+      this.turning = undefined;
+    });
+  }
+
+  private lookAgain(): void {
+    this.inspectionDue = true;
+    this.wake();
+  }
+
+  private async turnWhileWoken(): Promise<void> {
+    while (this.woken && !this.stopped) {
+      this.woken = false;
+      try {
+        await this.turn();
+      } catch (error) {
+        // The host itself fails (a full disk): nothing can be recorded, so it is said here and tried again.
+        this.parts.log('error', 'a turn failed', { cause: String(error) });
+        this.retryLater();
+      }
+    }
+  }
+
+  private async turn(): Promise<void> {
+    const { journal, log } = this.parts;
+    if (this.inspectionDue || this.inspection === undefined) await this.look();
+    const seen = await this.say();
+    const step = plan(journal.reported, seen, {
+      announced: journal.isDrained,
+      retryDue: this.failure === undefined,
+    });
+    if (step.do === 'hold' && step.reason !== this.lastHold) log('warn', step.reason);
+    this.lastHold = step.do === 'hold' ? step.reason : '';
+    if (step.do !== 'ensure') return;
+    log('info', 'ensuring', { reason: step.reason });
+    await this.act();
+  }
+
+  private async look(): Promise<void> {
+    this.inspectionDue = false;
+    const packages = aptPackages(this.parts.host);
+    this.inspection = await inspect(this.items(packages), packages, this.desired.software);
+    if (this.inspection.kind === 'failed') this.fail(this.inspection.at);
+    else this.timeDifferences(this.inspection.differences.length > 0);
+  }
+
+  private items(packages: PackageDriver): readonly Item[] {
+    const { config, host, journal } = this.parts;
+    const { status } = journal.reported.standing;
+    const hasBeenReady = status === 'ready' || status === 'not-ready' || status === 'changing';
+    return softwareList({ node: config.node, wanted: this.desired.software, hasBeenReady }, host, packages);
+  }
+
+  private timeDifferences(differs: boolean): void {
+    if (!differs) this.differsSinceMs = undefined;
+    else if (this.differsSinceMs === undefined) {
+      this.differsSinceMs = performance.now();
+      this.cancelConfirmation();
+      this.cancelConfirmation = this.parts.metronome.after(CONFIRM_MS, () => this.lookAgain());
+    }
+  }
+
+  private get isConfirmed(): boolean {
+    if (this.desired.revision !== revisionOf(this.parts.journal.reported.standing)) return true;
+    return this.differsSinceMs !== undefined && performance.now() - this.differsSinceMs >= CONFIRM_MS;
+  }
+
+  private async act(): Promise<void> {
+    const { host, journal } = this.parts;
+    const { changed, failed } = await ensureAll(this.items(aptPackages(host)));
+    if (changed.length > 0) await journal.addChanged(changed);
+    if (failed === undefined) this.failures = 0;
+    else this.fail(failed);
+    this.lookAgain();
+  }
+
+  /** Says everything that there is to say now. */
+  private async say(): Promise<Observation> {
+    const { journal, log } = this.parts;
+    for (let count = 0; count < DECISIONS_MAX; count += 1) {
+      const seen = this.observe();
+      const facts = decide(journal.reported, seen);
+      if (facts.length === 0) return seen;
+      await journal.record(facts, this.desired.because);
+      for (const { type } of facts) log('info', type, { revision: seen.desired.revision });
+      // A change of readiness must not wait for the next regular heartbeat.
+      this.beat();
+      this.watch?.metadataChanged();
+    }
+    throw new Error(`still something to say after ${DECISIONS_MAX} decisions`);
+  }
+
+  private observe(): Observation {
+    const { config, journal } = this.parts;
+    const seen = this.inspection;
+    const software = seen?.kind === 'seen' ? seen.software : (journal.reported.software ?? {});
+    return {
+      uid: config.uid,
+      node: config.node,
+      desired: this.desired,
+      differences: seen?.kind === 'seen' ? seen.differences : [],
+      confirmed: this.isConfirmed,
+      software,
+      ...this.facts,
+      changed: journal.changed,
+      failure: this.failure,
+      kubernetes: this.view,
+    };
+  }
+
+  private fail(at: Failed): void {
+    this.failures += 1;
+    this.failure = { ...at, attempt: this.failures };
+    this.parts.log('warn', 'the host could not be made as wanted', { ...this.failure });
+    this.retryLater();
+  }
+
+  private retryLater(): void {
+    this.cancelRetry();
+    const delayMs = backoffMs(RETRY, Math.max(this.failures, 1), this.parts.random);
+    this.cancelRetry = this.parts.metronome.after(delayMs, () => {
+      this.failure = undefined;
+      this.lookAgain();
+    });
+  }
+
+  /** The newest of what the log says and what the configuration began with. */
+  private get desired(): Desired {
+    const { config, journal } = this.parts;
+    const known = journal.desired;
+    return known !== null && known.revision >= config.desired.revision ? known : { ...config.desired, because: null };
+  }
+
+  private async askDesired(subject: string): Promise<void> {
+    if (!this.parts.events.isConnected()) return;
+    try {
+      const message = await this.parts.events.last(subject);
+      if (message !== undefined) await this.onDesired(message.bytes);
+    } catch (error) {
+      this.parts.log('warn', 'the desired state could not be read; asking again later', { cause: String(error) });
+    }
+  }
+
+  private async onDesired(bytes: Uint8Array): Promise<void> {
+    const envelope = AnyEnvelope.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+    const parsed = AnyDesired.safeParse(envelope.data?.data);
+    if (!envelope.success || !parsed.success) {
+      this.parts.log('error', 'a desired state that cannot be read is ignored');
+      return;
+    }
+    const { uid, node, revision, software, changesAllowed } = parsed.data;
+    const { config, journal } = this.parts;
+    if (uid !== config.uid || node !== config.node) return;
+    const before = this.desired;
+    if (revision < before.revision || (revision === before.revision && before.because !== null)) return;
+    const { correlationid: correlationId, id: causationId } = envelope.data;
+    await journal.setDesired({ revision, software, changesAllowed, because: { correlationId, causationId } });
+    if (revision === before.revision) return;
+    this.parts.log('info', 'a new desired state', { revision, changesAllowed });
+    this.failures = 0;
+    this.failure = undefined;
+    this.lookAgain();
+  }
+
+  private beat(): void {
+    const { config, clock, events, journal } = this.parts;
+    const heartbeat: Heartbeat = {
+      uid: config.uid,
+      node: config.node,
+      at: clock.now().toISOString(),
+      bootId: this.facts.bootId,
+      agentVersion: AGENT_VERSION,
+      revision: revisionOf(journal.reported.standing),
+      ready: isAgentReady(journal.reported),
+      kubernetesReady: this.view?.ready ?? null,
+      software: this.inspection?.kind === 'seen' ? this.inspection.software : (journal.reported.software ?? {}),
+    };
+    const subject = heartbeatSubject(config.namespace, config.cluster, config.node);
+    events.publish(subject, new TextEncoder().encode(JSON.stringify(heartbeat)));
+  }
+
+  private metadata(): NodeMetadata {
+    const { config, journal } = this.parts;
+    const { reported } = journal;
+    const desired = Object.entries(this.desired.software);
+    const current = Object.entries(reported.software ?? {});
+    return {
+      labels: config.nodeLabels,
+      annotations: {
+        [NODE_ANNOTATIONS.uid]: config.uid,
+        [NODE_ANNOTATIONS.ready]: String(isAgentReady(reported)),
+        [NODE_ANNOTATIONS.changesAllowed]: String(this.desired.changesAllowed),
+        [NODE_ANNOTATIONS.revision]: String(revisionOf(reported.standing)),
+        ...Object.fromEntries(desired.map(([name, version]) => [NODE_ANNOTATIONS.desiredVersion(name), version])),
+        ...Object.fromEntries(current.map(([name, version]) => [NODE_ANNOTATIONS.currentVersion(name), version])),
+      },
+    };
+  }
+}

@@ -1,0 +1,38 @@
+import type { Observation, Reported } from './agent.decider.js';
+
+/** What the agent does next, and why. */
+export type Step =
+  | { readonly do: 'ensure'; readonly reason: string }
+  /** Something differs, and may not be touched. */
+  | { readonly do: 'hold'; readonly reason: string }
+  /** Everything is as wanted, or its turn has not come. */
+  | { readonly do: 'rest'; readonly reason: string };
+
+/** True once the log holds everything that the agent decided to say. */
+export interface Progress {
+  readonly announced: boolean;
+  /** A failed try is not repeated before its backoff is over. */
+  readonly retryDue: boolean;
+}
+
+/**
+ * ORBITER's two phases: a node that has reported is changed only after the log holds its NodeNotReady, and nothing is
+ * ever changed without permission (prior-art 1.3).
+ */
+export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
+  if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as wanted' };
+  const differing = [...new Set(seen.differences.map(({ item }) => item))].join(', ');
+  if (!seen.desired.changesAllowed) return { do: 'hold', reason: `changes are not allowed (${differing})` };
+  if (!retryDue) return { do: 'rest', reason: `waiting to try again (${differing})` };
+  switch (reported.standing.status) {
+    case 'new':
+      return { do: 'ensure', reason: `first preparation (${differing})` };
+    case 'changing':
+      if (!announced) return { do: 'rest', reason: 'the announcement is not in the log yet' };
+      return { do: 'ensure', reason: `announced change (${differing})` };
+    case 'initialized':
+    case 'ready':
+    case 'not-ready':
+      return { do: 'rest', reason: 'a change must be announced first' };
+  }
+};

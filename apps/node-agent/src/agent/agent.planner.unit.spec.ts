@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Observation } from './agent.decider.js';
+import { difference, KUBERNETES_READY, reportedAfter, seen } from './agent.fixtures.js';
+import { plan, type Progress, type Step } from './agent.planner.js';
+
+const differs = seen({ differences: [difference] });
+const forbidden = seen({ differences: [difference], desired: { ...seen().desired, changesAllowed: false } });
+const CLEAR = { announced: true, retryDue: true };
+const READY = [seen({ kubernetes: KUBERNETES_READY })];
+
+interface Case {
+  readonly before: readonly Observation[];
+  readonly now: Observation;
+  readonly progress?: Partial<Progress>;
+  readonly expected: Step['do'];
+}
+
+describe('the next step', () => {
+  it.each<[string, Case]>([
+    ['rests when nothing differs', { before: READY, now: seen(), expected: 'rest' }],
+    [
+      'prepares a fresh host at once, also before the log was reached',
+      { before: [], now: differs, progress: { announced: false }, expected: 'ensure' },
+    ],
+    ['never touches a node that has not announced it', { before: READY, now: differs, expected: 'rest' }],
+    [
+      'waits until the announcement is in the log',
+      { before: [...READY, differs], now: differs, progress: { announced: false }, expected: 'rest' },
+    ],
+    ['acts when it is', { before: [...READY, differs], now: differs, expected: 'ensure' }],
+    ['holds without permission: a fresh host', { before: [], now: forbidden, expected: 'hold' }],
+    ['holds without permission: a ready node', { before: READY, now: forbidden, expected: 'hold' }],
+    [
+      'holds when the permission is withdrawn after the announcement',
+      { before: [...READY, differs], now: forbidden, expected: 'hold' },
+    ],
+    [
+      'waits for the backoff of a failed try',
+      { before: [], now: differs, progress: { retryDue: false }, expected: 'rest' },
+    ],
+  ])('%s', (_title, { before, now, progress, expected }) =>
+    expect(plan(reportedAfter(...before), now, { ...CLEAR, ...progress }).do).toBe(expected),
+  );
+
+  it('says which items it is about', () =>
+    expect(plan(reportedAfter(), differs, CLEAR).reason).toBe('first preparation (packages)'));
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomOf } from '../../test/random.js';
+import {
+  evolve,
+  NOTHING_REPORTED,
+  type AgentFact,
+  type DesiredState,
+  type Difference,
+  type Observation,
+} from './agent.decider.js';
+import { at, sayAll, seen } from './agent.fixtures.js';
+import { plan } from './agent.planner.js';
+
+const SEEDS = 500;
+const STEPS = 120;
+const VERSIONS = ['1.34.3', '1.34.4', '1.34.5'];
+
+/** A host and its cluster that change at will, an agent that looks, says and acts, and a log that is away now and then. */
+const run = (seed: number): { readonly story: readonly string[]; readonly acts: number } => {
+  const random = randomOf(seed);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+  const host = { version: '0', swapOn: true, boot: 1 };
+  let desired: DesiredState = { revision: 1, software: at('1.34.4'), changesAllowed: true };
+  let kubernetes: Observation['kubernetes'];
+  let reported = NOTHING_REPORTED;
+  let acts = 0;
+  const outbox: AgentFact[] = [];
+  const log: AgentFact[] = [];
+  const story: string[] = [];
+
+  const world: readonly (() => void)[] = [
+    () => (desired = { revision: desired.revision + 1, software: at(pick(VERSIONS)), changesAllowed: random() < 0.7 }),
+    () => (kubernetes = { ready: random() < 0.7, message: 'm', kubeletVersion: `v${host.version}` }),
+    () => (kubernetes = undefined),
+    () => (host.swapOn = true),
+    () => (host.boot += 1),
+    () => (host.version = random() < 0.3 ? pick(VERSIONS) : host.version),
+    () => log.push(...outbox.splice(0)),
+    () => undefined,
+  ];
+  const differences = (): Difference[] => [
+    ...(host.swapOn ? [{ item: 'swap', what: 'swap', observed: 'on', wanted: 'off' }] : []),
+    ...(host.version === desired.software['kubelet']
+      ? []
+      : [{ item: 'packages', what: 'kubelet', observed: host.version, wanted: desired.software['kubelet']! }]),
+  ];
+
+  for (let count = 0; count < STEPS; count += 1) {
+    pick(world)();
+    const observation = seen({
+      desired,
+      differences: differences(),
+      software: at(host.version),
+      bootId: `boot-${host.boot}`,
+      kubernetes,
+    });
+    const more = sayAll(reported, observation);
+    reported = more.reported;
+    outbox.push(...more.facts);
+    story.push(
+      `${JSON.stringify({ desired, host, kubernetes })} says ${more.facts.map(({ type }) => type).join() || '-'}`,
+    );
+    for (const fact of more.facts) {
+      const isHonest = kubernetes?.ready === true && host.version === desired.software['kubelet'] && !host.swapOn;
+      if (fact.type === 'NodeReady' && !isHonest)
+        throw new Error(`seed ${seed}: NodeReady of a node that is not\n${story.join('\n')}`);
+      if (fact.type === 'NodeInitialized' && differences().length > 0)
+        throw new Error(`seed ${seed}: NodeInitialized too early\n${story.join('\n')}`);
+    }
+    const step = plan(reported, observation, { announced: outbox.length === 0, retryDue: true });
+    if (step.do !== 'ensure') continue;
+    acts += 1;
+    story.push('acts');
+    const inLog = log.reduce(evolve, NOTHING_REPORTED).standing.status;
+    if (!desired.changesAllowed) throw new Error(`seed ${seed}: acts without permission\n${story.join('\n')}`);
+    // Whoever reads the log knows that the node is down, or has never been up.
+    if (inLog !== 'changing' && inLog !== 'new') throw new Error(`seed ${seed}: acts unannounced\n${story.join('\n')}`);
+    host.swapOn = false;
+    // A crash in the middle: the packages wait for the next turn.
+    if (random() < 0.7) host.version = desired.software['kubelet']!;
+  }
+  return { story, acts };
+};
+
+describe('whatever happens to a host, its cluster and the log', () => {
+  it(`an agent acts only with permission and announced, and never calls a node ready that is not (${SEEDS} seeds)`, () => {
+    let acts = 0;
+    for (let seed = 1; seed <= SEEDS; seed += 1) acts += run(seed).acts;
+    expect(acts).toBeGreaterThan(SEEDS * 5);
+  });
+});

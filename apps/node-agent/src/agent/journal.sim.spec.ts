@@ -1,0 +1,223 @@
+import { AgentConfig, Envelope, FIRST_PREVHASH, WorldFailure } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { MemoryHost } from '../../test/memory.host.js';
+import { randomOf } from '../../test/random.js';
+import { Metronome } from '../time/metronome.js';
+import type { AgentFact } from './agent.decider.js';
+import { node, uid } from './agent.fixtures.js';
+import type { Appended, AppendExpectation, EventLog, LoggedMessage } from './agent.ports.js';
+import { newState } from './agent.state.js';
+import { Journal, OUTBOX_LENGTH_MAX } from './journal.js';
+import { loadState } from './state.store.js';
+
+const SEEDS = 150;
+
+const config = AgentConfig.parse({
+  namespace: 'default',
+  cluster: 'demo',
+  uid,
+  node,
+  role: 'worker',
+  natsUrls: ['nats://127.0.0.1:1'],
+  inboxPrefix: '_INBOX_x',
+  heartbeatIntervalMs: 1_000,
+  desired: { revision: 1, software: {}, changesAllowed: true },
+  nodeLabels: {},
+});
+
+/** The stream as the server keeps it, with a network that loses requests and answers. */
+class UnreliableLog {
+  readonly messages: { subject: string; bytes: Uint8Array; id: string }[] = [];
+  connected = true;
+  private readonly callbacks: (() => unknown)[] = [];
+
+  constructor(
+    private readonly random: () => number,
+    private readonly lossRate: number,
+  ) {}
+
+  onConnected(callback: () => unknown): void {
+    this.callbacks.push(callback);
+    if (this.connected) callback();
+  }
+
+  reconnect(): void {
+    this.connected = true;
+    for (const callback of this.callbacks) callback();
+  }
+
+  async last(subject: string): Promise<LoggedMessage | undefined> {
+    await this.network();
+    const index = this.messages.findLastIndex((message) => message.subject === subject);
+    const message = this.messages[index];
+    return message === undefined ? undefined : { seq: index + 1, bytes: message.bytes };
+  }
+
+  async append(subject: string, bytes: Uint8Array, { id, expectedSeq }: AppendExpectation): Promise<Appended> {
+    await this.network();
+    if (this.messages.some((message) => message.id === id) || expectedSeq !== this.messages.length)
+      return { kind: 'conflict' };
+    this.messages.push({ subject, bytes, id });
+    // Stored, and the answer is lost.
+    await this.network();
+    return { kind: 'appended', seq: this.messages.length };
+  }
+
+  private async network(): Promise<void> {
+    await Promise.resolve();
+    if (!this.connected || this.random() < this.lossRate)
+      throw new WorldFailure({ operation: 'request', target: 'log', message: 'timeout' });
+  }
+}
+
+const factOf = (revision: number): AgentFact => ({ type: 'NodeReady', data: { uid, node, revision, software: {} } });
+const noLog = (): undefined => undefined;
+
+/** Runs until the journal has nothing to do at this moment. */
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 60; turn += 1) await Promise.resolve();
+};
+
+const revisionsOf = (log: UnreliableLog): number[] =>
+  log.messages.map(({ bytes }) => Number(Envelope.parse(JSON.parse(new TextDecoder().decode(bytes))).data['revision']));
+
+const expectChain = (log: UnreliableLog): void => {
+  let hash = FIRST_PREVHASH;
+  log.messages.forEach(({ bytes }, index) => {
+    const envelope = Envelope.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    expect(envelope.streamversion).toBe(index + 1);
+    expect(envelope.prevhash).toBe(hash);
+    hash = createHash('sha256').update(bytes).digest('hex');
+  });
+};
+
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+/** One life of the agent's process. After its crash nothing that it began reaches the disk or the log. */
+class Life {
+  private alive = true;
+
+  crash(): void {
+    this.alive = false;
+  }
+
+  /** The host's disk, as long as the process lives. */
+  disk(host: MemoryHost): MemoryHost {
+    const isAlive = (): boolean => this.alive;
+    return Object.assign(Object.create(host) as MemoryHost, {
+      writeFile: (path: string, text: string) => (isAlive() ? host.writeFile(path, text) : never<void>()),
+      rename: (from: string, to: string) => (isAlive() ? host.rename(from, to) : never<void>()),
+    });
+  }
+
+  connection(log: UnreliableLog): EventLog {
+    const whileAlive = <T>(work: () => Promise<T>): Promise<T> => (this.alive ? work() : never());
+    return {
+      onConnected: (callback) => log.onConnected(() => this.alive && callback()),
+      isConnected: () => log.connected,
+      last: (subject) => whileAlive(() => log.last(subject)),
+      append: (subject, bytes, expected) => whileAlive(() => log.append(subject, bytes, expected)),
+      subscribe: () => undefined,
+      publish: () => undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+}
+
+const open = async (
+  host: MemoryHost,
+  log: UnreliableLog,
+  random: () => number,
+  life: Life = new Life(),
+): Promise<Journal> => {
+  const state = (await loadState(host, uid, noLog)) ?? newState(uid);
+  return new Journal(state, {
+    config,
+    host: life.disk(host),
+    events: life.connection(log),
+    metronome: new Metronome(),
+    clock: { now: () => new Date(0) },
+    random,
+    log: noLog,
+    onDrained: noLog,
+  });
+};
+
+describe('what an agent decided to say', () => {
+  it(`is in the log once and in order, through lost answers, crashes and absences (${SEEDS} seeds)`, async () => {
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const random = randomOf(seed);
+      const host = new MemoryHost();
+      const log = new UnreliableLog(random, 0.25);
+      let life = new Life();
+      let journal = await open(host, log, random, life);
+      let revision = 0;
+      for (let step = 0; step < 40; step += 1) {
+        const dice = random();
+        if (dice < 0.4) await journal.record([factOf((revision += 1))], null);
+        else if (dice < 0.5) log.connected = false;
+        else if (dice < 0.75) log.reconnect();
+        else if (dice < 0.85) {
+          life.crash();
+          life = new Life();
+          journal = await open(host, log, random, life);
+        }
+        if (random() < 0.5) await settle();
+      }
+      for (let tries = 0; !journal.isDrained; tries += 1) {
+        if (tries > 500) throw new Error(`seed ${seed}: never drained`);
+        log.reconnect();
+        await settle();
+      }
+      expect({ seed, said: revisionsOf(log) }).toEqual({
+        seed,
+        said: Array.from({ length: revision }, (_, n) => n + 1),
+      });
+      expectChain(log);
+      await journal.close();
+    }
+  });
+
+  it('goes on after what it said before when its state is lost', async () => {
+    const random = randomOf(1);
+    const log = new UnreliableLog(random, 0);
+    const first = await open(new MemoryHost(), log, random);
+    await first.record([factOf(1), factOf(2)], null);
+    await settle();
+    const second = await open(new MemoryHost(), log, random);
+    await second.recover();
+    expect(second.reported.standing).toEqual({ status: 'ready', revision: 2 });
+    await second.record([factOf(3)], null);
+    await settle();
+    expect(revisionsOf(log)).toEqual([1, 2, 3]);
+    expectChain(log);
+  });
+
+  it(`is bounded while the log is away for long: the first, and the newest ${OUTBOX_LENGTH_MAX - 1}`, async () => {
+    const random = randomOf(1);
+    const log = new UnreliableLog(random, 0);
+    log.connected = false;
+    const journal = await open(new MemoryHost(), log, random);
+    for (let revision = 1; revision <= OUTBOX_LENGTH_MAX + 50; revision += 1)
+      await journal.record([factOf(revision)], null);
+    log.reconnect();
+    for (let tries = 0; !journal.isDrained && tries < 100; tries += 1) await settle();
+    const said = revisionsOf(log);
+    expect(said).toHaveLength(OUTBOX_LENGTH_MAX);
+    expect([said[0], said[1], said.at(-1)]).toEqual([1, 52, 250]);
+  });
+
+  it('belongs to its cluster: the state of an earlier one is forgotten', async () => {
+    const random = randomOf(1);
+    const host = new MemoryHost();
+    const log = new UnreliableLog(random, 0);
+    const journal = await open(host, log, random);
+    await journal.record([factOf(1)], null);
+    const other = '22222222-2222-4222-8222-222222222222' as typeof uid;
+    expect(await loadState(host, other, noLog)).toBeUndefined();
+    expect(await loadState(host, uid, noLog)).toBeDefined();
+    host.files.set('/var/lib/fairlead/agent-state.json', '{"half');
+    expect(await loadState(host, uid, noLog)).toBeUndefined();
+  });
+});

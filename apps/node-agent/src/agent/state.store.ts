@@ -1,0 +1,21 @@
+import { AGENT_PATHS, type ClusterUid } from '@fairlead/contracts';
+import { replaceFile } from '../software/item.js';
+import type { AgentLog, HostPort } from './agent.ports.js';
+import { AgentState } from './agent.state.js';
+
+/** undefined: there is none of this cluster that can be read; the agent then asks the log what it said. */
+export const loadState = async (host: HostPort, uid: ClusterUid, log: AgentLog): Promise<AgentState | undefined> => {
+  const text = await host.readFile(AGENT_PATHS.state);
+  if (text === undefined) return undefined;
+  try {
+    const state = AgentState.parse(JSON.parse(text));
+    if (state.uid === uid) return state;
+    log('info', 'the local state belongs to another cluster and is forgotten', { theirs: state.uid, ours: uid });
+  } catch (error) {
+    log('warn', 'the local state cannot be read and is forgotten', { cause: String(error) });
+  }
+  return undefined;
+};
+
+export const saveState = (host: HostPort, state: AgentState): Promise<void> =>
+  replaceFile(host, AGENT_PATHS.state, `${JSON.stringify(state)}\n`, 0o600);

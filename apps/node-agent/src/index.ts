@@ -1,0 +1,3 @@
+export { startAgent, type AgentOptions, type RunningAgent } from './agent.js';
+export type { AgentClock, AgentLog, CommandOptions, CommandResult, HostPort, LogLevel } from './agent/agent.ports.js';
+export { realHost } from './adapters/host/real.host.js';

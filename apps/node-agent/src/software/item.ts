@@ -1,0 +1,64 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { Difference } from '../agent/agent.decider.js';
+import type { HostPort } from '../agent/agent.ports.js';
+
+/** Something on the host that has a wanted state. */
+export interface Item {
+  readonly name: string;
+  /** What is not as wanted; empty: nothing to do. Changes nothing. */
+  inspect(): Promise<readonly Difference[]>;
+  /** Makes it as wanted; touches only what differs. May be called again after a crash at any point. */
+  ensure(differences: readonly Difference[]): Promise<void>;
+}
+
+const COMMAND_TIMEOUT_MS = 30_000;
+
+/** A word that a shell would read as it is. */
+const PLAIN_WORD = /^[\w@%+=:,./*-]+$/;
+
+/** The command as a person would type it. */
+export const commandLine = (command: string, args: readonly string[]): string =>
+  [command, ...args].map((word) => (PLAIN_WORD.test(word) ? word : `'${word}'`)).join(' ');
+
+/** Runs a command that must succeed. Throws WorldFailure with the command as its operation and stderr as its words. */
+export const mustRun = async (
+  host: HostPort,
+  command: string,
+  args: readonly string[],
+  timeoutMs: number = COMMAND_TIMEOUT_MS,
+): Promise<string> => {
+  const result = await host.run(command, args, { timeoutMs });
+  if (result.code === 0) return result.stdout;
+  const words = result.stderr.trim() || result.stdout.trim();
+  const how = result.code === null ? `ended by a signal or after ${timeoutMs} ms` : `exit code ${result.code}`;
+  throw new WorldFailure({
+    operation: commandLine(command, args),
+    target: 'host',
+    message: words === '' ? how : `${how}: ${words}`,
+  });
+};
+
+/** Runs a command whose exit code is the answer. */
+export const succeeds = async (host: HostPort, command: string, args: readonly string[]): Promise<boolean> =>
+  (await host.run(command, args, { timeoutMs: COMMAND_TIMEOUT_MS })).code === 0;
+
+/** Replaces a file so that a reader, also after a power cut, sees the old text or the new one. */
+export const replaceFile = async (host: HostPort, path: string, text: string, mode: number): Promise<void> => {
+  const beside = `${path}.fairlead-new`;
+  await host.writeFile(beside, text, mode);
+  await host.rename(beside, path);
+};
+
+/** A difference in a file that Fairlead writes whole. */
+export const fileDifference = async (
+  host: HostPort,
+  item: string,
+  path: string,
+  wanted: string,
+): Promise<readonly Difference[]> => {
+  const text = await host.readFile(path);
+  if (text === wanted) return [];
+  return [
+    { item, what: path, observed: text === undefined ? 'missing' : 'other text', wanted: 'the text of Fairlead' },
+  ];
+};

@@ -1,0 +1,29 @@
+import type { Difference } from '../agent/agent.decider.js';
+import type { HostPort } from '../agent/agent.ports.js';
+import { mustRun, succeeds, type Item } from './item.js';
+
+const SERVICE = 'kubelet';
+/** Written by kubeadm; without it kubelet cannot run. */
+const CONFIGURATION = '/etc/kubernetes/kubelet.conf';
+
+/** kubelet starts at boot. kubeadm starts it for the first time, when it has a configuration; from then on it runs. */
+export const kubeletItem = (host: HostPort, hasBeenReady: boolean): Item => ({
+  name: 'kubelet-service',
+
+  inspect: async () => {
+    const differences: Difference[] = [];
+    const item = 'kubelet-service';
+    if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
+      differences.push({ item, what: 'boot', observed: 'not enabled', wanted: 'enabled' });
+    if (!hasBeenReady || !(await host.exists(CONFIGURATION))) return differences;
+    if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
+      differences.push({ item, what: 'service', observed: 'not running', wanted: 'running' });
+    return differences;
+  },
+
+  ensure: async (differences) => {
+    const differs = (part: string): boolean => differences.some(({ what }) => what === part);
+    if (differs('boot')) await mustRun(host, 'systemctl', ['enable', SERVICE]);
+    if (differs('service')) await mustRun(host, 'systemctl', ['start', SERVICE]);
+  },
+});

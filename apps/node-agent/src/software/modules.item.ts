@@ -1,0 +1,44 @@
+import type { Difference } from '../agent/agent.decider.js';
+import type { HostPort } from '../agent/agent.ports.js';
+import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
+
+/** What container images (overlay) and bridged pod traffic (br_netfilter) need. kubernetes.io, container runtimes. */
+const MODULES = ['overlay', 'br_netfilter'] as const;
+const FILE = '/etc/modules-load.d/fairlead.conf';
+const TEXT = `# Written by Fairlead.\n${MODULES.join('\n')}\n`;
+const LOADED = '/proc/modules';
+const FILE_SYSTEMS = '/proc/filesystems';
+
+/** Names of the loaded modules; undefined: this host cannot tell. */
+const loadedModules = async (host: HostPort): Promise<readonly string[] | undefined> => {
+  const file = await host.readFile(LOADED);
+  if (file !== undefined) return file.split('\n').map((line) => line.split(' ')[0] ?? '');
+  const { code, stdout } = await host.run('lsmod', [], { timeoutMs: 10_000 });
+  return code === 0 ? stdout.split('\n').map((line) => line.split(/\s/)[0] ?? '') : undefined;
+};
+
+/** A module that is built into the kernel is in no list; overlay then still shows as a file system. */
+const isLoaded = async (host: HostPort, module: string, loaded: readonly string[] | undefined): Promise<boolean> => {
+  // Where nobody can tell, the file that loads them at boot stands for them.
+  if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
+  if (loaded.includes(module) || (await host.exists(`/sys/module/${module}`))) return true;
+  return ((await host.readFile(FILE_SYSTEMS)) ?? '').split('\n').some((line) => line.endsWith(`\t${module}`));
+};
+
+export const modulesItem = (host: HostPort): Item => ({
+  name: 'kernel-modules',
+
+  inspect: async () => {
+    const differences: Difference[] = [];
+    const loaded = await loadedModules(host);
+    for (const module of MODULES)
+      if (!(await isLoaded(host, module, loaded)))
+        differences.push({ item: 'kernel-modules', what: module, observed: 'not loaded', wanted: 'loaded' });
+    return [...differences, ...(await fileDifference(host, 'kernel-modules', FILE, TEXT))];
+  },
+
+  ensure: async (differences) => {
+    for (const { what } of differences) if (what !== FILE) await mustRun(host, 'modprobe', [what]);
+    if (differences.some(({ what }) => what === FILE)) await replaceFile(host, FILE, TEXT, 0o644);
+  },
+});

@@ -1,0 +1,45 @@
+import type { SoftwareVersions } from '@fairlead/contracts';
+import type { Difference } from '../agent/agent.decider.js';
+import type { HostPort } from '../agent/agent.ports.js';
+import { mustRun, succeeds, type Item } from './item.js';
+import type { InstalledPackage, PackageDriver } from './package.driver.js';
+
+const describe = (found: InstalledPackage | undefined): string => {
+  if (found === undefined) return 'missing';
+  return found.held ? found.version : `${found.version} without hold`;
+};
+
+const KUBELET = 'kubelet';
+
+/** The wanted packages at exactly the wanted versions, held. All that differ are installed by one call. */
+export const packagesItem = (host: HostPort, driver: PackageDriver, wanted: SoftwareVersions): Item => ({
+  name: 'packages',
+
+  inspect: async () => {
+    const installed = await driver.installed(Object.keys(wanted));
+    return Object.entries(wanted).flatMap(([what, version]): Difference[] => {
+      const observed = describe(installed.get(what));
+      return observed === version ? [] : [{ item: 'packages', what, observed, wanted: version }];
+    });
+  },
+
+  ensure: async (differences) => {
+    const packages = Object.fromEntries(differences.map(({ what, wanted: version }) => [what, version]));
+    const restarts = KUBELET in packages && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
+    // Stopped first: after a crash in between, a kubelet that does not run is seen; one that runs as its old version is not.
+    if (restarts) await mustRun(host, 'systemctl', ['stop', KUBELET]);
+    await driver.install(packages);
+    if (restarts) await mustRun(host, 'systemctl', ['start', KUBELET]);
+  },
+});
+
+/** The wanted packages as they are; a missing one is left out. */
+export const observedSoftware = async (driver: PackageDriver, wanted: SoftwareVersions): Promise<SoftwareVersions> => {
+  const installed = await driver.installed(Object.keys(wanted));
+  return Object.fromEntries(
+    Object.keys(wanted).flatMap((name) => {
+      const found = installed.get(name);
+      return found === undefined ? [] : [[name, found.version]];
+    }),
+  );
+};

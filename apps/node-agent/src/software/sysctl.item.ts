@@ -1,0 +1,43 @@
+import type { Difference } from '../agent/agent.decider.js';
+import type { HostPort } from '../agent/agent.ports.js';
+import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
+
+/** Pod traffic is routed and, on bridges, filtered. kubernetes.io, container runtimes. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'net.ipv4.ip_forward': '1',
+  'net.bridge.bridge-nf-call-iptables': '1',
+  'net.bridge.bridge-nf-call-ip6tables': '1',
+};
+const FILE = '/etc/sysctl.d/99-fairlead.conf';
+const TEXT = `# Written by Fairlead.\n${Object.entries(SETTINGS)
+  .map(([key, value]) => `${key} = ${value}\n`)
+  .join('')}`;
+
+const pathOf = (key: string): string => `/proc/sys/${key.replaceAll('.', '/')}`;
+
+/** The value that the kernel uses; undefined: it has no such setting, or this host cannot tell. */
+const valueOf = async (host: HostPort, key: string): Promise<string | undefined> => {
+  const file = await host.readFile(pathOf(key));
+  if (file !== undefined) return file.trim();
+  const { code, stdout } = await host.run('sysctl', ['-n', key], { timeoutMs: 10_000 });
+  return code === 0 ? stdout.trim() : undefined;
+};
+
+export const sysctlItem = (host: HostPort): Item => ({
+  name: 'sysctl',
+
+  inspect: async () => {
+    const differences: Difference[] = [];
+    for (const [key, wanted] of Object.entries(SETTINGS)) {
+      const observed = (await valueOf(host, key)) ?? 'unset';
+      if (observed !== wanted) differences.push({ item: 'sysctl', what: key, observed, wanted });
+    }
+    return [...differences, ...(await fileDifference(host, 'sysctl', FILE, TEXT))];
+  },
+
+  ensure: async (differences) => {
+    for (const { what, wanted } of differences)
+      if (what !== FILE) await mustRun(host, 'sysctl', ['-w', `${what}=${wanted}`]);
+    if (differences.some(({ what }) => what === FILE)) await replaceFile(host, FILE, TEXT, 0o644);
+  },
+});

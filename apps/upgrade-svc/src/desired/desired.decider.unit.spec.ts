@@ -1,0 +1,45 @@
+import { specification } from '@fairlead/event-sourcing/spec';
+import { describe, it } from '@jest/globals';
+import { node, otherUid, SOFTWARE_1_34, uid } from '../nodes/nodes.fixtures.js';
+import { desired, type SetDesiredVersions } from './desired.decider.js';
+
+const { given } = specification(desired);
+
+const at = (version: string) => ({ ...SOFTWARE_1_34, kubelet: version, kubeadm: version, kubectl: version });
+const ask = (software = SOFTWARE_1_34, changesAllowed = true, of = uid): SetDesiredVersions => ({
+  type: 'SetDesiredVersions',
+  data: { uid: of, node, software, changesAllowed },
+});
+const set = (revision: number, software = SOFTWARE_1_34, changesAllowed = true, of = uid) => ({
+  type: 'DesiredVersionsSet' as const,
+  data: { uid: of, node, revision, software, changesAllowed },
+});
+
+describe('the desired versions of a node', () => {
+  it('begin with revision 1', () => given().when(ask()).then(set(1)));
+  it('are not stated twice', () => given(set(1)).when(ask()).thenNothing());
+  it('get another revision when a version changes', () =>
+    given(set(1))
+      .when(ask(at('1.35.4')))
+      .then(set(2, at('1.35.4'))));
+  it('get another revision when the permission changes', () =>
+    given(set(1))
+      .when(ask(SOFTWARE_1_34, false))
+      .then(set(2, SOFTWARE_1_34, false)));
+  it('may go back to a lower patch', () =>
+    given(set(1))
+      .when(ask(at('1.34.1')))
+      .then(set(2, at('1.34.1'))));
+  it('may not go back to a lower minor', () =>
+    given(set(1))
+      .when(ask(at('1.33.13')))
+      .thenRefused('upgrade.minor-downgrade'));
+  it('compare versions as numbers, not as text', () =>
+    given(set(1, at('1.9.0')))
+      .when(ask(at('1.10.0')))
+      .then(set(2, at('1.10.0'))));
+  it('begin anew in the next cluster of the same name', () =>
+    given(set(3, at('1.35.4')))
+      .when(ask(SOFTWARE_1_34, true, otherUid))
+      .then(set(1, SOFTWARE_1_34, true, otherUid)));
+});

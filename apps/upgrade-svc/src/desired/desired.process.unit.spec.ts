@@ -1,0 +1,56 @@
+import type { Fact } from '@fairlead/contracts';
+import { advance } from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, otherUid, SOFTWARE_1_34, uid, vmsCreated } from '../nodes/nodes.fixtures.js';
+import { desiredProcess } from './desired.process.js';
+
+const jobsAfter = (...facts: readonly Fact[]) =>
+  advance(
+    desiredProcess,
+    () => undefined,
+    facts.map((fact, index) => stored(fact, index + 1)),
+  ).reactions.map(({ reaction }) => reaction);
+
+describe('the versions of new machines', () => {
+  it('are asked for when all of them run, at the version that was requested', () => {
+    expect(jobsAfter(clusterRequested(), vmsCreated(uid, 'demo-cp-1-aaaaa', 'demo-w-1-aaaaa'))).toEqual([
+      {
+        kind: 'job',
+        type: 'SetDesiredVersions',
+        data: { uid, nodes: ['demo-cp-1-aaaaa', 'demo-w-1-aaaaa'], software: SOFTWARE_1_34 },
+      },
+    ]);
+  });
+
+  it('are asked for again for machines that are added later', () => {
+    const jobs = jobsAfter(clusterRequested(), vmsCreated(uid, 'demo-w-1-aaaaa'), vmsCreated(uid, 'demo-w-2-aaaaa'));
+    expect(jobs.map((job) => (job.kind === 'job' ? job.data['nodes'] : []))).toEqual([
+      ['demo-w-1-aaaaa'],
+      ['demo-w-2-aaaaa'],
+    ]);
+  });
+
+  it('are not asked for on behalf of a cluster that is gone', () => {
+    const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
+    expect(jobsAfter(clusterRequested(), gone, vmsCreated(uid, 'demo-w-1-aaaaa'))).toEqual([]);
+  });
+
+  it('are those of the present cluster when its name was used before', () => {
+    const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
+    const again = clusterRequested(otherUid, 'v1.33.13');
+    const late = vmsCreated(uid, 'demo-w-1-aaaaa');
+    const jobs = jobsAfter(clusterRequested(), gone, again, late, vmsCreated(otherUid, 'demo-w-1-bbbbb'));
+    expect(jobs).toMatchObject([
+      { data: { uid: otherUid, nodes: ['demo-w-1-bbbbb'], software: { kubelet: '1.33.13' } } },
+    ]);
+  });
+
+  it('park the cluster when its version is in no catalogue', () => {
+    const { poisons } = advance(desiredProcess, () => undefined, [
+      stored(clusterRequested(uid, 'v1.2.3'), 1),
+      stored(vmsCreated(uid, 'demo-w-1-aaaaa'), 2),
+    ]);
+    expect(poisons).toHaveLength(1);
+  });
+});

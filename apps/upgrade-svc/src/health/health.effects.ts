@@ -1,0 +1,137 @@
+import { isRefusal } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import pLimit from 'p-limit';
+import { nodeKey } from '../nodes/nodes.projection.js';
+import { health, type ReportLost, type ReportRecovered } from './health.decider.js';
+import { HEALTH_OPTIONS, type HealthOptions } from './health.options.js';
+import { findingsOf, outlookOf, type Finding, type Outlook, type WatchedNode } from './health.planner.js';
+import { HeartbeatListener } from './heartbeats.listener.js';
+import { WatchedNodes, type Watched } from './watched.nodes.js';
+
+const ACTOR = 'system/upgrade-svc';
+const DECISIONS_AT_ONCE = 8;
+/** A process that was stopped for so long has missed heartbeats that may still wait in its socket. */
+const STALL_MS = 5_000;
+/** Heartbeats of nodes that nobody watches (any more) are forgotten after this. */
+const FORGET_MS = 10 * 60_000;
+
+/** What is visible from outside at /health/nodes. */
+export interface HealthReport extends Outlook {
+  readonly listening: boolean;
+  readonly partitions: readonly number[];
+  readonly heartbeats: number;
+}
+
+/** Tells which nodes of this replica's partitions fell silent, and which came back. */
+@Injectable()
+export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('health');
+  private lastSweepMs = performance.now();
+  private sweeping: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private meltdown = false;
+
+  constructor(
+    @Inject(HeartbeatListener) private readonly listener: HeartbeatListener,
+    @Inject(WatchedNodes) private readonly nodes: WatchedNodes,
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(HEALTH_OPTIONS) private readonly options: HealthOptions,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.timer !== undefined) return;
+    this.listener.start();
+    this.nodes.start();
+    this.timer = setInterval(() => this.sweepSoon(), this.options.sweepIntervalMs);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.nodes.stop();
+    await this.sweeping;
+    this.listener.stop();
+  }
+
+  report(): HealthReport {
+    return {
+      ...outlookOf(this.nodes.all()),
+      listening: this.listener.sinceMs !== undefined,
+      partitions: this.nodes.ownedPartitions,
+      heartbeats: this.listener.count,
+    };
+  }
+
+  private sweepSoon(): void {
+    const nowMs = performance.now();
+    const missedMs = nowMs - this.lastSweepMs;
+    this.lastSweepMs = nowMs;
+    if (missedMs > STALL_MS) {
+      this.logger.warn(`this process stood still for ${Math.round(missedMs)} ms; silence is counted anew`);
+      this.listener.stoodStill();
+    }
+    this.sweeping ??= this.sweep()
+      .catch((error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        this.logger.warn(`looking at heartbeats failed, trying again: ${message}`);
+      })
+      .finally(() => {
+        this.sweeping = undefined;
+      });
+  }
+
+  private async sweep(): Promise<void> {
+    await this.nodes.reload();
+    const { limitMs } = this.options;
+    const listening = { nowMs: performance.now(), sinceMs: this.listener.sinceMs, limitMs };
+    const findings = findingsOf(this.withHeartbeats(), listening);
+    const limit = pLimit(DECISIONS_AT_ONCE);
+    await Promise.all(findings.map((finding) => limit(() => this.tell(finding))));
+    this.watchOutlook();
+    this.listener.forgetSilentFor(Math.max(FORGET_MS, limitMs));
+  }
+
+  private *withHeartbeats(): Iterable<WatchedNode> {
+    for (const { key, lost, expectedSinceMs } of this.nodes.all())
+      yield { key, lost, expectedSinceMs, heardAtMs: this.listener.heardAt(key) };
+  }
+
+  private async tell(finding: Finding): Promise<void> {
+    const watched = this.nodes.get(finding.key);
+    if (watched === undefined) return;
+    const { namespace, cluster, node, because } = watched.row;
+    const command = this.commandOf(finding, watched);
+    // Nothing in the log led to a silence; it stands with the newest thing that is known of the node.
+    const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
+    const outcome = await this.handle(health, { namespace, cluster, context: `health-${node}` }, command, cause);
+    if (isRefusal(outcome)) throw new Error(outcome.message);
+    this.nodes.setLost(finding.key, finding.kind === 'lost');
+    const name = nodeKey(namespace, cluster, node);
+    if (finding.kind === 'lost') this.logger.warn(`${name} is silent for ${Math.round(finding.silentMs)} ms`);
+    else this.logger.log(`${name} is heard again`);
+  }
+
+  private commandOf({ kind }: Finding, { key, row }: Watched): ReportLost | ReportRecovered {
+    const { uid, node } = row;
+    if (kind === 'recovered') return { type: 'ReportRecovered', data: { uid, node, at: this.listener.now() } };
+    const lastSeenAt = this.listener.timeHeard(key) ?? row.lastSeenAt;
+    return { type: 'ReportLost', data: { uid, node, lastSeenAt, limitMs: this.options.limitMs } };
+  }
+
+  private watchOutlook(): void {
+    const { watched, lost, meltdown } = outlookOf(this.nodes.all());
+    if (meltdown === this.meltdown) return;
+    this.meltdown = meltdown;
+    const share = `${lost} of ${watched} nodes look lost`;
+    if (meltdown)
+      this.logger.error(`${share}: our view is more likely wrong than they are; nothing may act on it (rule E1)`);
+    else this.logger.log(`${share}: the view is plausible again`);
+  }
+}

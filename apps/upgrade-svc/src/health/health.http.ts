@@ -1,0 +1,13 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { HealthEffects, type HealthReport } from './health.effects.js';
+
+@Controller('health')
+export class NodesHealthHttp {
+  constructor(@Inject(HealthEffects) private readonly health: HealthEffects) {}
+
+  /** What this replica hears: for operators, and for whoever asks why nothing is remediated. */
+  @Get('nodes')
+  nodes(): HealthReport {
+    return this.health.report();
+  }
+}

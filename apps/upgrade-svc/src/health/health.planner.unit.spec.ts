@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { findingsOf, outlookOf, type WatchedNode } from './health.planner.js';
+
+const LIMIT_MS = 40_000;
+const node = (over: Partial<WatchedNode> = {}): WatchedNode => ({
+  key: 'hb.default.demo.w1',
+  lost: false,
+  expectedSinceMs: 0,
+  heardAtMs: 0,
+  ...over,
+});
+const found = (nodes: readonly WatchedNode[], nowMs: number, sinceMs: number | undefined = 0) =>
+  findingsOf(nodes, { nowMs, sinceMs, limitMs: LIMIT_MS }).map(({ kind }) => kind);
+
+describe('silence', () => {
+  it('within the limit says nothing', () => expect(found([node()], LIMIT_MS)).toEqual([]));
+  it('beyond the limit makes a node lost', () => expect(found([node()], LIMIT_MS + 1)).toEqual(['lost']));
+  it('is not told again of a lost node', () => expect(found([node({ lost: true })], 100_000)).toEqual([]));
+  it('of a node that was never heard counts from when it was expected', () => {
+    const silent = node({ heardAtMs: undefined, expectedSinceMs: 10_000 });
+    expect(found([silent], LIMIT_MS + 10_000)).toEqual([]);
+    expect(found([silent], LIMIT_MS + 10_001)).toEqual(['lost']);
+  });
+  it('counts from our own reconnect, not from before it', () => {
+    expect(found([node()], 100_000, 60_001)).toEqual([]);
+    expect(found([node()], 100_001, 60_000)).toEqual(['lost']);
+  });
+  it('says nothing at all while we cannot hear', () =>
+    expect(findingsOf([node()], { nowMs: 1e9, sinceMs: undefined, limitMs: LIMIT_MS })).toEqual([]));
+});
+
+describe('a lost node', () => {
+  it('recovers with a heartbeat', () =>
+    expect(found([node({ lost: true, heardAtMs: 99_000 })], 100_000)).toEqual(['recovered']));
+  it('does not recover only because we listen anew', () =>
+    expect(found([node({ lost: true, heardAtMs: 0 })], 100_000, 99_999)).toEqual([]));
+  it('that was never heard stays lost', () =>
+    expect(found([node({ lost: true, heardAtMs: undefined })], 100_000)).toEqual([]));
+});
+
+describe('the outlook (upgrade-safety E1)', () => {
+  const nodes = (lost: number, watched: number) => Array.from({ length: watched }, (_, n) => node({ lost: n < lost }));
+  it('is a meltdown above 40 %', () => {
+    expect(outlookOf(nodes(4, 10)).meltdown).toBe(false);
+    expect(outlookOf(nodes(5, 10)).meltdown).toBe(true);
+  });
+  it('is none among a handful of nodes', () => expect(outlookOf(nodes(3, 3)).meltdown).toBe(false));
+});

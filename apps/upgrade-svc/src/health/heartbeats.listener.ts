@@ -1,0 +1,83 @@
+import { NATS } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+
+/**
+ * Hears every heartbeat and keeps only when it came, in memory: no parsing and no row, so that their rate does not
+ * matter. Each replica hears all of them, so that one that takes over knows what the other knew.
+ */
+@Injectable()
+export class HeartbeatListener {
+  private readonly heardAtMs = new Map<string, number>();
+  private subscription: Subscription | undefined;
+  private since: number | undefined;
+  private total = 0;
+
+  constructor(
+    @Inject(NATS) private readonly nats: NatsConnection,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  start(): void {
+    this.subscription = this.nats.subscribe('hb.>', {
+      callback: (error, message) => {
+        if (error !== null) return;
+        this.total += 1;
+        this.heardAtMs.set(message.subject, performance.now());
+      },
+    });
+    this.since = performance.now();
+    void this.followConnection();
+  }
+
+  stop(): void {
+    this.subscription?.unsubscribe();
+    this.since = undefined;
+  }
+
+  /** On the clock of performance.now(); undefined: nothing on this subject since the start. */
+  heardAt(subject: string): number | undefined {
+    return this.heardAtMs.get(subject);
+  }
+
+  /** Since when everything that was sent has been heard; undefined: NATS is away. */
+  get sinceMs(): number | undefined {
+    return this.since;
+  }
+
+  /** How many came since the start. */
+  get count(): number {
+    return this.total;
+  }
+
+  /** This process did not run for a while: what it did not hear says nothing. */
+  stoodStill(): void {
+    if (this.since !== undefined) this.since = performance.now();
+  }
+
+  forgetSilentFor(limitMs: number): void {
+    const oldest = performance.now() - limitMs;
+    for (const [subject, atMs] of this.heardAtMs) if (atMs < oldest) this.heardAtMs.delete(subject);
+  }
+
+  /** When that was by the wall clock; undefined: nothing on this subject since the start. */
+  timeHeard(subject: string): string | undefined {
+    const atMs = this.heardAtMs.get(subject);
+    return atMs === undefined
+      ? undefined
+      : new Date(this.clock.now().getTime() - (performance.now() - atMs)).toISOString();
+  }
+
+  /** The wall clock's time. */
+  now(): string {
+    return this.clock.now().toISOString();
+  }
+
+  private async followConnection(): Promise<void> {
+    for await (const status of this.nats.status()) {
+      if (status.type === 'disconnect') this.since = undefined;
+      if (status.type === 'reconnect') this.since = performance.now();
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { heartbeatSubject } from '@fairlead/contracts';
+import { PARTITIONS, type Partitions } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import type { NodeRow } from '../nodes/nodes.projection.js';
+import { NodesQueries } from '../nodes/nodes.queries.js';
+
+/** A node of a partition that this replica owns, whose agent runs. */
+export interface Watched {
+  /** The subject of its heartbeats. */
+  readonly key: string;
+  readonly row: NodeRow;
+  readonly lost: boolean;
+  /** Since when this replica has expected heartbeats of it. */
+  readonly expectedSinceMs: number;
+}
+
+/** The nodes that this replica decides about, as its rows show them. Reads a partition's rows only after they changed. */
+@Injectable()
+export class WatchedNodes {
+  private nodes = new Map<string, Watched>();
+  private owned: ReadonlySet<number> = new Set();
+  private readonly changed = new Set<number>();
+  private stopListening = (): void => undefined;
+
+  constructor(
+    @Inject(PARTITIONS) private readonly partitions: Partitions,
+    @Inject(NodesQueries) private readonly queries: NodesQueries,
+  ) {}
+
+  start(): void {
+    this.stopListening = this.partitions.onChange((owned) => this.ownedChanged(owned));
+    this.ownedChanged(this.partitions.owned());
+  }
+
+  stop(): void {
+    this.stopListening();
+  }
+
+  /** Rows of nodes in this partition are other ones than before. */
+  rowsChanged(partition: number): void {
+    if (this.owned.has(partition)) this.changed.add(partition);
+  }
+
+  get ownedPartitions(): readonly number[] {
+    return [...this.owned].sort((a, b) => a - b);
+  }
+
+  all(): Iterable<Watched> {
+    return this.nodes.values();
+  }
+
+  /** Only while its partition is ours. */
+  get(key: string): Watched | undefined {
+    return this.nodes.get(key);
+  }
+
+  /** The log says so by now; the row will. */
+  setLost(key: string, lost: boolean): void {
+    const watched = this.nodes.get(key);
+    if (watched !== undefined) this.nodes.set(key, { ...watched, lost });
+  }
+
+  async reload(): Promise<void> {
+    const partitions = [...this.changed];
+    if (partitions.length === 0) return;
+    this.changed.clear();
+    try {
+      this.replace(partitions, await this.queries.watched(partitions));
+    } catch (error) {
+      for (const partition of partitions) this.changed.add(partition);
+      throw error;
+    }
+  }
+
+  private ownedChanged(owned: ReadonlySet<number>): void {
+    for (const partition of owned) if (!this.owned.has(partition)) this.changed.add(partition);
+    this.owned = owned;
+    this.nodes = new Map([...this.nodes].filter(([, { row }]) => owned.has(row.partition)));
+  }
+
+  private replace(partitions: readonly number[], rows: readonly NodeRow[]): void {
+    const kept = [...this.nodes].filter(([, { row }]) => !partitions.includes(row.partition));
+    const found = rows
+      .filter(({ partition }) => this.owned.has(partition))
+      .map((row): [string, Watched] => {
+        const key = heartbeatSubject(row.namespace, row.cluster, row.node);
+        const known = this.nodes.get(key);
+        const expectedSinceMs = known?.row.uid === row.uid ? known.expectedSinceMs : performance.now();
+        return [key, { key, row, lost: row.lost, expectedSinceMs }];
+      });
+    this.nodes = new Map([...kept, ...found]);
+  }
+}

@@ -1,0 +1,151 @@
+import {
+  partitionOf,
+  type ClusterUid,
+  type NodeName,
+  type NodeRole,
+  type SoftwareVersions,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+
+/** A node as upgrade-svc sees it: what is wanted of it, what it says of itself, and whether it is heard of. */
+export interface NodeRow {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly partition: number;
+  readonly uid: ClusterUid;
+  readonly node: NodeName;
+  readonly role: NodeRole;
+  readonly pool: string;
+  readonly wanted: {
+    readonly revision: number;
+    readonly software: SoftwareVersions;
+    readonly changesAllowed: boolean;
+  } | null;
+  readonly observed: { readonly revision: number; readonly software: SoftwareVersions } | null;
+  /** Something of the node differs from what is wanted, and its agent may not change it. */
+  readonly diverged: boolean;
+  readonly ready: boolean;
+  readonly notReadyBecause: string | null;
+  readonly bootId: string | null;
+  /** Its agent runs, so heartbeats are expected. */
+  readonly agentStarted: boolean;
+  readonly lost: boolean;
+  /** When it was last heard of, as far as events tell: not each heartbeat. */
+  readonly lastSeenAt: string | null;
+  /** The newest event about the node: what a decision about it follows from. */
+  readonly because: { readonly eventId: string; readonly correlationId: string };
+}
+
+export const nodeKey = (namespace: string, cluster: string, node: string): string => `${namespace}/${cluster}/${node}`;
+
+const namesOf = (event: StoredEvent): readonly string[] => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return event.data.machines.map(({ name }) => name);
+    case 'VmDeleted':
+      return [event.data.name];
+    case 'AgentStarted':
+    case 'NodeRemoved':
+    case 'DesiredVersionsSet':
+    case 'NodeLost':
+    case 'NodeRecovered':
+    case 'NodeInitialized':
+    case 'NodeInitializationFailed':
+    case 'NodeReady':
+    case 'NodeNotReady':
+    case 'NodeDiverged':
+    case 'VersionChanged':
+    case 'NodeRebooted':
+      return [event.data.node];
+    default:
+      return [];
+  }
+};
+
+const planned = (event: StoredEvent<'VmsPlanned'>, key: string): NodeRow | undefined => {
+  const { namespace, cluster, id, correlationId } = event.meta;
+  const machine = event.data.machines.find(({ name }) => nodeKey(namespace, cluster, name) === key);
+  if (machine === undefined) return undefined;
+  return {
+    namespace,
+    cluster,
+    partition: partitionOf(namespace, cluster),
+    uid: event.data.uid,
+    node: machine.name,
+    role: machine.role,
+    pool: machine.pool,
+    wanted: null,
+    observed: null,
+    diverged: false,
+    ready: false,
+    notReadyBecause: null,
+    bootId: null,
+    agentStarted: false,
+    lost: false,
+    lastSeenAt: null,
+    because: { eventId: id, correlationId },
+  };
+};
+
+/** What the node's own agent said; any word of it is a sign of life. */
+const said = (row: NodeRow, event: StoredEvent): NodeRow => {
+  const heard: NodeRow = { ...row, agentStarted: true, lastSeenAt: event.meta.time };
+  switch (event.type) {
+    case 'NodeInitialized': {
+      const { revision, software, bootId } = event.data;
+      return { ...heard, observed: { revision, software }, bootId, diverged: false };
+    }
+    case 'NodeReady': {
+      const { revision, software } = event.data;
+      return { ...heard, observed: { revision, software }, ready: true, notReadyBecause: null, diverged: false };
+    }
+    case 'NodeNotReady':
+      return { ...heard, ready: false, notReadyBecause: `${event.data.reason}: ${event.data.message}` };
+    case 'NodeDiverged':
+      return { ...heard, diverged: true };
+    case 'VersionChanged':
+      return { ...heard, observed: { revision: heard.observed?.revision ?? 0, software: event.data.after } };
+    case 'NodeRebooted':
+      return { ...heard, bootId: event.data.bootId };
+    case 'NodeInitializationFailed':
+      return heard;
+    default:
+      return row;
+  }
+};
+
+const changed = (row: NodeRow, event: StoredEvent): NodeRow => {
+  switch (event.type) {
+    case 'AgentStarted':
+      return { ...row, agentStarted: true };
+    case 'DesiredVersionsSet': {
+      const { revision, software, changesAllowed } = event.data;
+      return { ...row, wanted: { revision, software, changesAllowed } };
+    }
+    case 'NodeLost':
+      return { ...row, lost: true };
+    case 'NodeRecovered':
+      return { ...row, lost: false, lastSeenAt: event.meta.time };
+    default:
+      return said(row, event);
+  }
+};
+
+export const nodesProjection: Projection<NodeRow> = {
+  name: 'nodes',
+  table: 'nodes',
+
+  keys: (event) => namesOf(event).map((name) => nodeKey(event.meta.namespace, event.meta.cluster, name)),
+
+  evolve: (row, event, key) => {
+    if (event.type === 'VmsPlanned') return row ?? planned(event, key);
+    if (row === undefined) return undefined;
+    // A word about an earlier cluster of this name.
+    if ('uid' in event.data && event.data.uid !== row.uid) return row;
+    if (event.type === 'VmDeleted' || event.type === 'NodeRemoved') return undefined;
+    const after = changed(row, event);
+    if (after === row) return row;
+    return { ...after, because: { eventId: event.meta.id, correlationId: event.meta.correlationId } };
+  },
+};

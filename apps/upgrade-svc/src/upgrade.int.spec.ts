@@ -1,0 +1,169 @@
+import { heartbeatSubject, parseEventSubject, partitionOf, type Fact, type StoredEvent } from '@fairlead/contracts';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
+import { startService, type RunningService } from '@fairlead/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { upgradeService } from './definition.js';
+import type { HealthReport } from './health/health.effects.js';
+import { clusterRequested, node, SOFTWARE_1_34, uid, vmsCreated, vmsPlanned } from './nodes/nodes.fixtures.js';
+
+const LOST_AFTER_MS = 1_500;
+const CONTEXT_OF: Partial<Record<Fact['type'], string>> = {
+  ClusterRequested: 'wish',
+  VmsPlanned: 'machines',
+  VmsCreated: 'machines',
+  VmDeleted: 'machines',
+  ClusterDeleted: 'machines',
+  AgentStarted: 'bootstrap',
+};
+const CP = 'demo-cp-1-aaaaa';
+
+const eventually = async (what: () => Promise<boolean> | boolean, limitMs = 15_000): Promise<void> => {
+  const deadline = Date.now() + limitMs;
+  while (!(await what())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+};
+
+describe('upgrade-svc, two replicas', () => {
+  let environment: TestEnvironment;
+  let folder: string;
+  let admin: NatsConnection;
+  const replicas: RunningService[] = [];
+  let beating: NodeJS.Timeout | undefined;
+
+  const startReplica = (): Promise<RunningService> =>
+    startService(upgradeService, {
+      NATS_URL: environment.nats.url,
+      NATS_CREDS: environment.nats.credsFile('upgrade-svc'),
+      DATABASE_URL: environment.databases['upgrade-svc'],
+      FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+      LOG_LEVEL: 'error',
+      JOB_ACK_WAIT_MS: '1000',
+    });
+
+  const events = async (cluster = 'demo'): Promise<StoredEvent[]> => {
+    const found: StoredEvent[] = [];
+    for await (const batch of readAll(admin, `evt.${partitionOf('default', cluster)}.default.${cluster}.>`, 0))
+      for (const { subject, seq, bytes } of batch) found.push(decode(subject, seq, bytes)!);
+    return found;
+  };
+  const typesOf = async (context: string, cluster = 'demo'): Promise<string[]> =>
+    (await events(cluster)).filter(({ meta }) => meta.context === context).map(({ type }) => type);
+
+  const append = async (fact: Fact, cluster = 'demo'): Promise<void> => {
+    const context = CONTEXT_OF[fact.type]!;
+    const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
+    const read = await store.read(`evt.${partitionOf('default', cluster)}.default.${cluster}.${context}.>`, 0);
+    const last = read.at(-1);
+    const position = { seq: last?.event.meta.seq ?? 0, streamVersion: read.length, hash: last?.hash ?? '0'.repeat(64) };
+    const cause = { actor: 'user/spec', correlationId: 'wish', causationId: 'wish' };
+    const outcome = await store.append({ namespace: 'default', cluster, context }, position, [fact], cause);
+    expect(outcome.kind).toBe('appended');
+  };
+
+  const beat = (names: readonly string[]): void => {
+    clearInterval(beating);
+    beating = setInterval(() => {
+      if (!admin.isClosed()) for (const name of names) admin.publish(heartbeatSubject('default', 'demo', name), '{}');
+    }, 100);
+  };
+  const report = async ({ port }: RunningService): Promise<HealthReport> =>
+    (await (await fetch(`http://127.0.0.1:${port}/health/nodes`)).json()) as HealthReport;
+
+  beforeAll(async () => {
+    process.env['NODE_LOST_AFTER_MS'] = String(LOST_AFTER_MS);
+    environment = await testEnvironment();
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-upgrade-'));
+    writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+    admin = await environment.connect('admin', { maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+    await ensureStreams(admin);
+    replicas.push(await startReplica(), await startReplica());
+  }, 60_000);
+
+  afterAll(async () => {
+    delete process.env['NODE_LOST_AFTER_MS'];
+    clearInterval(beating);
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await environment?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  }, 30_000);
+
+  it('sets the desired versions of every machine of a new cluster, once', async () => {
+    await append(clusterRequested());
+    await append(vmsPlanned(CP, node));
+    await append(vmsCreated(uid, CP, node));
+    await eventually(async () => (await events()).filter(({ type }) => type === 'DesiredVersionsSet').length === 2);
+    const [first] = (await events()).filter(({ meta }) => meta.context === `desired-${node}`);
+    expect(first?.data).toEqual({ uid, node, revision: 1, software: SOFTWARE_1_34, changesAllowed: true });
+    expect(parseEventSubject(`evt.1.default.demo.desired-${node}.DesiredVersionsSet`)?.context).toBe(
+      first?.meta.context,
+    );
+    // What follows from the wish can be traced to it.
+    expect(first?.meta.correlationId).toBe('wish');
+  });
+
+  it('tells that a silent node is lost, and that it is back, once each', async () => {
+    for (const name of [CP, node])
+      await append({ type: 'AgentStarted', data: { uid, node: name as typeof node, agentVersion: '1', sha256: 'x' } });
+    beat([CP, node]);
+    await eventually(async () => {
+      const reports = await Promise.all(replicas.map(report));
+      return (
+        reports.every(({ heartbeats }) => heartbeats >= 4) &&
+        reports.reduce((sum, { watched }) => sum + watched, 0) === 2
+      );
+    });
+    beat([CP]);
+    await eventually(async () => (await typesOf(`health-${node}`)).length > 0);
+    beat([CP, node]);
+    await eventually(async () => (await typesOf(`health-${node}`)).length > 1);
+    expect(await typesOf(`health-${node}`)).toEqual(['NodeLost', 'NodeRecovered']);
+    expect(await typesOf(`health-${CP}`)).toEqual([]);
+    const [lost, back] = (await events()).filter(({ meta }) => meta.context === `health-${node}`);
+    expect(
+      lost?.type === 'NodeLost' && Date.parse(lost.meta.time) - Date.parse(lost.data.lastSeenAt ?? ''),
+    ).toBeGreaterThan(LOST_AFTER_MS);
+    expect(back?.type === 'NodeRecovered' && back.data.lostForMs).toBeGreaterThan(LOST_AFTER_MS);
+  }, 30_000);
+
+  it('calls nobody lost because NATS was away for longer than the limit', async () => {
+    const before = (await events()).length;
+    await environment.killNats();
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOST_AFTER_MS * 2);
+    });
+    await environment.startNats();
+    await eventually(async () => (await Promise.all(replicas.map(report))).every(({ listening }) => listening), 20_000);
+    const heard = (await report(replicas[0]!)).heartbeats;
+    await eventually(async () => (await report(replicas[0]!)).heartbeats > heard + 40, 20_000);
+    expect((await events()).length).toBe(before);
+  }, 60_000);
+
+  it('goes on when the replica that owns the cluster is gone, and calls nobody lost because of it', async () => {
+    const owners = await Promise.all(replicas.map(async (replica) => ({ replica, ...(await report(replica)) })));
+    const owner = owners.find(({ partitions }) => partitions.includes(partitionOf('default', 'demo')))!;
+    await owner.replica.stop();
+    replicas.splice(replicas.indexOf(owner.replica), 1);
+    await eventually(async () => (await report(replicas[0]!)).watched === 2, 20_000);
+    expect(await typesOf(`health-${CP}`)).toEqual([]);
+    beat([node]);
+    await eventually(async () => (await typesOf(`health-${CP}`)).length > 0);
+    expect(await typesOf(`health-${CP}`)).toEqual(['NodeLost']);
+  }, 60_000);
+
+  it('forgets the nodes of a cluster that is deleted', async () => {
+    for (const name of [CP, node]) await append({ type: 'VmDeleted', data: { uid, name: name as typeof node } });
+    await append({ type: 'ClusterDeleted', data: { uid } });
+    await eventually(async () => (await report(replicas[0]!)).watched === 0);
+    expect(await replicas[0]!.query('select key from nodes', [])).toEqual([]);
+  });
+});

@@ -1,0 +1,241 @@
+import tseslint from 'typescript-eslint';
+
+/**
+ * Taste and boundaries are tests. Between projects: who may import whom. Inside a project: the suffix of a file says its
+ * layer, and the layer what it may import (docs/architecture.md, "Import rules"). Every message names the replacement.
+ */
+
+const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'cli'];
+const app = (name) => ({
+  group: [`@fairlead/${name}`, `@fairlead/${name}/*`, `**/apps/${name}/**`],
+  message: 'Apps meet only in @fairlead/contracts: publish an event there instead.',
+});
+const lib = (name, message) => ({ group: [`@fairlead/${name}`, `@fairlead/${name}/*`], message });
+
+const NO_OTHER_APPS = APPS.map(app);
+const SHELL_PACKAGES = [
+  'node:*',
+  '@nestjs/*',
+  '@nats-io/*',
+  'pg',
+  'typeorm',
+  'node-ssh',
+  'ssh2',
+  '@kubernetes/*',
+  'rxjs',
+  'fs',
+  'crypto',
+  'path',
+];
+
+const PURE_FILES = [
+  '**/*.decider.ts',
+  '**/*.process.ts',
+  '**/*.planner.ts',
+  '**/*.projection.ts',
+  '**/*.rules.ts',
+  'libs/node-scripts/src/**/*.ts',
+  'libs/contracts/src/**/*.ts',
+];
+const SPECS = ['**/*.spec.ts', '**/*.features.ts', '**/*.fixtures.ts', '**/test/**/*.ts'];
+
+const pureImports = {
+  'no-restricted-imports': [
+    'error',
+    {
+      patterns: [
+        ...NO_OTHER_APPS,
+        {
+          group: SHELL_PACKAGES,
+          message:
+            'A pure file takes values and returns values: let the shell (*.effects, *.store, *.http, adapters) call this and pass the result in.',
+        },
+        {
+          group: [
+            '@fairlead/event-sourcing/jetstream',
+            '@fairlead/service-kit',
+            '@fairlead/embedded',
+            '@fairlead/embedded/*',
+            '@fairlead/lab',
+          ],
+          message: 'A pure file knows only @fairlead/contracts, @fairlead/event-sourcing and other pure files.',
+        },
+        {
+          group: [
+            '**/*.effects.js',
+            '**/*.store.js',
+            '**/*.queries.js',
+            '**/*.http.js',
+            '**/*.module.js',
+            '**/adapters/**',
+          ],
+          message: 'A pure file knows no shell file: turn the dependency round.',
+        },
+      ],
+    },
+  ],
+  'no-restricted-globals': [
+    'error',
+    { name: 'process', message: 'Take configuration as a value.' },
+    { name: 'fetch', message: 'Let the shell call the world and pass the answer in.' },
+    { name: 'setTimeout', message: 'Return a timer reaction instead.' },
+    { name: 'setInterval', message: 'Return a timer reaction instead.' },
+    { name: 'crypto', message: 'Ids and randomness come in as values.' },
+  ],
+  'no-restricted-syntax': [
+    'error',
+    {
+      selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+      message: 'Time comes in as a value: in the command, or as event.meta.time.',
+    },
+    {
+      selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+      message: 'Time comes in as a value: in the command, or as event.meta.time.',
+    },
+    {
+      selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+      message: 'Randomness comes in as a value; names are derived, never drawn.',
+    },
+    { selector: ':function[async=true]', message: 'A pure function answers at once: move the waiting to the shell.' },
+    { selector: 'AwaitExpression', message: 'A pure function answers at once: move the waiting to the shell.' },
+  ],
+};
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '.nx/**', '**/.fairlead/**', 'coverage/**'] },
+  {
+    files: ['**/*.ts'],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: {
+        project: ['libs/*/tsconfig.json', 'apps/*/tsconfig.json', 'tsconfig.spec.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    linterOptions: { reportUnusedDisableDirectives: 'error', noInlineConfig: true },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { arguments: false, attributes: false } },
+      ],
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/prefer-promise-reject-errors': 'error',
+      eqeqeq: 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      'no-console': 'error',
+      'prefer-const': 'error',
+      'max-params': ['error', 4],
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      'no-restricted-imports': ['error', { patterns: NO_OTHER_APPS }],
+    },
+  },
+  { files: PURE_FILES, ignores: SPECS, rules: pureImports },
+  {
+    files: ['libs/contracts/src/**/*.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*'],
+              message: 'Contracts know one schema library and nothing else.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.effects.ts', '**/*.store.ts', '**/*.queries.ts', '**/*.http.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            ...NO_OTHER_APPS,
+            { group: ['**/adapters/**'], message: 'Use the port (*.ports.ts) and let the module bring the adapter.' },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/adapters/**/*.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            ...NO_OTHER_APPS,
+            {
+              group: ['**/*.decider.js', '**/*.projection.js', '**/*.process.js', '**/*.http.js', '**/*.effects.js'],
+              message: 'An adapter knows its port and its vendor, no decisions.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['apps/cli/src/**/*.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            ...NO_OTHER_APPS,
+            lib('service-kit', 'The CLI speaks the REST API: use @fairlead/api-client.'),
+            {
+              // `up` makes the streams by @fairlead/event-sourcing/jetstream; a group would forbid that too.
+              regex: '^@fairlead/event-sourcing$',
+              message: 'The CLI decides nothing: use @fairlead/api-client.',
+            },
+          ],
+        },
+      ],
+      'no-console': 'off',
+    },
+  },
+  {
+    files: ['apps/node-agent/src/**/*.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            ...NO_OTHER_APPS,
+            {
+              group: ['@nestjs/*', 'typeorm', 'pg', '@fairlead/service-kit', '@fairlead/event-sourcing/jetstream'],
+              message: 'The agent is small: no Nest, no database.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: SPECS,
+    rules: {
+      'max-lines-per-function': 'off',
+      'no-restricted-imports': 'off',
+      'no-restricted-globals': 'off',
+      'no-restricted-syntax': 'off',
+    },
+  },
+);

@@ -1,0 +1,25 @@
+/** One configuration for the whole workspace; the suffix of a spec tells its cost (unit, int, sim, e2e). */
+export default {
+  testEnvironment: '<rootDir>/tools/jest/node.environment.js',
+  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/test'],
+  testMatch: ['**/*.spec.ts'],
+  modulePathIgnorePatterns: ['/dist/', '/.fairlead/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^@fairlead/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@fairlead/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+        },
+      },
+    ],
+  },
+};

@@ -1,0 +1,128 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { FairleadClientOptions, Schemas } from './client.js';
+
+export type FairleadEvent = Schemas['Event'];
+
+export interface EventsOptions extends FairleadClientOptions {
+  /** Left out: the whole log, for which the token must be an administrator's. */
+  readonly of?: { readonly namespace: string; readonly cluster: string };
+  /** Only events after this sequence. */
+  readonly after?: number;
+  /** Only these types. */
+  readonly types?: readonly string[];
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
+}
+
+/** The gateway said no, or has been away for too long. */
+export class EventsFailed extends Error {
+  constructor(
+    message: string,
+    /** HTTP status; undefined when there was no answer. */
+    readonly status: number | undefined,
+    /** Code of the refusal, e.g. `cluster.unknown`. */
+    readonly reason: string | undefined,
+  ) {
+    super(message);
+    this.name = 'EventsFailed';
+  }
+}
+
+/** The gateway sends a comment every 15 s, so a longer silence is a dead connection. */
+const SILENCE_MAX_MS = 45_000;
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+const OUTAGE_MAX_MS = 300_000;
+const SERVER_ERROR_MIN = 500;
+
+const urlOf = ({ baseUrl, of, types }: EventsOptions, after: number): URL => {
+  const path =
+    of === undefined
+      ? '/events/stream'
+      : `/ns/${encodeURIComponent(of.namespace)}/clusters/${encodeURIComponent(of.cluster)}/events/stream`;
+  const url = new URL(`${baseUrl.replace(/\/$/, '')}${path}`);
+  url.searchParams.set('after', String(after));
+  if (types !== undefined && types.length > 0) url.searchParams.set('type', types.join(','));
+  return url;
+};
+
+const failureOf = async (response: Response): Promise<EventsFailed> => {
+  const error = (await response.json().catch(() => undefined)) as Partial<Schemas['Error']> | undefined;
+  return new EventsFailed(error?.message ?? `HTTP ${response.status}`, response.status, error?.reason);
+};
+
+/** One connection, until it ends. */
+async function* connect(options: EventsOptions, after: number): AsyncGenerator<FairleadEvent> {
+  const silence = new AbortController();
+  // A reader that stopped half-way shall not keep its process alive.
+  const watchdog = setTimeout(() => silence.abort(), SILENCE_MAX_MS).unref();
+  try {
+    const request = new Request(urlOf(options, after), {
+      headers: {
+        Authorization: `Bearer ${options.token}`,
+        Accept: 'text/event-stream',
+        'Last-Event-ID': String(after),
+      },
+      signal: AbortSignal.any([options.signal, silence.signal]),
+    });
+    const response = await (options.fetch ?? fetch)(request);
+    if (!response.ok) throw await failureOf(response);
+    if (response.body === null) return;
+    const heard: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => heard.push(message) });
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      watchdog.refresh();
+      parser.feed(text);
+      for (const { data } of heard.splice(0)) yield JSON.parse(data) as FairleadEvent;
+    }
+  } finally {
+    clearTimeout(watchdog);
+  }
+}
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof EventsFailed && error.status !== undefined && error.status < SERVER_ERROR_MIN;
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * The events after `after`, and then each new one as it happens, in order, none twice. Takes a lost connection up again after
+ * the last event that was seen. Ends with the signal; throws EventsFailed when the gateway refuses, or is away for five minutes.
+ */
+export async function* events(options: EventsOptions): AsyncGenerator<FairleadEvent> {
+  let last = options.after ?? 0;
+  let backoffMs = BACKOFF_FIRST_MS;
+  let heardAtMs = Date.now();
+  while (!options.signal.aborted) {
+    let words = 'the connection ended';
+    try {
+      for await (const event of connect(options, last)) {
+        backoffMs = BACKOFF_FIRST_MS;
+        heardAtMs = Date.now();
+        if (event.seq <= last) continue;
+        last = event.seq;
+        yield event;
+      }
+      // A replica that stops ends its streams in good order: that is no outage.
+      heardAtMs = Date.now();
+    } catch (error) {
+      if (options.signal.aborted) return;
+      if (isFinal(error)) throw error;
+      words = wordsOf(error);
+    }
+    if (Date.now() - heardAtMs > OUTAGE_MAX_MS) throw new EventsFailed(words, undefined, undefined);
+    await pause(backoffMs, options.signal);
+    backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS);
+  }
+}

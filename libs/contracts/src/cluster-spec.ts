@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { ClusterName, ConnectionName } from './ids.js';
+
+/** CB-Ladybug's root disk: `default` leaves the choice to the provider. */
+export const RootDisk = z.strictObject({
+  type: z.string().default('default').describe('Disk type of the provider, or "default"'),
+  size: z.string().default('default').describe('Size in GB, or "default"'),
+});
+export type RootDisk = z.infer<typeof RootDisk>;
+
+/** Some machines of one kind. */
+export const NodeSet = z.strictObject({
+  connection: ConnectionName,
+  count: z.int().min(1),
+  spec: z.string().min(1),
+  rootDisk: RootDisk,
+  role: z.string().optional().describe('IAM role of the provider, for its cloud controller'),
+});
+export type NodeSet = z.infer<typeof NodeSet>;
+
+export const SERVICE_TYPES = ['multi', 'single'] as const;
+export const CNIS = ['canal', 'kilo', 'flannel', 'calico'] as const;
+export const LOAD_BALANCERS = ['haproxy', 'nlb'] as const;
+export const ETCDS = ['local', 'external'] as const;
+
+export const ServiceType = z.enum(SERVICE_TYPES);
+export const Cni = z.enum(CNIS);
+export type Cni = z.infer<typeof Cni>;
+
+/** `v1.34.4`: what kubelets report, so that wanted and observed compare as text. */
+export const KubernetesVersion = z
+  .string()
+  .regex(/^v\d+\.\d+\.\d+$/)
+  .brand<'KubernetesVersion'>();
+export type KubernetesVersion = z.infer<typeof KubernetesVersion>;
+
+/** What a cluster shall be, with every default filled in. This is what `ClusterRequested` records. */
+export const ClusterSpec = z.strictObject({
+  name: ClusterName,
+  controlPlane: NodeSet,
+  workers: z.array(NodeSet).max(50),
+  serviceType: ServiceType,
+  singleNode: z.boolean().describe('One control plane, no workers, workloads allowed on it (our extension)'),
+  kubernetes: z.strictObject({
+    version: KubernetesVersion,
+    networkCni: Cni,
+    podCidr: z.string(),
+    serviceCidr: z.string(),
+    serviceDnsDomain: z.string(),
+    loadbalancer: z.enum(LOAD_BALANCERS),
+    etcd: z.enum(ETCDS),
+    storageclass: z
+      .strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }).optional() })
+      .optional(),
+  }),
+  installMonAgent: z.enum(['yes', 'no']),
+  label: z.string(),
+  description: z.string(),
+});
+export type ClusterSpec = z.infer<typeof ClusterSpec>;

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { Cni } from '../cluster-spec.js';
+import { Cause } from '../failures.js';
+import { ClusterUid, NodeName, SecretRef } from '../ids.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const node = NodeName;
+
+/** Facts about hosts becoming a cluster. Written by bootstrap-svc, which alone says that a cluster is ready or has failed. */
+export const bootstrapEvents = {
+  HostReached: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The host answers over SSH, and its host key is pinned.',
+    data: z.strictObject({ uid, node, hostKey: z.string(), attempts: z.int().min(1) }),
+  }),
+  AgentStarted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The agent with this checksum runs on the host as a systemd unit and has its initial desired state.',
+    data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
+  }),
+  NodeBootstrapped: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The host was verified to have what kubeadm needs.',
+    data: z.strictObject({ uid, node }),
+  }),
+  ControlPlaneInitialized: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
+    data: z.strictObject({ uid, node, endpoint: z.string(), kubeconfigRef: SecretRef, caCertHash: z.string() }),
+  }),
+  NetworkReady: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The CNI is installed, so nodes can become Ready.',
+    data: z.strictObject({ uid, cni: Cni, version: z.string() }),
+  }),
+  ControlPlaneJoined: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'One more control plane serves the API and votes in etcd.',
+    data: z.strictObject({ uid, node }),
+  }),
+  ControlPlaneReady: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Every control plane is healthy: API server, etcd and static pods.',
+    data: z.strictObject({ uid, nodes: z.array(node).min(1) }),
+  }),
+  WorkerJoined: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A worker has joined the cluster.',
+    data: z.strictObject({ uid, node }),
+  }),
+  AddonInstalled: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'An addon of the cluster is installed.',
+    data: z.strictObject({ uid, addon: z.string(), version: z.string() }),
+  }),
+  ClusterReady: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Every node is Ready at the wanted version and every bootstrap addon is installed.',
+    data: z.strictObject({ uid }),
+  }),
+  BootstrapStepFailed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A step of the bootstrap failed; it is tried again at nextAttemptAt, unless that is null.',
+    data: z.strictObject({
+      uid,
+      step: z.string(),
+      node: node.optional(),
+      cause: Cause,
+      attempt: z.int().min(1),
+      attemptsMax: z.int().min(1),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  }),
+  ClusterFailed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The cluster will not become ready by itself; retry goes on from the step, delete cleans up.',
+    data: z.strictObject({
+      uid,
+      step: z.string(),
+      node: node.optional(),
+      reason: z.string().describe("CB-Ladybug's reason code, e.g. InitControlPlaneFailedReason"),
+      cause: Cause,
+    }),
+  }),
+  NodeDrained: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A node that shall be removed is cordoned and its pods are evicted, or it was found dead.',
+    data: z.strictObject({ uid, node, evictedPods: z.int().min(0), dead: z.boolean() }),
+  }),
+  NodeRemoved: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Kubernetes and etcd no longer know the node; its machine may go.',
+    data: z.strictObject({ uid, node }),
+  }),
+  ClusterDismantled: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'No bootstrap step of the cluster runs any more and what it held outside its machines is released; its machines may go.',
+    data: z.strictObject({ uid }),
+  }),
+} as const;

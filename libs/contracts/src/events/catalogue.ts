@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import { bootstrapEvents } from './bootstrap.events.js';
+import { machinesEvents } from './machines.events.js';
+import { nodeEvents, rolloutEvents } from './node.events.js';
+import { parkingEvents } from './parking.events.js';
+import { wishEvents } from './wish.events.js';
+
+/** Every public event, by type. Append-only: a released version never changes; a new one comes with an upcaster. */
+export const EVENTS = {
+  ...wishEvents,
+  ...machinesEvents,
+  ...bootstrapEvents,
+  ...rolloutEvents,
+  ...nodeEvents,
+  ...parkingEvents,
+} as const;
+
+export type EventType = keyof typeof EVENTS;
+export type EventData<T extends EventType> = z.output<(typeof EVENTS)[T]['data']>;
+
+/** A fact as deciders make it: type and data. Time, id and author are added when it is appended. */
+export type Fact<T extends EventType = EventType> = { [K in T]: { readonly type: K; readonly data: EventData<K> } }[T];
+
+export const isEventType = (type: string): type is EventType => Object.hasOwn(EVENTS, type);

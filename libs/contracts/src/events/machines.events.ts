@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { Cause } from '../failures.js';
+import { ClusterUid, ConnectionName, NodeName, SecretRef } from '../ids.js';
+import { Machine, MachinePlan } from '../machines.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const connection = ConnectionName;
+
+/** A machine size that a provider offers. */
+export const MachineSpec = z.strictObject({
+  name: z.string().min(1),
+  cpuCount: z.int().min(1),
+  memoryGiB: z.number().positive(),
+  cpuClockGHz: z.number().positive().nullable().describe('null: the provider does not say'),
+});
+export type MachineSpec = z.infer<typeof MachineSpec>;
+
+/** What a connection offers, as its provider last said. */
+export const ConnectionOffer = z.strictObject({
+  provider: z.string(),
+  region: z.string(),
+  zones: z.array(z.string()),
+  specs: z.array(MachineSpec),
+  capabilities: z.strictObject({
+    nlb: z.boolean().describe('The provider runs a load balancer of its own'),
+    simulated: z.boolean().describe('The machines are a simulation'),
+  }),
+});
+export type ConnectionOffer = z.infer<typeof ConnectionOffer>;
+
+/** Facts about machines and what they stand on. Written by infra-svc. */
+export const machinesEvents = {
+  ClusterAccepted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'Every check against the world passed; nothing is created yet.',
+    data: z.strictObject({ uid }),
+  }),
+  ClusterRejected: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A check against the world failed; nothing was created.',
+    data: z.strictObject({ uid, code: z.string(), message: z.string(), field: z.string().optional() }),
+  }),
+  VmsPlanned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The machines are named, so asking a provider for them twice is safe from here on.',
+    data: z.strictObject({
+      uid,
+      machines: z.array(MachinePlan).min(1),
+      requestId: z.string().optional().describe('The NodesRequested that it answers; absent: the cluster itself'),
+    }),
+  }),
+  VmCreated: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A machine runs and has an address.',
+    data: z.strictObject({ uid, machine: Machine }),
+  }),
+  VmsCreated: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'Every planned machine of the cluster runs and has an address.',
+    data: z.strictObject({ uid, machines: z.array(Machine).min(1) }),
+  }),
+  LoadBalancerReady: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: "The API server's address is known and will be balanced over the control planes.",
+    data: z.strictObject({ uid, kind: z.enum(['haproxy', 'nlb']), host: z.string(), port: z.int() }),
+  }),
+  InfrastructureStepFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A provider failed at a step; it is tried again at nextAttemptAt, unless that is null.',
+    data: z.strictObject({
+      uid,
+      step: z.string(),
+      cause: Cause,
+      attempt: z.int().min(1),
+      attemptsMax: z.int().min(1),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  }),
+  InfrastructureFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The machines cannot be had; the cause is in the words of the provider.',
+    data: z.strictObject({
+      uid,
+      step: z.string(),
+      reason: z.string().describe("CB-Ladybug's reason code"),
+      cause: Cause,
+    }),
+  }),
+  NodesRejected: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A check against the world failed for more workers; nothing was created, and the cluster is as it was.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      code: z.string(),
+      message: z.string(),
+      field: z.string().optional(),
+    }),
+  }),
+  LoadBalancerDeleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: "The load balancer of the cluster's API server is gone.",
+    data: z.strictObject({ uid }),
+  }),
+  VmDeleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A machine is gone.',
+    data: z.strictObject({ uid, name: NodeName }),
+  }),
+  ClusterDeleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'Nothing of the cluster is left but its history; the name is free again.',
+    data: z.strictObject({ uid }),
+  }),
+  ConnectionVerified: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The provider answers, and this is what it offers; stated again only when the offer changes.',
+    data: z.strictObject({ connection, offer: ConnectionOffer }),
+  }),
+  ConnectionUnverified: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The connection cannot be used now; its last offer may no longer hold.',
+    data: z.strictObject({ connection, cause: Cause }),
+  }),
+  NetworkEnsured: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The network that all clusters of the connection share exists.',
+    data: z.strictObject({ connection, network: z.string(), subnet: z.string(), cidr: z.string() }),
+  }),
+  FirewallEnsured: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The firewall that all clusters of the connection share exists.',
+    data: z.strictObject({ connection, firewall: z.string() }),
+  }),
+  SshKeyEnsured: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: "The connection's SSH key exists at the provider; the private half is sealed behind the reference.",
+    data: z.strictObject({ connection, sshKey: z.string(), publicKey: z.string(), secretRef: SecretRef }),
+  }),
+  ImageEnsured: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The machine image of the connection is known.',
+    data: z.strictObject({ connection, image: z.string(), os: z.string() }),
+  }),
+  SpecEnsured: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'A machine size of the connection is known.',
+    data: z.strictObject({ connection, spec: z.string(), cpuCount: z.int(), memoryGiB: z.number() }),
+  }),
+} as const;

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { ClusterUid, NodeName } from '../ids.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const node = NodeName;
+
+/** Software of a node by package name (kubelet, kubeadm, kubectl, containerd, kernel, os) and its version. */
+export const SoftwareVersions = z.record(z.string(), z.string());
+export type SoftwareVersions = z.infer<typeof SoftwareVersions>;
+
+/** What is wanted of nodes and whether they are there. Written by upgrade-svc. */
+export const rolloutEvents = {
+  DesiredVersionsSet: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'desired-<node>',
+    doc: 'The node shall have exactly this software; its agent may change the node only while changesAllowed.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int().min(1),
+      software: SoftwareVersions,
+      changesAllowed: z.boolean(),
+    }),
+  }),
+  NodeLost: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'health-<node>',
+    doc: 'No heartbeat of the node came for longer than the limit; that says nothing about its machine.',
+    data: z.strictObject({ uid, node, lastSeenAt: z.iso.datetime().nullable(), limitMs: z.int() }),
+  }),
+  NodeRecovered: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'health-<node>',
+    doc: 'A lost node sends heartbeats again.',
+    data: z.strictObject({ uid, node, lostForMs: z.int() }),
+  }),
+} as const;
+
+/** What is true on a node. Written by its own agent and nobody else. */
+export const nodeEvents = {
+  NodeInitialized: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The node has all the software that was wanted and every setting that kubeadm needs.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int(),
+      software: SoftwareVersions,
+      os: z.string(),
+      kernel: z.string(),
+      bootId: z.string(),
+      changed: z.array(z.string()),
+    }),
+  }),
+  NodeInitializationFailed: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The node could not be given what was wanted; the agent goes on trying.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int(),
+      item: z.string(),
+      command: z.string(),
+      message: z.string(),
+      attempt: z.int(),
+    }),
+  }),
+  NodeReady: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'Kubernetes calls the node Ready, and it runs the wanted software.',
+    data: z.strictObject({ uid, node, revision: z.int(), software: SoftwareVersions }),
+  }),
+  NodeNotReady: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The node is no longer Ready: it is about to change its software, or Kubernetes says so.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int(),
+      reason: z.enum(['SoftwareChange', 'KubernetesNotReady']),
+      message: z.string(),
+    }),
+  }),
+  NodeDiverged: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The node differs from what is wanted, and its agent may not change it.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int(),
+      differences: z
+        .array(z.strictObject({ item: z.string(), what: z.string(), observed: z.string(), wanted: z.string() }))
+        .min(1),
+    }),
+  }),
+  VersionChanged: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'Software of the node has another version than when it was last reported.',
+    data: z.strictObject({ uid, node, before: SoftwareVersions, after: SoftwareVersions }),
+  }),
+  NodeRebooted: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The node has booted since its agent last ran.',
+    data: z.strictObject({ uid, node, bootIdBefore: z.string(), bootId: z.string() }),
+  }),
+} as const;

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { ClusterSpec, NodeSet } from '../cluster-spec.js';
+import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+
+/** What people ask for. Nothing of it exists yet. Written by the gateway. */
+export const wishEvents = {
+  NamespaceCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'A namespace exists and may hold clusters.',
+    data: z.strictObject({ name: Namespace, description: z.string() }),
+  }),
+  NamespaceDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'An empty namespace is gone.',
+    data: z.strictObject({ name: Namespace }),
+  }),
+  ConnectionRegistered: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'A provider can be reached under this name; registering it again replaces its settings.',
+    data: z.strictObject({
+      name: ConnectionName,
+      provider: z.string().describe('lab, ssh, nspawn, ...'),
+      region: z.string(),
+      zone: z.string(),
+      settings: z.record(z.string(), z.unknown()).describe("The provider's own settings, without secrets"),
+      secretRef: SecretRef.nullable(),
+    }),
+  }),
+  ConnectionRemoved: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'The connection is no longer offered to new clusters.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
+  ClusterRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked for a cluster. Nothing exists yet.',
+    data: z.strictObject({
+      uid,
+      spec: ClusterSpec,
+      requestHash: z.string().describe('SHA-256 of the request, to know a repetition'),
+    }),
+  }),
+  ClusterRetryRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked a failed cluster to go on from the step that failed.',
+    data: z.strictObject({ uid }),
+  }),
+  ClusterDeletionRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked for the end of a cluster; everything it made shall go, its history stays.',
+    data: z.strictObject({ uid }),
+  }),
+  NodesRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked for more workers.',
+    data: z.strictObject({ uid, requestId: z.string(), workers: z.array(NodeSet).min(1).max(50) }),
+  }),
+  NodeRemovalRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked for a node to be drained and removed.',
+    data: z.strictObject({ uid, node: NodeName }),
+  }),
+  ParkedClusterReleased: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'An operator released a cluster whose events a consumer could not process.',
+    data: z.strictObject({ service: z.string(), consumer: z.string(), mode: z.enum(['retry', 'skip', 'replay']) }),
+  }),
+  KubeconfigRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: "Someone read the cluster's administrator kubeconfig.",
+    data: z.strictObject({ uid }),
+  }),
+  ApiTokenCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'An API token exists; only its hash is stored, and not here.',
+    data: z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      roles: z.array(z.strictObject({ namespace: z.string(), role: z.enum(['viewer', 'operator', 'admin']) })),
+    }),
+  }),
+  ApiTokenRevoked: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'The API token no longer opens anything.',
+    data: z.strictObject({ id: z.string() }),
+  }),
+} as const;

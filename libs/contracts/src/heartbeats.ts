@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { SoftwareVersions } from './events/node.events.js';
+import { ClusterUid, NodeName } from './ids.js';
+
+/** Agents publish one every interval (with jitter); the last one of each node is kept in memory. Not an event. */
+export const HEARTBEAT_INTERVAL_MS = 10_000;
+
+/** Without a heartbeat for so long a node is called lost: three intervals and some slack for a slow network. */
+export const NODE_LOST_AFTER_MS = 40_000;
+
+export const Heartbeat = z.strictObject({
+  uid: ClusterUid,
+  node: NodeName,
+  at: z.iso.datetime(),
+  bootId: z.string(),
+  agentVersion: z.string(),
+  revision: z.int().describe('The desired revision that the node has reached'),
+  ready: z.boolean().describe('The agent is neither changing software nor waiting to'),
+  kubernetesReady: z.boolean().nullable().describe('The Node object says Ready; null while there is none to ask'),
+  software: SoftwareVersions,
+});
+export type Heartbeat = z.infer<typeof Heartbeat>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** A DNS label (RFC 1123): what Kubernetes accepts as a name, at most 63 characters. */
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter and fits the names derived from it. */
+const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+
+/** Derived machine names add `-cp-NNN-xxxxx` to the cluster's name and must stay a DNS label of 63 characters. */
+export const CLUSTER_NAME_LENGTH_MAX = 40;
+
+export const Namespace = z.string().min(1).max(63).regex(DNS_LABEL).brand<'Namespace'>();
+export type Namespace = z.infer<typeof Namespace>;
+
+export const ClusterName = z.string().min(1).max(CLUSTER_NAME_LENGTH_MAX).regex(CLUSTER_NAME).brand<'ClusterName'>();
+export type ClusterName = z.infer<typeof ClusterName>;
+
+/** One incarnation of a cluster: the name may return after a deletion, the uid never does. */
+export const ClusterUid = z.uuid().brand<'ClusterUid'>();
+export type ClusterUid = z.infer<typeof ClusterUid>;
+
+export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'NodeName'>();
+export type NodeName = z.infer<typeof NodeName>;
+
+export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
+export type ConnectionName = z.infer<typeof ConnectionName>;
+
+/** Names a sealed value; the value itself never enters an event, a log line or an answer. */
+export const SecretRef = z
+  .string()
+  .regex(/^[a-z0-9-]+(\.[A-Za-z0-9_-]+)+$/)
+  .brand<'SecretRef'>();
+export type SecretRef = z.infer<typeof SecretRef>;
+
+/** Stands for "no cluster" (or "no namespace") in a subject: facts about namespaces and connections. */
+export const NONE = '_';

@@ -1,0 +1,18 @@
+export * from './agent.js';
+export * from './cluster-spec.js';
+export * from './envelope.js';
+export * from './events/catalogue.js';
+export { SERVICES, type EventDefinition, type ServiceName, type Writer } from './events/definition.js';
+export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
+export { SoftwareVersions } from './events/node.events.js';
+export * from './failures.js';
+export * from './heartbeats.js';
+export * from './ids.js';
+export * from './machines.js';
+export * from './narrative.js';
+export * from './permissions.js';
+export * from './refusals.js';
+export * from './requests.js';
+export * from './software.js';
+export * from './subjects.js';
+export * from './views.js';

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { RootDisk } from './cluster-spec.js';
+import { ConnectionName, NodeName, SecretRef } from './ids.js';
+
+export const NodeRole = z.enum(['control-plane', 'worker']);
+export type NodeRole = z.infer<typeof NodeRole>;
+
+/** A machine that is named and wanted, and may not exist yet. */
+export const MachinePlan = z.strictObject({
+  name: NodeName,
+  role: NodeRole,
+  pool: z.string(),
+  leader: z.boolean().describe('The control plane on which kubeadm init runs'),
+  connection: ConnectionName,
+  spec: z.string(),
+  rootDisk: RootDisk,
+  zone: z.string().optional().describe('Where it shall be; absent: the provider chooses'),
+});
+export type MachinePlan = z.infer<typeof MachinePlan>;
+
+/** How bootstrap-svc reaches a machine. The private key is behind `keyRef`. */
+export const SshEndpoint = z.strictObject({
+  host: z.string(),
+  port: z.int().min(1).max(65535),
+  user: z.string(),
+  keyRef: SecretRef,
+  hostKey: z
+    .string()
+    .nullable()
+    .describe('SHA256:<base64> fingerprint that the provider vouches for; null: pin the first one seen'),
+});
+export type SshEndpoint = z.infer<typeof SshEndpoint>;
+
+/** A machine that runs. */
+export const Machine = z.strictObject({
+  name: NodeName,
+  role: NodeRole,
+  pool: z.string(),
+  leader: z.boolean(),
+  connection: ConnectionName,
+  spec: z.string(),
+  providerId: z.string().describe('<provider>://<what the provider calls it>; becomes Node.spec.providerID'),
+  publicIp: z.string(),
+  privateIp: z.string(),
+  ssh: SshEndpoint,
+  csp: z.string(),
+  region: z.string(),
+  zone: z.string(),
+});
+export type Machine = z.infer<typeof Machine>;

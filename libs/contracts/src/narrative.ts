@@ -1,0 +1,91 @@
+import type { EventData, EventType } from './events/catalogue.js';
+import type { StoredEvent } from './envelope.js';
+import { sentenceOf } from './failures.js';
+
+type Tell<T extends EventType> = (data: EventData<T>) => string;
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const was = (number: number): string => (number === 1 ? 'was' : 'were');
+const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
+const again = (nextAttemptAt: string | null): string =>
+  nextAttemptAt === null ? 'that was the last attempt' : `next attempt at ${nextAttemptAt}`;
+const listed = (software: Readonly<Record<string, string>>): string =>
+  Object.entries(software)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
+
+/** What each event says to a person: one sentence in the past or present, without a full stop. */
+const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
+  NamespaceCreated: ({ name }) => `namespace ${name} was created`,
+  NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
+  ConnectionRegistered: ({ name, provider, region }) =>
+    `connection ${name} to ${provider}${region === '' ? '' : ` (${region})`} was registered`,
+  ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
+  ClusterRequested: ({ spec }) =>
+    `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
+  ClusterRetryRequested: () => 'the failed cluster was asked to go on',
+  ClusterDeletionRequested: () => 'the end of the cluster was asked for',
+  NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
+  NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
+  ParkedClusterReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
+  ClusterParked: ({ service, consumer, eventSeq, error }) =>
+    `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+  KubeconfigRead: () => 'the administrator kubeconfig was read',
+  ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
+  ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
+  ClusterAccepted: () => 'every check against the world passed',
+  ClusterRejected: ({ message }) => `the cluster was rejected: ${message}`,
+  NodesRejected: ({ message }) => `the workers were rejected: ${message}`,
+  VmsPlanned: ({ machines }) => `${count(machines.length, 'machine')} ${was(machines.length)} planned`,
+  VmCreated: ({ machine }) => `machine ${machine.name} runs at ${machine.publicIp}`,
+  VmsCreated: ({ machines }) => (machines.length === 1 ? 'the machine runs' : `all ${machines.length} machines run`),
+  LoadBalancerReady: ({ host, port, kind }) => `the API will be reached at ${host}:${port} (${kind})`,
+  InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
+    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  InfrastructureFailed: ({ cause }) => `the machines cannot be had: ${sentenceOf(cause)}`,
+  LoadBalancerDeleted: () => 'the load balancer is gone',
+  VmDeleted: ({ name }) => `machine ${name} is gone`,
+  ClusterDeleted: () => 'nothing of the cluster is left but its history',
+  ConnectionVerified: ({ connection, offer }) =>
+    `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
+  ConnectionUnverified: ({ connection, cause }) => `connection ${connection} cannot be used: ${sentenceOf(cause)}`,
+  NetworkEnsured: ({ network, cidr }) => `network ${network} (${cidr}) exists`,
+  FirewallEnsured: ({ firewall }) => `firewall ${firewall} exists`,
+  SshKeyEnsured: ({ sshKey }) => `SSH key ${sshKey} exists`,
+  ImageEnsured: ({ image, os }) => `image ${image} (${os}) is known`,
+  SpecEnsured: ({ spec, cpuCount, memoryGiB }) => `spec ${spec} (${cpuCount} CPU, ${memoryGiB} GiB) is known`,
+  HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
+  AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
+  NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
+  ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
+  NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
+  ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
+  ControlPlaneReady: ({ nodes }) =>
+    nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
+  WorkerJoined: ({ node }) => `worker ${node} has joined`,
+  AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
+  ClusterReady: () => 'the cluster is ready',
+  BootstrapStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
+    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
+  NodeDrained: ({ node, evictedPods, dead }) =>
+    dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
+  ClusterDismantled: () => 'no step of the cluster runs any more',
+  DesiredVersionsSet: ({ node, revision, software }) => `${node} shall have ${listed(software)} (revision ${revision})`,
+  NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,
+  NodeRecovered: ({ node, lostForMs }) => `${node} sends heartbeats again after ${Math.round(lostForMs / 1000)} s`,
+  NodeInitialized: ({ node, software }) => `${node} has ${listed(software)}`,
+  NodeInitializationFailed: ({ node, item, message, attempt }) =>
+    `${item} could not be ensured on ${node} (attempt ${attempt}): ${message}`,
+  NodeReady: ({ node }) => `${node} is Ready`,
+  NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
+  NodeDiverged: ({ node, differences }) =>
+    `${node} differs from what is wanted and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.wanted}`).join('; ')}`,
+  VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
+  NodeRebooted: ({ node }) => `${node} has booted`,
+};
+
+/** What an event says to a person, without a full stop. */
+export const sentenceOfEvent = <T extends EventType>(event: StoredEvent<T>): string =>
+  (SENTENCES[event.type as T] as Tell<T>)(event.data as EventData<T>);

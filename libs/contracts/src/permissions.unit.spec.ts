@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { EVENTS, type EventType } from './events/catalogue.js';
+import { SERVICES } from './events/definition.js';
+import { nodePermissions, servicePermissions } from './permissions.js';
+import { eventSubject } from './subjects.js';
+
+/** As nats-server matches: `*` is one token, `>` is all that follow. */
+const allows = (patterns: readonly string[], subject: string): boolean =>
+  patterns.some((pattern) => {
+    const [want, have] = [pattern.split('.'), subject.split('.')];
+    if (want.at(-1) === '>')
+      return (
+        have.length >= want.length && want.slice(0, -1).every((token, index) => token === '*' || token === have[index])
+      );
+    return want.length === have.length && want.every((token, index) => token === '*' || token === have[index]);
+  });
+
+const contextOf = (type: EventType, service: string): string =>
+  EVENTS[type].context.replace('<service>', service).replace(/<\w+>/, 'x1');
+const subjectOf = (type: EventType, service: string): string =>
+  eventSubject({ namespace: 'default', cluster: 'demo', context: contextOf(type, service) }, type);
+
+describe('the rights of a service', () => {
+  it.each(SERVICES)('%s may state its own facts and nobody else`s', (service) => {
+    for (const [type, { writer }] of Object.entries(EVENTS)) {
+      const subject = subjectOf(type as EventType, service);
+      expect([type, allows(servicePermissions(service).publish, subject)]).toEqual([
+        type,
+        writer === service || writer === 'every-service',
+      ]);
+    }
+  });
+
+  it('does not reach another service`s jobs, secrets or parking', () => {
+    const { publish } = servicePermissions('infra-svc');
+    for (const subject of [
+      'job.bootstrap-svc.InitControlPlane',
+      '$KV.SECRETS.bootstrap-svc.kubeconfig.x',
+      'evt.1.default.demo.parked-gateway.ClusterParked',
+      '$JS.API.STREAM.DELETE.EVENTS',
+      '$JS.API.STREAM.PURGE.EVENTS',
+    ]) {
+      expect([subject, allows(publish, subject)]).toEqual([subject, false]);
+    }
+  });
+});
+
+describe('the rights of a node', () => {
+  const { publish, subscribe } = nodePermissions({ namespace: 'default', cluster: 'demo', node: 'w1' });
+  const own = (context: string, type: string): string =>
+    eventSubject({ namespace: 'default', cluster: 'demo', context }, type);
+
+  it('are its own facts, its own heartbeat, and what is wanted of it', () => {
+    expect(allows(publish, own('node-w1', 'NodeReady'))).toBe(true);
+    expect(allows(publish, 'hb.default.demo.w1')).toBe(true);
+    expect(allows(subscribe, own('desired-w1', 'DesiredVersionsSet'))).toBe(true);
+  });
+
+  it('are not those of its neighbour, nor of a service', () => {
+    for (const subject of [
+      own('node-w2', 'NodeReady'),
+      'hb.default.demo.w2',
+      own('desired-w1', 'DesiredVersionsSet'),
+      own('bootstrap', 'ClusterReady'),
+      '$JS.API.DIRECT.GET.EVENTS',
+    ]) {
+      expect([subject, allows(publish, subject)]).toEqual([subject, false]);
+    }
+    expect(allows(subscribe, own('desired-w2', 'DesiredVersionsSet'))).toBe(false);
+  });
+});

@@ -1,0 +1,371 @@
+/** One entry of the refusal catalogue. A code never changes its meaning. */
+export interface RefusalDefinition {
+  /** HTTP status of the REST API. */
+  readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 422 | 429 | 500 | 503;
+  /** What is wrong, with {placeholders}. CB-Ladybug's own texts where it has one. */
+  readonly sentence: string;
+  /** What the caller can do about it. */
+  readonly help: string;
+}
+
+const definition = (status: RefusalDefinition['status'], sentence: string, help: string): RefusalDefinition => ({
+  status,
+  sentence,
+  help,
+});
+
+export const REFUSALS = {
+  'request.malformed': definition(400, '{detail}', 'Send JSON that matches the OpenAPI document at /openapi.json.'),
+  'request.unknown-field': definition(
+    400,
+    'There is no field {field}',
+    'Check the spelling against the OpenAPI document at /openapi.json.',
+  ),
+  'auth.token-missing': definition(
+    401,
+    'A bearer token is needed',
+    'Send "Authorization: Bearer <token>"; the CLI uses the local token by itself.',
+  ),
+  'auth.token-unknown': definition(
+    401,
+    'The bearer token is not known or was revoked',
+    'Ask an administrator for a token.',
+  ),
+  'auth.role-missing': definition(
+    403,
+    'This needs the role {role} in namespace {namespace}',
+    'Ask an administrator for that role.',
+  ),
+  'auth.too-many-failures': definition(
+    429,
+    'Too many wrong tokens came from {address}',
+    'Wait {seconds} seconds, then use a valid token.',
+  ),
+  'namespace.unknown': definition(
+    404,
+    'Could not be found a namespace. (namespace={namespace})',
+    'Create it with POST /ns, or check the spelling.',
+  ),
+  'namespace.name-invalid': definition(
+    400,
+    '{name} is not a namespace name',
+    'Use lower-case letters, digits and dashes, at most 63.',
+  ),
+  'namespace.exists': definition(409, "The namespace '{namespace}' already exists.", 'Use it, or take another name.'),
+  'namespace.not-empty': definition(
+    409,
+    "The namespace '{namespace}' still holds clusters: {clusters}",
+    'Delete its clusters first.',
+  ),
+  'connection.unknown': definition(
+    422,
+    'Connection does not exist. ({connection})',
+    'Register it with PUT /connections/{connection}.',
+  ),
+  'connection.not-found': definition(
+    404,
+    'Connection does not exist. ({connection})',
+    'List them with GET /connections.',
+  ),
+  'connection.name-invalid': definition(
+    400,
+    '{name} is not a connection name',
+    'Use lower-case letters, digits and dashes, at most 63.',
+  ),
+  'connection.secret-in-settings': definition(
+    400,
+    'The setting {field} looks like a secret',
+    'Give it as settings.token or settings.secret: those two are sealed and never returned.',
+  ),
+  'connection.in-use': definition(
+    409,
+    "The connection '{connection}' is used by {clusters}",
+    'Delete those clusters first.',
+  ),
+  'connection.provider-unknown': definition(422, "The CSP '{provider}' is not supported", 'Supported: {supported}.'),
+  'connection.settings-invalid': definition(
+    422,
+    'The settings of connection {connection} are wrong: {detail}',
+    'See the provider in docs/providers.md.',
+  ),
+  'connection.unreachable': definition(
+    422,
+    'Connection {connection} does not answer: {detail}',
+    'Check its address and credentials, then try again.',
+  ),
+  'cluster.unknown': definition(
+    404,
+    "Could not be found a cluster '{cluster}'. (namespace={namespace})",
+    'List them with GET /ns/{namespace}/clusters.',
+  ),
+  'cluster.name-taken': definition(
+    409,
+    "The cluster '{cluster}' already exists. (namespace={namespace})",
+    'Take another name, or delete that cluster first.',
+  ),
+  'cluster.deleting': definition(409, "The cluster '{cluster}' is being deleted.", 'Wait until it is gone.'),
+  'cluster.not-ready': definition(
+    409,
+    "Unable to {action}. status is '{phase}'.",
+    'Wait until the cluster is Provisioned.',
+  ),
+  'cluster.busy': definition(
+    409,
+    'Unable to {action}. Another request for nodes is not finished.',
+    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations.',
+  ),
+  'cluster.not-failed': definition(
+    409,
+    "Unable to retry. status is '{phase}'.",
+    'Only a failed cluster can be retried.',
+  ),
+  'cluster.name-empty': definition(400, 'Cluster name is empty', 'Give the cluster a name.'),
+  'cluster.name-invalid': definition(
+    400,
+    '{name}: The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.',
+    'Use at most {max} lower-case letters, digits and dashes.',
+  ),
+  'cluster.control-plane-missing': definition(
+    400,
+    'Control plane node must be at least one',
+    'Give one set in controlPlane.',
+  ),
+  'cluster.control-plane-sets': definition(
+    400,
+    'Only one control plane node is supported',
+    'Give one set in controlPlane, with a count.',
+  ),
+  'cluster.control-plane-count': definition(400, 'Control-Plane count must be at least one.', 'Use 1, 3, 5 or 7.'),
+  'cluster.control-plane-even': definition(
+    400,
+    'Control-Plane count must be odd (etcd needs a majority), not {count}',
+    'Use 1, 3, 5 or 7.',
+  ),
+  'cluster.control-plane-too-many': definition(
+    400,
+    'Control-Plane count must be at most 7, not {count}',
+    'Use 1, 3, 5 or 7.',
+  ),
+  'cluster.worker-missing': definition(400, 'Worker node must be at least one', 'Give at least one set in worker.'),
+  'cluster.worker-count': definition(
+    400,
+    'Worker count must be at least one. (connection={connection})',
+    'Give the set a count of 1 or more.',
+  ),
+  'cluster.too-many-sets': definition(
+    400,
+    'At most {max} worker sets are supported, not {count}',
+    'Put machines of the same spec and connection into one set.',
+  ),
+  'cluster.single-node': definition(
+    400,
+    'A single-node cluster has one control plane and no workers',
+    'Give controlPlane a count of 1 and leave worker out, or set singleNode to false.',
+  ),
+  'cluster.mon-agent': definition(400, 'installMonAgent allows only yes or no', 'Use yes or no.'),
+  'cluster.too-many-nodes': definition(
+    400,
+    'A cluster may have at most {max} nodes, not {count}',
+    'Ask for fewer nodes.',
+  ),
+  'cluster.connection-empty': definition(400, 'Connection is empty', 'Name a connection for every node set.'),
+  'cluster.spec-empty': definition(400, 'Machine specification is empty', 'Name a machine spec for every node set.'),
+  'cluster.cni-multi': definition(
+    400,
+    'Network-cni allows only canal or kilo in Multi-Cloud type',
+    'Use canal or kilo, or serviceType single.',
+  ),
+  'cluster.cni-single': definition(
+    400,
+    'Network-cni allows only calico or flannel in Single-Cloud type',
+    'Use calico or flannel, or serviceType multi.',
+  ),
+  'cluster.service-type': definition(400, 'serviceType allows only multi or single', 'Use multi or single.'),
+  'cluster.loadbalancer': definition(400, 'loadbalancer allows only haproxy or nlb', 'Use haproxy or nlb.'),
+  'cluster.etcd': definition(400, 'etcd allows only local or external', 'Use local or external.'),
+  'cluster.etcd-external-count': definition(
+    400,
+    'External etcd must have 3,5,7 controlPlane count',
+    'Use 3, 5 or 7 control planes, or etcd local.',
+  ),
+  'cluster.pod-cidr': definition(
+    400,
+    'podCidr {value} : Type mismatch ex)10.244.0.0/16',
+    'Give an IPv4 network like 10.244.0.0/16.',
+  ),
+  'cluster.service-cidr': definition(
+    400,
+    'serviceCidr {value} : Type mismatch ex)10.96.0.0/12',
+    'Give an IPv4 network like 10.96.0.0/12.',
+  ),
+  'cluster.cidr-overlap': definition(400, '{first} and {second} overlap', 'Choose networks that do not overlap.'),
+  'cluster.pod-cidr-small': definition(
+    400,
+    'podCidr {value} has room for {room} nodes, not {count}',
+    'Each node takes a /24 of it; choose a larger network.',
+  ),
+  'cluster.service-cidr-size': definition(
+    400,
+    'serviceCidr {value} must be between a /12 and a /28',
+    'kubeadm accepts nothing larger or smaller.',
+  ),
+  'cluster.dns-domain': definition(400, 'serviceDnsDomain {value} is not a DNS name', 'Use a name like cluster.local.'),
+  'cluster.version-unknown': definition(400, 'unknown kubernetes version {version}', 'Known versions: {known}.'),
+  'cluster.single-connection': definition(
+    422,
+    'All nodes must be the same connection config. (connection={connection})',
+    'Use one connection, or serviceType multi.',
+  ),
+  'cluster.machines-exist': definition(
+    422,
+    'MCIS already exists. (namespace={namespace}, mcis={cluster})',
+    'Machines of that name exist at the provider; remove them, or take another name.',
+  ),
+  'cluster.spec-unknown': definition(
+    422,
+    "Could not be found a spec '{spec}'. (connection={connection}, csp={provider})",
+    'List them with GET /mcir/connections/{connection}/specs.',
+  ),
+  'cluster.spec-cpu': definition(
+    422,
+    'Kubernetes control plane node needs 2 cpu at least. (spec={spec}, cpu={cpu})',
+    'Choose a larger spec.',
+  ),
+  'cluster.spec-memory': definition(
+    422,
+    'kubernetes node needs 2 GiB or more of RAM. (spec={spec}, memory={memory})',
+    'Choose a larger spec.',
+  ),
+  'cluster.region-unknown': definition(422, 'Region does not exist ({region})', "Check the connection's region."),
+  'cluster.nlb-unsupported': definition(422, '{provider} does not yet supported nlb loadbalancer.', 'Use haproxy.'),
+  'cluster.network-overlap': definition(
+    422,
+    '{first} overlaps the network {second} of connection {connection}',
+    'Choose another podCidr or serviceCidr.',
+  ),
+  'cluster.kubeconfig-not-yet': definition(
+    409,
+    "The cluster '{cluster}' has no kubeconfig yet.",
+    'Wait for the phase Provisioned.',
+  ),
+  'idempotency.key-reused': definition(
+    422,
+    'The idempotency key was used for another request',
+    'Use a new key for a new request.',
+  ),
+  'idempotency.in-progress': definition(
+    409,
+    'The first request with this idempotency key is still being worked on',
+    'Ask again in a few seconds.',
+  ),
+  'idempotency.key-invalid': definition(400, 'An idempotency key has 1 to 255 printable characters', 'Use a UUID.'),
+  'node.unknown': definition(
+    404,
+    "Could not be found a node-entity '{node}'",
+    'List them with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'node.leader': definition(
+    409,
+    'Could not be delete a control-plane leader node.',
+    'Remove another node, or replace the cluster.',
+  ),
+  'node.quorum': definition(
+    409,
+    'Removing {node} would leave {after} of {before} control planes, without an etcd majority',
+    'Add control planes first.',
+  ),
+  'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
+  'bootstrap.initialized': definition(
+    409,
+    'The control plane of {cluster} was initialised on {node}: it must never be initialised again',
+    'Delete the cluster and create it anew, or restore it from a snapshot.',
+  ),
+  'bootstrap.step-not-wanted': definition(
+    409,
+    '{step} is not what {cluster} needs now',
+    'Nothing is to be done: it was done already, or the cluster has failed or is being deleted.',
+  ),
+  'upgrade.minor-downgrade': definition(
+    422,
+    'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',
+    'Ask for a version of the same minor or of the next one.',
+  ),
+  'spec-list.range': definition(
+    400,
+    'The {name}-max must be greater than or equal to the {name}-min. ({name}-min={min}, {name}-max={max})',
+    'Swap the two numbers.',
+  ),
+  'spec-list.number': definition(400, '{name} is not a number: {value}', 'Give a number.'),
+  'spec-list.unverified': definition(
+    409,
+    'It is not known yet what connection {connection} offers',
+    'infra-svc asks its provider after the registration; see GET /connections/{connection}.',
+  ),
+  'token.unknown': definition(404, 'There is no API token {id}', 'List them with GET /tokens.'),
+  'operation.unknown': definition(
+    404,
+    'There is no operation {operation} of {namespace}/{cluster}',
+    'List them with GET /ns/{namespace}/clusters/{cluster}/operations.',
+  ),
+  'parked.unknown': definition(
+    404,
+    'Nothing of {namespace}/{cluster} is parked at {consumer} of {service}',
+    'List what is parked with GET /parked.',
+  ),
+  'wait.seq-ahead': definition(
+    422,
+    'minSeq {seq} is not in the log yet',
+    'Use a sequence that a command of this API returned.',
+  ),
+  'wait.too-long': definition(
+    503,
+    'This replica has not caught up with minSeq {seq} in {seconds} seconds',
+    'Ask again, or leave minSeq out.',
+  ),
+  'route.unknown': definition(404, 'There is no {method} {path}', 'The API is described at /docs and /openapi.json.'),
+  'system.unavailable': definition(503, '{detail}', 'It is tried again by itself; ask again in a few seconds.'),
+  'system.too-many-streams': definition(
+    503,
+    'This replica serves {max} event streams already',
+    'Connect again in a few seconds; another replica may answer.',
+  ),
+  'system.internal': definition(
+    500,
+    'Fairlead made a mistake while answering',
+    'Look for the request {requestId} in the log of the gateway, and report it.',
+  ),
+  'conflict.concurrent': definition(
+    409,
+    'Somebody else changed {what} at the same time, five times in a row',
+    'Try again.',
+  ),
+} as const satisfies Record<string, RefusalDefinition>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+/** A "no" as data. `field` is the path of what is wrong in the request, e.g. `config.kubernetes.podCidr`. */
+export interface Refusal {
+  readonly kind: 'refusal';
+  readonly code: RefusalCode;
+  readonly message: string;
+  readonly field?: string;
+  /** What the caller can do about it. */
+  readonly help?: string;
+}
+
+const fill = (sentence: string, values: Readonly<Record<string, string | number>>): string =>
+  sentence.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+
+/** Builds a refusal from the catalogue's sentence. */
+export const refuse = (
+  code: RefusalCode,
+  values: Readonly<Record<string, string | number>> = {},
+  field?: string,
+): Refusal => {
+  const { sentence, help } = REFUSALS[code];
+  const refusal = { kind: 'refusal', code, message: fill(sentence, values), help: fill(help, values) } as const;
+  return field === undefined ? refusal : { ...refusal, field };
+};
+
+export const isRefusal = (value: unknown): value is Refusal =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'refusal';

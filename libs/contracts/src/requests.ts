@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { CNIS, ETCDS, LOAD_BALANCERS, SERVICE_TYPES } from './cluster-spec.js';
+import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
+import { DEFAULT_KUBERNETES_VERSION } from './software.js';
+
+/**
+ * Bodies and queries of the REST API. The field names and defaults are CB-Ladybug's (ladybug-api.md, 2.3 and 2.4).
+ *
+ * A schema here says what is JSON of the right shape. Where CB-Ladybug has a rule with a text of its own (an empty name, a
+ * wrong CNI), the schema lets the value through and documents the rule, and the gateway's rules refuse it with its code.
+ */
+
+/** Longest free text that a request may carry. */
+export const TEXT_LENGTH_MAX = 1_000;
+
+/** Most nodes of one cluster. */
+export const CLUSTER_NODES_MAX = 500;
+
+/** Most node sets in one request. */
+export const NODE_SETS_MAX = 50;
+
+const text = z.string().max(TEXT_LENGTH_MAX);
+
+export const CLUSTER_DEFAULTS = {
+  serviceType: 'multi',
+  podCidr: '10.244.0.0/16',
+  serviceCidr: '10.96.0.0/12',
+  serviceDnsDomain: 'cluster.local',
+  loadbalancer: 'haproxy',
+  etcd: 'local',
+  installMonAgent: 'no',
+  rootDisk: 'default',
+  cniOf: { multi: 'kilo', single: 'flannel' },
+} as const;
+
+export const NodeSetRequest = z
+  .strictObject({
+    connection: text.optional().describe('Name of a registered connection'),
+    count: z.int().optional().describe('How many machines').meta({ minimum: 1 }),
+    spec: text.optional().describe("Machine size, by the provider's name for it"),
+    rootDisk: z
+      .strictObject({
+        type: text.optional().meta({ default: CLUSTER_DEFAULTS.rootDisk }),
+        size: text.optional().describe('GB, or "default"').meta({ default: CLUSTER_DEFAULTS.rootDisk }),
+      })
+      .optional(),
+    role: text.optional().describe('IAM role of the provider, for its cloud controller'),
+  })
+  .meta({ id: 'NodeSetRequest', description: 'Some machines of one kind', required: ['connection', 'count', 'spec'] });
+export type NodeSetRequest = z.infer<typeof NodeSetRequest>;
+
+const KubernetesRequest = z.strictObject({
+  version: text
+    .optional()
+    .describe('A known Kubernetes version, with or without the "v"; see GET /version')
+    .meta({ default: DEFAULT_KUBERNETES_VERSION }),
+  networkCni: text
+    .optional()
+    .describe('canal or kilo for serviceType multi (default kilo), calico or flannel for single (default flannel)')
+    .meta({ enum: CNIS }),
+  podCidr: text.optional().meta({ default: CLUSTER_DEFAULTS.podCidr }),
+  serviceCidr: text.optional().meta({ default: CLUSTER_DEFAULTS.serviceCidr }),
+  serviceDnsDomain: text.optional().meta({ default: CLUSTER_DEFAULTS.serviceDnsDomain }),
+  storageclass: z
+    .strictObject({
+      nfs: z.strictObject({ server: text.optional(), path: text.optional() }).optional(),
+    })
+    .optional()
+    .describe('An NFS storage class is installed when both server and path are given'),
+  loadbalancer: text.optional().meta({ enum: LOAD_BALANCERS, default: CLUSTER_DEFAULTS.loadbalancer }),
+  etcd: text.optional().meta({ enum: ETCDS, default: CLUSTER_DEFAULTS.etcd }),
+});
+
+export const ClusterRequest = z
+  .strictObject({
+    name: text
+      .optional()
+      .describe('A lower-case letter, then lower-case letters, digits and dashes; no dash at the end')
+      .meta({ minLength: 1, maxLength: CLUSTER_NAME_LENGTH_MAX, pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$' }),
+    controlPlane: z.array(NodeSetRequest).optional().describe('Exactly one set; its count is 1, 3, 5 or 7'),
+    worker: z.array(NodeSetRequest).optional().describe('At least one set, unless singleNode'),
+    serviceType: text
+      .optional()
+      .describe('multi: nodes may be on several connections; single: all on one')
+      .meta({ enum: SERVICE_TYPES, default: CLUSTER_DEFAULTS.serviceType }),
+    singleNode: z
+      .boolean()
+      .optional()
+      .describe('One control plane that also runs workloads, no workers')
+      .meta({ default: false }),
+    config: z
+      .strictObject({
+        installMonAgent: text.optional().meta({ enum: ['yes', 'no'], default: CLUSTER_DEFAULTS.installMonAgent }),
+        kubernetes: KubernetesRequest.optional(),
+      })
+      .optional(),
+    label: text.optional(),
+    description: text.optional(),
+  })
+  .meta({
+    id: 'ClusterRequest',
+    description: 'What a cluster shall be',
+    required: ['name', 'controlPlane'],
+    examples: [
+      {
+        name: 'demo',
+        controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
+        worker: [{ connection: 'lab', count: 2, spec: 'lab.small' }],
+      },
+    ],
+  });
+export type ClusterRequest = z.infer<typeof ClusterRequest>;
+
+export const NodesRequest = z
+  .strictObject({
+    controlPlane: z.array(NodeSetRequest).optional().describe('Must be empty: control planes cannot be added yet'),
+    worker: z.array(NodeSetRequest).optional().describe('At least one set'),
+  })
+  .meta({ id: 'NodesRequest', description: 'More workers for a cluster', required: ['worker'] });
+export type NodesRequest = z.infer<typeof NodesRequest>;
+
+export const NamespaceRequest = z
+  .strictObject({ name: text, description: text.default('') })
+  .meta({ id: 'NamespaceRequest', description: 'A namespace holds clusters, and roles are granted in it' });
+export type NamespaceRequest = z.infer<typeof NamespaceRequest>;
+
+const SECRET_LENGTH_MAX = 64 * 1024;
+const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();
+
+export const ConnectionRequest = z
+  .strictObject({
+    provider: z.string().min(1).max(63).describe('lab, ssh, nspawn, ...'),
+    region: text.default(''),
+    zone: text.default(''),
+    settings: z
+      .looseObject({
+        token: secret.describe('Write-only: sealed, and never returned').meta({ writeOnly: true }),
+        secret: secret.describe('The same as token, for what is a key rather than a token').meta({ writeOnly: true }),
+      })
+      .default({})
+      .describe("The provider's own settings. token or secret left out: the one there is stays"),
+  })
+  .meta({ id: 'ConnectionRequest', description: 'How a provider is reached' });
+export type ConnectionRequest = z.infer<typeof ConnectionRequest>;
+
+export const API_ROLES = ['viewer', 'operator', 'admin'] as const;
+export const ApiRole = z
+  .enum(API_ROLES)
+  .describe('viewer reads; operator also changes clusters; admin also changes namespaces');
+export type ApiRole = z.infer<typeof ApiRole>;
+
+/** Stands for every namespace, and for what belongs to none, in a role. */
+export const EVERY_NAMESPACE = '*';
+
+export const RoleGrant = z
+  .strictObject({ namespace: z.union([z.literal(EVERY_NAMESPACE), Namespace]), role: ApiRole })
+  .meta({ id: 'RoleGrant', description: 'A role in one namespace, or with "*" in all' });
+export type RoleGrant = z.infer<typeof RoleGrant>;
+
+export const TokenRequest = z
+  .strictObject({
+    name: z.string().min(1).max(63).describe('Who or what uses the token; shown as the actor user/<name>'),
+    roles: z.array(RoleGrant).min(1).max(100),
+  })
+  .meta({ id: 'TokenRequest', description: 'An API token to be made' });
+export type TokenRequest = z.infer<typeof TokenRequest>;
+
+export const PARKED_RELEASE_MODES = ['retry', 'skip', 'replay'] as const;
+export const ParkedReleaseRequest = z
+  .strictObject({
+    service: z.string().min(1).max(63),
+    consumer: z.string().min(1).max(200),
+    namespace: text,
+    cluster: text,
+    mode: z
+      .enum(PARKED_RELEASE_MODES)
+      .describe('retry: take the event again; skip: go on after it; replay: fold the cluster anew from the log'),
+  })
+  .meta({ id: 'ParkedReleaseRequest', description: 'Lets a parked cluster go on' });
+export type ParkedReleaseRequest = z.infer<typeof ParkedReleaseRequest>;
+
+/** Path parameters. A value that cannot be a name is the name of nothing: it is answered with 404. */
+export const NamespacePath = z.object({ namespace: Namespace });
+export type NamespacePath = z.infer<typeof NamespacePath>;
+export const ClusterPath = z.object({ namespace: Namespace, cluster: ClusterName });
+export type ClusterPath = z.infer<typeof ClusterPath>;
+export const NodePath = z.object({ namespace: Namespace, cluster: ClusterName, node: NodeName });
+export type NodePath = z.infer<typeof NodePath>;
+export const OperationPath = z.object({
+  namespace: Namespace,
+  cluster: ClusterName,
+  operation: z.string().min(1).max(63),
+});
+export type OperationPath = z.infer<typeof OperationPath>;
+export const ConnectionPath = z.object({ connection: ConnectionName });
+export type ConnectionPath = z.infer<typeof ConnectionPath>;
+export const TokenPath = z.object({ token: z.string().min(1).max(63) });
+export type TokenPath = z.infer<typeof TokenPath>;
+
+/** Highest page size of a list of events. */
+export const EVENTS_LIMIT_MAX = 5_000;
+
+const sequence = z.coerce.number().int().min(0);
+
+/** Read your writes: the answer shows everything up to this sequence of the log. */
+export const ReadQuery = z.strictObject({
+  minSeq: sequence
+    .optional()
+    .describe('Show at least what was in the log at this sequence (X-Fairlead-Seq of a command)'),
+});
+export type ReadQuery = z.infer<typeof ReadQuery>;
+
+export const EventsQuery = z.strictObject({
+  after: sequence.default(0).describe('Only events after this sequence'),
+  limit: z.coerce.number().int().min(1).max(EVENTS_LIMIT_MAX).default(500),
+  type: z.string().max(TEXT_LENGTH_MAX).optional().describe('Event types, separated by commas'),
+});
+export type EventsQuery = z.infer<typeof EventsQuery>;
+
+export const EventStreamQuery = z.strictObject({
+  after: sequence.default(0).describe('Start after this sequence; the header Last-Event-ID takes precedence'),
+  type: z.string().max(TEXT_LENGTH_MAX).optional().describe('Event types, separated by commas'),
+});
+export type EventStreamQuery = z.infer<typeof EventStreamQuery>;
+
+/** CB-Ladybug's query of the spec list. Numbers are checked by the gateway's rules, which name the parameter. */
+export const SpecsQuery = z.strictObject({
+  'control-plane': z.enum(['Y', 'N']).default('N').describe('Y: only specs that a control plane may have'),
+  'cpu-min': z.string().optional(),
+  'cpu-max': z.string().optional(),
+  'memory-min': z.string().optional().describe('GiB'),
+  'memory-max': z.string().optional().describe('GiB'),
+});
+export type SpecsQuery = z.infer<typeof SpecsQuery>;

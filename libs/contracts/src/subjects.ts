@@ -1,0 +1,69 @@
+import type { EventType } from './events/catalogue.js';
+
+/** Fixed for ever: changing it needs a new stream. */
+export const PARTITION_COUNT = 16;
+
+/** The streams of Fairlead. EVENTS is the truth; the others can be lost without losing history. */
+export const STREAMS = { events: 'EVENTS', heartbeats: 'HB', jobs: 'JOBS', deadLetters: 'DLQ' } as const;
+
+/** Sealed secrets live in this key-value bucket, under `<service>.<name>`. */
+export const SECRETS_BUCKET = 'SECRETS';
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** 32-bit FNV-1a over UTF-8; equals nats-server's `{{partition(n,1)}}` for ASCII tokens. */
+export const fnv1a32 = (text: string): number => {
+  let hash = FNV_OFFSET;
+  for (const byte of new TextEncoder().encode(text)) {
+    hash ^= byte;
+    hash = Math.imul(hash, FNV_PRIME) >>> 0;
+  }
+  return hash;
+};
+
+/** All events of a cluster are in one partition, so that they have one order. */
+export const partitionOf = (namespace: string, cluster: string): number =>
+  fnv1a32(`${namespace}/${cluster}`) % PARTITION_COUNT;
+
+/** A deciding aggregate: the unit of optimistic concurrency, of the hash chain and of `streamversion`. */
+export interface StreamId {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly context: string;
+}
+
+export const streamSubject = ({ namespace, cluster, context }: StreamId): string =>
+  `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.${context}`;
+
+export const eventSubject = (stream: StreamId, type: string): string => `${streamSubject(stream)}.${type}`;
+
+/** Matches every event of a cluster, whoever wrote it. */
+export const clusterFilter = (namespace: string, cluster: string): string =>
+  `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.>`;
+
+export const partitionFilter = (partition: number): string => `evt.${partition}.>`;
+
+export interface EventSubject extends StreamId {
+  readonly partition: number;
+  readonly type: string;
+}
+
+/** The inverse of eventSubject; undefined for a subject that is no event's. */
+export const parseEventSubject = (subject: string): EventSubject | undefined => {
+  const [prefix, partition, namespace, cluster, context, type, ...rest] = subject.split('.');
+  if (prefix !== 'evt' || type === undefined || rest.length > 0) return undefined;
+  if (partition === undefined || namespace === undefined || cluster === undefined || context === undefined)
+    return undefined;
+  return { partition: Number(partition), namespace, cluster, context, type };
+};
+
+export const heartbeatSubject = (namespace: string, cluster: string, node: string): string =>
+  `hb.${namespace}.${cluster}.${node}`;
+
+/** What upgrade-svc wants of a node; the agent reads the last one. */
+export const desiredVersionsSubject = (namespace: string, cluster: string, node: string): string =>
+  eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet' satisfies EventType);
+
+export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;
+export const deadLetterSubject = (service: string, type: string): string => `dlq.${service}.${type}`;

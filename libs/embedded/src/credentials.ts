@@ -1,0 +1,9 @@
+/** Credentials as values: minted by services too, so nothing here touches a file. */
+export {
+  accountOfCreds,
+  authenticatorOf,
+  claimsOfCreds,
+  mintCredentials as mintNodeCredentials,
+  type MintRequest,
+} from './credentials/creds.js';
+export type { UserPermissions } from './credentials/claims.js';

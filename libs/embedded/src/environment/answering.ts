@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
+import { checkWith } from '../nats/nats.server.js';
+
+/*
+ * Waiting for servers that somebody else starts, at the same time as us: not to be reached, or still starting, is a reason to ask
+ * again; a refusal is none.
+ */
+
+const POLL_MS = 250;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Password, authorization, database (PostgreSQL, appendix A). */
+const POSTGRES_REFUSALS = new Set(['28P01', '28000', '3D000', '42501']);
+
+/** Resolves when NATS answers to that credential. Throws an `EnvironmentFault`: its refusal at once, its silence at the deadline. */
+export const untilNatsAnswers = (url: string, credsFile: string, timeoutMs: number): Promise<void> =>
+  untilAnswered(timeoutMs, {
+    ask: () => checkWith(url, credsFile),
+    refusal: (error) => {
+      if (error instanceof EnvironmentFault) return error;
+      if (!isAuthorizationError(error)) return undefined;
+      return new EnvironmentFault('nats-refused', {
+        operation: 'connect to NATS',
+        target: url,
+        message: `NATS at ${url} refuses ${credsFile}: ${wordsOf(error)}. It must trust the operator that made this file: start it with the nats.conf that was made with it.`,
+        cause: error,
+      });
+    },
+    silence: (error) => silence('NATS', url, { timeoutMs, error }),
+  });
+
+/** Resolves when PostgreSQL answers to that URL. Throws an `EnvironmentFault`: its refusal at once, its silence at the deadline. */
+export const untilPostgresAnswers = (adminUrl: string, timeoutMs: number): Promise<void> => {
+  const { host, pathname, username } = new URL(adminUrl);
+  const target = `${host}${pathname}`;
+  return untilAnswered(timeoutMs, {
+    ask: () => connectOnce(adminUrl),
+    refusal: (error) => {
+      if (!POSTGRES_REFUSALS.has(codeOf(error) ?? '')) return undefined;
+      return new EnvironmentFault('database-refused', {
+        operation: 'connect to PostgreSQL',
+        target,
+        message: `PostgreSQL at ${target} refuses ${username}: ${wordsOf(error)}. Correct the role, its password, or the database.`,
+        cause: error,
+      });
+    },
+    silence: (error) => silence('PostgreSQL', target, { timeoutMs, error }),
+  });
+};
+
+interface Question {
+  readonly ask: () => Promise<void>;
+  /** The fault that asking again cannot mend; undefined for one that may pass. */
+  readonly refusal: (error: unknown) => EnvironmentFault | undefined;
+  readonly silence: (error: unknown) => EnvironmentFault;
+}
+
+const untilAnswered = async (timeoutMs: number, { ask, refusal, silence: given }: Question): Promise<void> => {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const refused = refusal(error);
+      if (refused !== undefined) throw refused;
+      if (performance.now() >= deadline) throw given(error);
+    }
+    await sleep(POLL_MS);
+  }
+};
+
+const silence = (server: string, target: string, { timeoutMs, error }: { timeoutMs: number; error: unknown }) =>
+  new EnvironmentFault('not-ready', {
+    operation: `wait for ${server}`,
+    target,
+    message: `${server} at ${target} did not answer within ${Math.round(timeoutMs / 1_000)} s: ${wordsOf(error)}. Start it, or correct its address.`,
+    cause: error,
+  });
+
+const isAuthorizationError = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'AuthorizationError' || error.name === 'UserAuthenticationExpiredError');
+
+const connectOnce = async (connectionString: string): Promise<void> => {
+  const client = new Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  client.on('error', () => undefined); // A lost connection also fails the query in progress, which reports it.
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } finally {
+    await client.end();
+  }
+};

@@ -1,0 +1,183 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVICES, type ServiceName } from '@fairlead/contracts';
+import { accountOfCreds } from '../credentials/creds.js';
+import {
+  ensureCredentials,
+  SIGNING_SEED_FILE,
+  type CredentialName,
+  type NatsCredentials,
+} from '../credentials/operator.store.js';
+import { EnvironmentFault, wordsOf } from '../faults.js';
+import { cacheFolder } from '../folder/cache-folder.js';
+import { openDataFolder, portsOf, type Ports } from '../folder/data-folder.js';
+import { resolveNatsServer } from '../nats/nats.resolver.js';
+import { checkWith, startNats } from '../nats/nats.server.js';
+import { ensureServiceDatabases } from '../postgres/databases.js';
+import { ensureServicePasswords } from '../postgres/passwords.store.js';
+import { resolvePostgres } from '../postgres/postgres.resolver.js';
+import { postgresMajorOfData, startPostgres } from '../postgres/postgres.server.js';
+import { endLeftovers } from '../supervisor/leftovers.js';
+import { Supervisor } from '../supervisor/supervisor.js';
+import type { ReplicaState } from '../supervisor/replica.js';
+
+const RUN_NAME = 'environment';
+
+export interface StartEnvironmentOptions {
+  readonly dataDir: string;
+  /** A running NATS server; then none is started. Its creds files are in `NATS_CREDS_DIR`, or it asks for none. */
+  readonly natsUrl?: string;
+  /** A running PostgreSQL, as a role that may create roles and databases; then none is started. */
+  readonly databaseUrl?: string;
+  /** Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_SERVER_BIN, DATABASE_URL, FAIRLEAD_CACHE. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly log?: (sentence: string) => void;
+  /** Where NATS listens; loopback unless told otherwise (agents on other hosts need another one). */
+  readonly natsHost?: string;
+  /** False only for throwaway data. */
+  readonly durable?: boolean;
+  readonly onState?: (name: string, state: ReplicaState) => void;
+}
+
+export interface NatsAccess {
+  readonly url: string;
+  /** The server's monitoring address; undefined when the server is not ours. */
+  readonly monitorUrl: string | undefined;
+  /** Undefined when the server asks for no credentials. */
+  credsFile(name: CredentialName): string | undefined;
+  /** What bootstrap-svc needs to mint credentials for nodes; undefined when it is not ours to do. */
+  readonly signing: { readonly seedFile: string; readonly accountPublicKey: string } | undefined;
+}
+
+export interface Environment {
+  readonly nats: NatsAccess;
+  readonly databases: Readonly<Record<ServiceName, string>>;
+  /** For the superuser or the given role: holds a password, never log it. */
+  readonly databaseAdminUrl: string;
+  /** Runs NATS and PostgreSQL, as far as they are ours. */
+  readonly supervisor: Supervisor;
+  stop(): Promise<void>;
+}
+
+/** Everything that services need to run: NATS and PostgreSQL, started or found, with credentials and a database for each. */
+export const startEnvironment = async (options: StartEnvironmentOptions): Promise<Environment> => {
+  const { dataDir, env = process.env, onState } = options;
+  const folder = openDataFolder(dataDir);
+  const supervisor = new Supervisor({ dataDir, runName: RUN_NAME, ...(onState === undefined ? {} : { onState }) });
+  const stop = async (): Promise<void> => {
+    await supervisor.stop();
+    folder.release();
+  };
+  const settled: Settled = {
+    dataDir,
+    env,
+    supervisor,
+    cacheDir: cacheFolder(env, dataDir),
+    log: options.log ?? (() => undefined),
+    natsUrl: options.natsUrl ?? nonEmpty(env['NATS_URL']),
+    databaseUrl: options.databaseUrl ?? nonEmpty(env['DATABASE_URL']),
+    natsHost: options.natsHost,
+    durable: options.durable ?? true,
+  };
+  try {
+    await endLeftovers(join(dataDir, 'run', RUN_NAME));
+    const ports = await portsOf(folder, [
+      ...(settled.natsUrl === undefined ? (['nats', 'natsMonitor'] as const) : []),
+      ...(settled.databaseUrl === undefined ? (['postgres'] as const) : []),
+    ]);
+    const [nats, databases] = await bothOrNone(provideNats(settled, ports), provideDatabases(settled, ports));
+    return { nats, ...databases, supervisor, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+interface Settled {
+  readonly dataDir: string;
+  readonly cacheDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly supervisor: Supervisor;
+  readonly log: (sentence: string) => void;
+  readonly natsUrl: string | undefined;
+  readonly databaseUrl: string | undefined;
+  readonly natsHost: string | undefined;
+  readonly durable: boolean;
+}
+
+const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> => {
+  const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost } = settled;
+  if (natsUrl !== undefined) return foundNats(natsUrl, nonEmpty(env['NATS_CREDS_DIR']));
+  const auth = ensureCredentials(dataDir);
+  const { path: binary } = await resolveNatsServer({ cacheDir, env, log });
+  const address = {
+    port: ports.nats,
+    monitorPort: ports.natsMonitor,
+    ...(natsHost === undefined ? {} : { host: natsHost }),
+  };
+  const { url, monitorUrl } = await startNats({ dataDir, binary, auth, supervisor, ...address });
+  return { url, monitorUrl, credsFile: auth.credsFile, signing: signingOf(auth) };
+};
+
+const signingOf = ({ signingSeedFile, account }: NatsCredentials): NatsAccess['signing'] => ({
+  seedFile: signingSeedFile,
+  accountPublicKey: account.publicKey,
+});
+
+/** A server of somebody else: its creds files, and a signing seed beside them if it lets us mint credentials for nodes. */
+const foundNats = async (url: string, credsDir: string | undefined): Promise<NatsAccess> => {
+  const credsFile = (name: CredentialName): string | undefined =>
+    credsDir === undefined ? undefined : join(credsDir, `${name}.creds`);
+  const adminFile = credsFile('admin');
+  await checkFound(url, adminFile);
+  const seedFile = credsDir === undefined ? undefined : join(credsDir, SIGNING_SEED_FILE);
+  const signing =
+    adminFile === undefined || seedFile === undefined || !existsSync(seedFile)
+      ? undefined
+      : { seedFile, accountPublicKey: accountOfCreds(readFileSync(adminFile, 'utf8')) };
+  return { url, monitorUrl: undefined, credsFile, signing };
+};
+
+const checkFound = async (url: string, adminFile: string | undefined): Promise<void> => {
+  try {
+    await checkWith(url, adminFile);
+  } catch (error) {
+    if (error instanceof EnvironmentFault) throw error;
+    const credentials =
+      adminFile === undefined ? 'without credentials (NATS_CREDS_DIR is not set)' : `with ${adminFile}`;
+    throw new EnvironmentFault('nats-refused', {
+      operation: 'connect to NATS',
+      target: url,
+      message: `NATS at ${url} cannot be used ${credentials}: ${wordsOf(error)}. Start it, correct NATS_URL and NATS_CREDS_DIR, or unset NATS_URL to let Fairlead run its own.`,
+      cause: error,
+    });
+  }
+};
+
+const provideDatabases = async (
+  settled: Settled,
+  ports: Ports,
+): Promise<Pick<Environment, 'databases' | 'databaseAdminUrl'>> => {
+  const databaseAdminUrl = settled.databaseUrl ?? (await ownPostgres(settled, ports.postgres));
+  const passwords = ensureServicePasswords(settled.dataDir);
+  const databases = await ensureServiceDatabases(databaseAdminUrl, SERVICES, (service) => passwords[service]);
+  return { databases, databaseAdminUrl };
+};
+
+const ownPostgres = async ({ dataDir, cacheDir, log, supervisor, durable }: Settled, port: number): Promise<string> => {
+  const major = postgresMajorOfData(dataDir);
+  const binaries = await resolvePostgres({ cacheDir, log, ...(major === undefined ? {} : { major }) });
+  const { adminUrl } = await startPostgres({ dataDir, binaries, port, supervisor, durable });
+  return adminUrl;
+};
+
+/** Waits for both also when one fails: only then is it known what there is to stop. */
+const bothOrNone = async <First, Second>(
+  first: Promise<First>,
+  second: Promise<Second>,
+): Promise<readonly [First, Second]> => {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
+};
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

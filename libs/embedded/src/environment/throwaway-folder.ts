@@ -1,0 +1,36 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isLockHeld } from '../folder/lock.js';
+
+const MEMORY_FOLDER = '/dev/shm';
+const MEMORY_FREE_MIN_BYTES = 1024 ** 3;
+const PREFIX = 'fairlead-test-';
+/** A folder without a lock may be one that another process is just filling. */
+const UNLOCKED_AGE_MAX_MS = 10 * 60_000;
+
+/**
+ * A new folder for an environment that nobody keeps: in memory where there is plenty (PostgreSQL's two thousand files are a tenth of a
+ * second there, and can be two on a disk), else among the temporary files. Those of test runs that were killed are removed.
+ */
+export const throwawayFolder = (): string => {
+  const parent = hasRoom(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir();
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(PREFIX) && isAbandoned(join(parent, name)))
+      rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(parent, PREFIX));
+};
+
+const hasRoom = (folder: string): boolean => {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= MEMORY_FREE_MIN_BYTES;
+};
+
+const isAbandoned = (folder: string): boolean => {
+  const { uid, mtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? { uid: -1, mtimeMs: 0 };
+  if (uid !== process.getuid?.()) return false;
+  const lock = join(folder, 'lock');
+  return existsSync(lock) ? !isLockHeld(lock) : Date.now() - mtimeMs > UNLOCKED_AGE_MAX_MS;
+};

@@ -1,0 +1,25 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Where programs that were fetched are kept between runs: `$FAIRLEAD_CACHE`, else `$XDG_CACHE_HOME/fairlead`, else `~/.cache/fairlead`,
+ * and in the data folder when there is no home or it cannot be written.
+ */
+export const cacheFolder = (env: NodeJS.ProcessEnv, dataDir: string): string => {
+  const own = env['FAIRLEAD_CACHE'];
+  if (own !== undefined && own !== '') return own;
+  // A home that does not exist (Debian's users without one have /nonexistent) is not made.
+  const home = env['HOME'] && existsSync(env['HOME']) ? join(env['HOME'], '.cache') : undefined;
+  const candidates = [env['XDG_CACHE_HOME'], home].flatMap((parent) => (parent ? [join(parent, 'fairlead')] : []));
+  return candidates.find(isWritable) ?? join(dataDir, 'cache');
+};
+
+const isWritable = (folder: string): boolean => {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false; // No such home, or not ours: the next place may do.
+  }
+};

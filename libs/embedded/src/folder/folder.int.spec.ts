@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { createServer, type Server } from 'node:net';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { identityOf } from '../process/identity.js';
+import { freePorts, isPortFree, LOOPBACK } from '../process/ports.js';
+import { cacheFolder } from './cache-folder.js';
+import { diskFault, openDataFolder, portsOf } from './data-folder.js';
+import { isLockHeld, takeLock } from './lock.js';
+import { isOpenToOthers } from './reach.js';
+
+let parent: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'fairlead-folder-'));
+});
+afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+const listenOn = (port: number): Promise<Server> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.listen(port, LOOPBACK, () => resolve(server));
+  });
+const faultOf = (work: () => unknown): unknown => {
+  try {
+    work();
+    return 'none';
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('a lock', () => {
+  it('is refused while its holder lives, and tells who that is', () => {
+    const first = takeLock(join(parent, 'lock'));
+    expect(first.status).toBe('taken');
+    expect(takeLock(join(parent, 'lock'))).toEqual({ status: 'held', holder: identityOf(process.pid) });
+    if (first.status === 'taken') first.release();
+    expect(isLockHeld(join(parent, 'lock'))).toBe(false);
+    expect(takeLock(join(parent, 'lock')).status).toBe('taken');
+  });
+
+  it('of a process that has ended is taken over', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    const holder = identityOf(child.pid ?? 0);
+    await new Promise((resolve) => child.once('close', resolve));
+    writeFileSync(join(parent, 'lock'), JSON.stringify(holder));
+    expect(takeLock(join(parent, 'lock')).status).toBe('taken');
+  });
+
+  it('of an earlier process with the number of a living one is taken over', () => {
+    writeFileSync(join(parent, 'lock'), JSON.stringify({ pid: process.pid, birth: 'an-earlier-boot/17' }));
+    expect(takeLock(join(parent, 'lock')).status).toBe('taken');
+  });
+
+  it('that is damaged is nobody’s', () => {
+    writeFileSync(join(parent, 'lock'), '{"pi');
+    expect(takeLock(join(parent, 'lock')).status).toBe('taken');
+  });
+
+  it('is not given back by one that lost it', () => {
+    const lost = takeLock(join(parent, 'lock'));
+    writeFileSync(join(parent, 'lock'), JSON.stringify(identityOf(process.ppid)));
+    if (lost.status === 'taken') lost.release();
+    expect(isLockHeld(join(parent, 'lock'))).toBe(true);
+  });
+});
+
+describe('a data folder', () => {
+  it('is made for its owner alone, and can be opened again once it was released', () => {
+    const path = join(parent, 'data');
+    openDataFolder(path).release();
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    openDataFolder(path).release();
+  });
+
+  it('in use is refused with the process that uses it', () => {
+    const folder = openDataFolder(join(parent, 'data'));
+    expect(faultOf(() => openDataFolder(folder.path))).toMatchObject({
+      code: 'folder-in-use',
+      message: expect.stringContaining(`is in use by process ${process.pid}. Stop that one`),
+    });
+    folder.release();
+  });
+
+  it('of a newer Fairlead is refused, and left as it is', () => {
+    writeFileSync(join(parent, 'fairlead.json'), '{"format":2,"new":true}');
+    expect(faultOf(() => openDataFolder(parent))).toMatchObject({
+      code: 'folder-newer',
+      message: expect.stringContaining('has format 2, and this Fairlead knows up to 1'),
+    });
+    expect(readFileSync(join(parent, 'fairlead.json'), 'utf8')).toBe('{"format":2,"new":true}');
+    expect(isLockHeld(join(parent, 'lock'))).toBe(false);
+  });
+
+  it('whose marker is damaged is refused with the file', () => {
+    writeFileSync(join(parent, 'fairlead.json'), '{');
+    expect(faultOf(() => openDataFolder(parent))).toMatchObject({
+      code: 'folder-unusable',
+      message: expect.stringContaining('fairlead.json is damaged'),
+    });
+  });
+
+  it('that cannot be made is refused with the reason', () => {
+    writeFileSync(join(parent, 'file'), '');
+    expect(faultOf(() => openDataFolder(join(parent, 'file', 'data')))).toMatchObject({
+      code: 'folder-unusable',
+      message: expect.stringContaining('ENOTDIR'),
+    });
+  });
+
+  it('on a full disk is refused with what is free and what is needed', () => {
+    expect(diskFault('/data', 100 * 1024 * 1024)).toMatchObject({
+      code: 'disk-full',
+      message:
+        'The disk of /data has 100 MiB free, and at least 256 MiB are needed. Free some, or choose a folder on another disk.',
+    });
+    expect(diskFault('/data', 300 * 1024 * 1024)).toBeUndefined();
+  });
+
+  it('keeps its ports, and names the one that another program has taken since', async () => {
+    const folder = openDataFolder(join(parent, 'data'));
+    const ports = await portsOf(folder, ['nats', 'postgres']);
+    expect(await portsOf(folder, ['nats', 'postgres'])).toEqual(ports);
+    const squatter = await listenOn(ports.nats);
+    await expect(portsOf(folder, ['nats'])).rejects.toMatchObject({
+      code: 'port-taken',
+      message: expect.stringMatching(
+        new RegExp(`^Port ${ports.nats} on 127\\.0\\.0\\.1, where this data folder has its nats, is taken`),
+      ),
+    });
+    expect(await portsOf(folder, ['postgres'])).toEqual(ports);
+    await new Promise((resolve) => squatter.close(resolve));
+    folder.release();
+  });
+});
+
+describe('free ports', () => {
+  it('are below the range that the kernel gives to clients, and the same for the same seed', async () => {
+    const ports = await freePorts(parent, 3);
+    expect(new Set(ports).size).toBe(3);
+    for (const port of ports) expect(port >= 20_000 && port < 30_000).toBe(true);
+    expect(await freePorts(parent, 3)).toEqual(ports);
+  });
+
+  it('pass over one that is taken', async () => {
+    const [first = 0] = await freePorts(parent, 1);
+    const squatter = await listenOn(first);
+    expect(await isPortFree(first)).toBe(false);
+    expect(await freePorts(parent, 1)).not.toContain(first);
+    await new Promise((resolve) => squatter.close(resolve));
+  });
+});
+
+describe('the cache', () => {
+  it.each([
+    ['the one that was asked for', { FAIRLEAD_CACHE: '/asked', HOME: '/home/x' }, '/asked'],
+    ['the one in the data folder without a home', {}, '/data/cache'],
+    ['the one in the data folder when the home does not exist', { HOME: '/nonexistent' }, '/data/cache'],
+    ['the one in the data folder when the home is no folder', { HOME: '/dev/null' }, '/data/cache'],
+  ])('is %s', (_what, env, expected) => expect(cacheFolder(env, '/data')).toBe(expected));
+
+  it('is in the home folder, or where XDG says', () => {
+    expect(cacheFolder({ HOME: parent }, '/data')).toBe(join(parent, '.cache/fairlead'));
+    expect(cacheFolder({ HOME: parent, XDG_CACHE_HOME: join(parent, 'xdg') }, '/data')).toBe(
+      join(parent, 'xdg/fairlead'),
+    );
+  });
+});
+
+it('a folder is out of reach for others when one above it is closed', () => {
+  mkdirSync(join(parent, 'closed/open'), { recursive: true });
+  chmodSync(parent, 0o755);
+  expect(isOpenToOthers(join(parent, 'closed/open'))).toBe(true);
+  chmodSync(join(parent, 'closed'), 0o700);
+  expect(isOpenToOthers(join(parent, 'closed/open'))).toBe(false);
+});

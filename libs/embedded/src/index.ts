@@ -1,0 +1,28 @@
+export { EnvironmentFault, type FaultCode } from './faults.js';
+export {
+  startEnvironment,
+  type Environment,
+  type NatsAccess,
+  type StartEnvironmentOptions,
+} from './environment/environment.js';
+export { untilNatsAnswers, untilPostgresAnswers } from './environment/answering.js';
+export { ensureCredentials, type CredentialName, type NatsCredentials } from './credentials/operator.store.js';
+export { cacheFolder } from './folder/cache-folder.js';
+export { openDataFolder, portsOf, type DataFolder } from './folder/data-folder.js';
+export { readIfAny, writeWhole } from './folder/files.js';
+export { checkServer } from './nats/nats.check.js';
+export { natsConfig } from './nats/nats.config.js';
+export { resolveNatsServer, type NatsServerBinary } from './nats/nats.resolver.js';
+export { startNats, type RunningNats, type StartNatsOptions } from './nats/nats.server.js';
+export { databaseNameOf, ensureServiceDatabases } from './postgres/databases.js';
+export { ensureServicePasswords, ensureSuperuserPassword, superuserPasswordFile } from './postgres/passwords.store.js';
+export { resolvePostgres, type PostgresBinaries } from './postgres/postgres.resolver.js';
+export { startPostgres, type RunningPostgres, type StartPostgresOptions } from './postgres/postgres.server.js';
+export { identityOf, isAlive, type ProcessIdentity } from './process/identity.js';
+export { freePorts, isPortFree, LOOPBACK } from './process/ports.js';
+export type { ProcessSpec } from './supervisor/child.js';
+export type { ReplicaState } from './supervisor/replica.js';
+export type { RestartPolicy } from './supervisor/restart.planner.js';
+export { Supervisor, type ProcessStatus, type SupervisedSpec } from './supervisor/supervisor.js';
+export { stopOnSignals } from './supervisor/termination.js';
+export * from './credentials.js';

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import type { NatsCredentials } from '../credentials/operator.store.js';
+import { writeWhole } from '../folder/files.js';
+import { freePorts, LOOPBACK } from '../process/ports.js';
+import { Supervisor } from '../supervisor/supervisor.js';
+import { checkServer } from './nats.check.js';
+import { natsConfig } from './nats.config.js';
+
+export const NATS_PROCESS = 'nats';
+const READY_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export interface StartNatsOptions {
+  readonly dataDir: string;
+  /** Path of the nats-server program. */
+  readonly binary: string;
+  readonly auth: NatsCredentials;
+  readonly port?: number;
+  readonly monitorPort?: number;
+  /** Where clients may come from; loopback unless told otherwise. The monitoring port is always on loopback. */
+  readonly host?: string;
+  /** Who runs it; without one, it gets its own and `stop` ends that too. */
+  readonly supervisor?: Supervisor;
+}
+
+export interface RunningNats {
+  readonly url: string;
+  readonly monitorUrl: string;
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+/** Starts JetStream on files that are synced at each write, with the credentials' operator; resolves when the server is healthy. */
+export const startNats = async (options: StartNatsOptions): Promise<RunningNats> => {
+  const { dataDir, binary, auth, host = LOOPBACK } = options;
+  const [freePort = 0, freeMonitorPort = 0] = await freePorts(dataDir, 2);
+  const { port = freePort, monitorPort = freeMonitorPort } = options;
+  const supervisor = options.supervisor ?? new Supervisor({ dataDir, runName: NATS_PROCESS });
+  const configFile = join(dataDir, 'nats', 'nats.conf');
+  writeWhole(configFile, natsConfig({ host, port, monitorPort, storeDir: join(dataDir, 'nats'), auth }));
+  const monitorUrl = `http://${LOOPBACK}:${monitorPort}`;
+  const url = `nats://${LOOPBACK}:${port}`;
+  try {
+    await supervisor.start({
+      name: NATS_PROCESS,
+      command: binary,
+      args: ['-c', configFile],
+      readyUrl: `${monitorUrl}/healthz`,
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    });
+    await checkWith(url, auth.credsFile('admin'));
+  } catch (error) {
+    if (options.supervisor === undefined) await supervisor.stop();
+    throw error;
+  }
+  return {
+    url,
+    monitorUrl,
+    get pid() {
+      return supervisor.status().find(({ name }) => name === NATS_PROCESS)?.pid;
+    },
+    stop: () => (options.supervisor === undefined ? supervisor.stop() : supervisor.hold(NATS_PROCESS)),
+  };
+};
+
+/** Connects once, as that credential (or without one), and refuses a server that is too old. */
+export const checkWith = async (url: string, credsFile: string | undefined): Promise<void> => {
+  const connection = await connect({
+    servers: url,
+    name: 'fairlead-check',
+    timeout: CONNECT_TIMEOUT_MS,
+    reconnect: false,
+    ...(credsFile === undefined ? {} : { authenticator: credsAuthenticator(readFileSync(credsFile)) }),
+  });
+  try {
+    await checkServer(connection);
+  } finally {
+    await connection.close();
+  }
+};

@@ -1,0 +1,131 @@
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Client } from 'pg';
+import { databaseNameOf, ensureServiceDatabases } from './databases.js';
+import { resolvePostgres, type PostgresBinaries } from './postgres.resolver.js';
+import { postgresMajorOfData, startPostgres, type RunningPostgres } from './postgres.server.js';
+import { throwawayFolder } from '../environment/throwaway-folder.js';
+
+jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
+
+const quiet = (): void => undefined;
+
+const query = async (url: string, text: string): Promise<readonly Record<string, unknown>[]> => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+};
+
+describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
+  let cacheDir: string;
+  let dataDir: string;
+  let binaries: PostgresBinaries | undefined;
+  let postgres: RunningPostgres | undefined;
+
+  beforeAll(async () => {
+    cacheDir = throwawayFolder();
+    chmodSync(cacheDir, 0o755); // As root: nobody must be able to run what is in it.
+    dataDir = throwawayFolder(); // Mode 0700: nobody cannot get into it by its path.
+    const options = { cacheDir, log: quiet, ...(source === 'npm' ? { systemFolder: '/nonexistent' } : {}) };
+    binaries = await resolvePostgres(options);
+    if (binaries.source !== source) return;
+    postgres = await startPostgres({ dataDir, binaries });
+  }, 60_000);
+
+  afterAll(async () => {
+    await postgres?.stop();
+    for (const folder of [dataDir, cacheDir]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** On a machine without the system's PostgreSQL the first round has nothing to show. */
+  const running = (): RunningPostgres | undefined => postgres;
+
+  it('answers with a password, writes each commit to the disk, and listens on no socket', async () => {
+    const server = running();
+    if (server === undefined) return;
+    const settings = `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync, current_setting('unix_socket_directories') as sockets`;
+    expect(await query(server.adminUrl, settings)).toEqual([{ fsync: 'on', sync: 'on', sockets: '' }]);
+    await expect(query(server.adminUrl.replace(/:[^:@]+@/, ':wrong@'), 'select 1')).rejects.toThrow(
+      /password authentication failed/,
+    );
+    expect(statSync(join(dataDir, 'keys/postgres.password')).mode & 0o777).toBe(0o600);
+    expect(postgresMajorOfData(dataDir)).toBe(binaries?.major);
+  });
+
+  it('does not run as root', () => {
+    const server = running();
+    if (server?.pid === undefined) return;
+    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1];
+    expect(Number(uid)).toBe(process.getuid?.() === 0 ? 65534 : process.getuid?.());
+  });
+
+  it('gives each service a database that no other one may connect to', async () => {
+    const server = running();
+    if (server === undefined) return;
+    const urls = await ensureServiceDatabases(
+      server.adminUrl,
+      ['infra-svc', 'gateway'],
+      (service) => `${service}-password`,
+    );
+    await query(urls.gateway, 'create table mine (id int)');
+    const trespass = new URL(urls.gateway);
+    trespass.pathname = `/${databaseNameOf('infra-svc')}`;
+    await expect(query(trespass.href, 'select 1')).rejects.toThrow(
+      /permission denied for database "fairlead_infra_svc"/,
+    );
+  });
+
+  it('keeps the databases, and gives a role the password that its service has now', async () => {
+    const server = running();
+    if (server === undefined) return;
+    const urls = await ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password');
+    expect(await query(urls.gateway, 'select count(*)::int as rows from mine')).toEqual([{ rows: 0 }]);
+  });
+
+  it('refuses to set up databases by a role that may not, and says what it needs', async () => {
+    const server = running();
+    if (server === undefined) return;
+    const urls = await ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password');
+    await expect(ensureServiceDatabases(urls.gateway, ['upgrade-svc'], () => 'x')).rejects.toMatchObject({
+      code: 'database-refused',
+      message: expect.stringMatching(/permission denied.*must be able to create roles and databases/s),
+    });
+  });
+
+  it('is restored after a kill -9', async () => {
+    const server = running();
+    if (server === undefined || binaries === undefined) return;
+    const pid = server.pid ?? 0;
+    process.kill(pid, 'SIGKILL');
+    const urls = await eventually(() => ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password'));
+    expect(await query(urls.gateway, 'select count(*)::int as rows from mine')).toEqual([{ rows: 0 }]);
+    expect(server.pid).not.toBe(pid);
+  }, 20_000);
+});
+
+it('data of a version that is not there is refused with the version that is needed', async () => {
+  const cacheDir = throwawayFolder();
+  chmodSync(cacheDir, 0o755);
+  const resolving = resolvePostgres({ cacheDir, log: quiet, major: 9, systemFolder: '/nonexistent' });
+  await expect(resolving).rejects.toMatchObject({
+    code: 'postgres-missing',
+    message: expect.stringMatching(/^There is no PostgreSQL 9, which wrote the data in this folder\. Install it/),
+  });
+  rmSync(cacheDir, { recursive: true, force: true });
+});
+
+/** Asks again while the server is down, for at most half a minute. */
+const eventually = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  for (const deadline = Date.now() + 30_000; ;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
+};

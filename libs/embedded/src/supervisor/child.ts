@@ -1,0 +1,184 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { EnvironmentFault } from '../faults.js';
+import { signalGroup, signalProcess } from '../process/command.js';
+import { waitUntil } from '../process/waiting.js';
+import type { LogFile } from './log-file.js';
+import type { Warden } from './warden.js';
+
+const READY_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
+const POLL_MS = 15;
+const PROBE_TIMEOUT_MS = 1_000;
+const LAST_WORDS_TIMEOUT_MS = 250;
+const TAIL_LINES = 80;
+const LINE_LENGTH_MAX = 1_000;
+/** A failure's message is bounded (4,000 characters); what the process said must leave room for the sentence before it. */
+const QUOTE_LENGTH_MAX = 3_000;
+const QUOTE_LINES = 20;
+const STACK_FRAME = /^\s+at /;
+
+/** A program to run, and how to know that it is ready. With none of the three `ready…`, it is ready as soon as it runs. */
+export interface ProcessSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** The whole environment of the process; without it, this process' own. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Ready at the first line (of either output) that this accepts. */
+  readonly ready?: (line: string) => boolean;
+  /** Ready when this URL answers with 2xx. */
+  readonly readyUrl?: string;
+  /** Ready when this resolves to true; it is asked again after false or an error. */
+  readonly readyWhen?: () => Promise<boolean>;
+  readonly readyTimeoutMs?: number;
+  /** How to ask it to end: SIGTERM unless told otherwise; SIGKILL follows after the timeout. */
+  readonly stopSignal?: NodeJS.Signals;
+  readonly stopTimeoutMs?: number;
+  /** Run as somebody else (only root may). */
+  readonly identity?: { readonly uid: number; readonly gid: number };
+  /** An open folder that the process sees as descriptor 3. */
+  readonly folderHandle?: number;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Set when it could not be started at all. */
+  readonly error?: string;
+}
+
+/** One run of a program, in a process group of its own, so that a Ctrl-C in the terminal reaches only us. */
+export class Child {
+  readonly exited: Promise<Exit>;
+  private readonly process: ChildProcess;
+  private readonly tail: string[] = [];
+  private lineListeners: ((line: string) => void)[] = [];
+  private hasExited = false;
+
+  constructor(
+    private readonly spec: ProcessSpec,
+    private readonly warden: Warden,
+    private readonly log: LogFile,
+  ) {
+    this.process = spawn(spec.command, spec.args ?? [], {
+      detached: true,
+      // The first descriptor is a pipe that is never written to: a child that wants to can notice our end by the end of its input.
+      stdio: ['pipe', 'pipe', 'pipe', ...(spec.folderHandle === undefined ? [] : [spec.folderHandle])],
+      ...(spec.env === undefined ? {} : { env: spec.env }),
+      ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
+      ...spec.identity,
+    });
+    if (this.process.pid !== undefined) warden.watch(this.process.pid, spec.stopSignal ?? 'SIGTERM');
+    this.exited = this.watchExit();
+    this.process.stdin?.on('error', () => undefined); // The child closed its input, as it may.
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.hear(line));
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  get running(): boolean {
+    return !this.hasExited;
+  }
+
+  /** The last lines that it said, oldest first. */
+  get lastLines(): readonly string[] {
+    return this.tail;
+  }
+
+  /** Resolves when it is ready; throws a fault with its last words when it ends before, or is not ready in time. */
+  async whenReady(): Promise<void> {
+    const timeoutMs = this.spec.readyTimeoutMs ?? READY_TIMEOUT_MS;
+    const heard = this.listenForReady();
+    const isReady = (): boolean | Promise<boolean> =>
+      this.hasExited || (this.pid !== undefined && heard() && this.answers());
+    const inTime = await waitUntil(isReady, { timeoutMs, everyMs: POLL_MS });
+    if (!this.hasExited && inTime) return;
+    const why = this.hasExited
+      ? `ended before it was ready (${describeExit(await this.exited)})`
+      : `was not ready within ${timeoutMs} ms`;
+    throw new EnvironmentFault('not-ready', {
+      operation: 'start',
+      target: this.spec.name,
+      message: `${this.spec.name} ${why}.${quoteLines(this.tail)}`,
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.hasExited && this.process.pid !== undefined) signalProcess(this.process.pid, signal);
+  }
+
+  /** Asks it to end, insists after the timeout, and resolves when nothing of it runs any more. */
+  async stop(): Promise<Exit> {
+    if (this.process.pid !== undefined && !this.hasExited) {
+      this.signal(this.spec.stopSignal ?? 'SIGTERM');
+      const insist = setTimeout(() => this.signal('SIGKILL'), this.spec.stopTimeoutMs ?? STOP_TIMEOUT_MS);
+      await this.exited;
+      clearTimeout(insist);
+    }
+    return this.exited;
+  }
+
+  private listenForReady(): () => boolean {
+    const { ready } = this.spec;
+    if (ready === undefined) return () => true;
+    let heard = this.tail.some(ready);
+    if (!heard) this.lineListeners.push((line) => (heard ||= ready(line)));
+    return () => heard;
+  }
+
+  private async answers(): Promise<boolean> {
+    const { readyUrl, readyWhen } = this.spec;
+    try {
+      if (readyUrl !== undefined) return (await fetch(readyUrl, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })).ok;
+      return readyWhen === undefined || (await readyWhen());
+    } catch {
+      return false; // Not yet: it is asked again until the deadline, which then tells what the process said.
+    }
+  }
+
+  private hear(line: string): void {
+    this.log.write(`${line}\n`);
+    this.tail.push(line.slice(0, LINE_LENGTH_MAX));
+    if (this.tail.length > TAIL_LINES) this.tail.shift();
+    for (const listener of this.lineListeners) listener(line);
+  }
+
+  /** Ended means: the process is gone, its group is gone, and what it said last has been read. */
+  private watchExit(): Promise<Exit> {
+    return new Promise((resolve) => {
+      const end = (exit: Exit): void => {
+        if (this.hasExited) return;
+        this.hasExited = true;
+        this.lineListeners = [];
+        this.process.stdin?.destroy();
+        resolve(exit);
+      };
+      this.process.once('error', (error) => end({ code: null, signal: null, error: error.message }));
+      this.process.once('exit', (code, signal) => {
+        if (this.process.pid !== undefined) {
+          signalGroup(this.process.pid, 'SIGKILL'); // Children that it left behind.
+          this.warden.forget(this.process.pid);
+        }
+        this.process.once('close', () => end({ code, signal }));
+        // Somebody in another group may hold its output open; then that is not waited for.
+        setTimeout(() => end({ code, signal }), LAST_WORDS_TIMEOUT_MS).unref();
+      });
+    });
+  }
+}
+
+export const describeExit = ({ code, signal, error }: Exit): string =>
+  error ?? (signal === null ? `exit code ${code ?? 'unknown'}` : `ended by ${signal}`);
+
+/** Log lines as the end of a message: the last ones that are words. Stack frames are left to the log. */
+export const quoteLines = (lines: readonly string[]): string => {
+  const words = lines.filter((line) => line.trim() !== '' && !STACK_FRAME.test(line)).slice(-QUOTE_LINES);
+  while (words.join('\n').length > QUOTE_LENGTH_MAX && words.length > 1) words.shift();
+  return words.length === 0 ? '' : ` Its last words:\n  ${words.join('\n  ')}`;
+};

@@ -1,0 +1,43 @@
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const SIZE_MAX_BYTES = 8 * 1024 * 1024;
+
+/**
+ * What a process says, in a file that stays below 8 MiB; one older file is kept beside it (`.1`).
+ * Writing is synchronous: it ends in the page cache, and nothing can be lost or reordered around a crash or a rotation.
+ */
+export class LogFile {
+  private descriptor: number;
+  private closed = false;
+  private sizeBytes: number;
+
+  constructor(
+    private readonly file: string,
+    private readonly sizeMaxBytes: number = SIZE_MAX_BYTES,
+  ) {
+    mkdirSync(dirname(file), { recursive: true });
+    this.descriptor = openSync(file, 'a', 0o600);
+    this.sizeBytes = fstatSync(this.descriptor).size;
+  }
+
+  write(text: string): void {
+    if (this.closed) return; // A last line of a process that was no longer waited for.
+    const bytes = Buffer.from(text);
+    if (this.sizeBytes > 0 && this.sizeBytes + bytes.length > this.sizeMaxBytes) this.rotate();
+    this.sizeBytes += writeSync(this.descriptor, bytes);
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    closeSync(this.descriptor);
+  }
+
+  private rotate(): void {
+    closeSync(this.descriptor);
+    renameSync(this.file, `${this.file}.1`);
+    this.descriptor = openSync(this.file, 'a', 0o600);
+    this.sizeBytes = 0;
+  }
+}

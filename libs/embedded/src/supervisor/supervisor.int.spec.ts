@@ -1,0 +1,263 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { bundleProgram, processesNaming, Program } from '../../test/programs.js';
+import { identityOf } from '../process/identity.js';
+import { waitUntil } from '../process/waiting.js';
+import { LogFile } from './log-file.js';
+import type { ReplicaState } from './replica.js';
+import { NO_RESTART } from './restart.planner.js';
+import { Supervisor, type SupervisedSpec } from './supervisor.js';
+
+jest.setTimeout(60_000);
+const DEADLINE_MS = 30_000;
+const QUICK = { crashesMax: 3, windowMs: 60_000, delayMs: 10, delayMaxMs: 20 };
+const SERVE = `console.log('ready ' + (process.env.REPLICA ?? '')); setInterval(() => {}, 1000);`;
+
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  if (!(await waitUntil(holds, { timeoutMs: DEADLINE_MS, everyMs: 10 })))
+    throw new Error('the condition did not come true in time');
+};
+
+describe('a supervisor', () => {
+  let dataDir: string;
+  let supervisor: Supervisor;
+  let states: string[];
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'fairlead-supervisor-'));
+    states = [];
+    supervisor = new Supervisor({
+      dataDir,
+      onState: (name, state: ReplicaState) => states.push(`${name} ${state.status}`),
+    });
+  });
+
+  afterEach(async () => {
+    await supervisor.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const node = (name: string, script: string, more: Partial<SupervisedSpec> = {}): SupervisedSpec => ({
+    name,
+    command: process.execPath,
+    args: ['-e', script],
+    ready: (line) => line.startsWith('ready'),
+    restart: QUICK,
+    ...more,
+  });
+  const pidOf = (name: string): number | undefined => supervisor.status().find((status) => status.name === name)?.pid;
+  const log = (name: string): string => readFileSync(join(dataDir, 'logs', `${name}.log`), 'utf8');
+
+  it('waits until a process is ready, and keeps what it says', async () => {
+    await supervisor.start(node('service', `console.error('booting'); ${SERVE}`));
+    expect(supervisor.status()).toEqual([
+      expect.objectContaining({ name: 'service', restarts: 0, state: expect.objectContaining({ status: 'running' }) }),
+    ]);
+    expect(log('service')).toBe('booting\nready \n');
+  });
+
+  it('asks a URL whether it is ready, again until it answers', async () => {
+    const script = `let n = 0; require('http').createServer((_, r) => { r.statusCode = ++n < 3 ? 503 : 200; r.end(); console.log('asked'); }).listen(0, '127.0.0.1', function () { console.log('port ' + this.address().port); })`;
+    const port = Number(/port (\d+)/.exec((await probe(script)).said)?.[1]);
+    await supervisor.start(
+      node('web', script.replace('.listen(0,', `.listen(${port},`), {
+        ready: () => true,
+        readyUrl: `http://127.0.0.1:${port}/`,
+      }),
+    );
+    await until(() => log('web').match(/asked/g)?.length === 3);
+  });
+
+  it('starts a killed process again, as often as it is killed', async () => {
+    await supervisor.start(node('service', SERVE));
+    for (const restarts of [1, 2]) {
+      const before = pidOf('service');
+      supervisor.kill('service');
+      await until(
+        () =>
+          supervisor.status()[0]?.restarts === restarts &&
+          pidOf('service') !== before &&
+          pidOf('service') !== undefined,
+      );
+    }
+    await until(() => supervisor.status()[0]?.state.status === 'running');
+  });
+
+  it('gives up one that keeps crashing, and says why with its last words', async () => {
+    const starting = supervisor.start(node('service', `console.error('no database'); process.exit(3)`));
+    await expect(starting).rejects.toMatchObject({
+      code: 'crash-loop',
+      message: expect.stringMatching(
+        /^service crashed 3 times within 60 s and is not started again\. service ended before it was ready \(exit code 3\)\..*no database/s,
+      ),
+    });
+    expect(states.filter((state) => state === 'service starting')).toHaveLength(3);
+  });
+
+  it('gives up one that crashes later, and shows that in its status', async () => {
+    await supervisor.start(
+      node('service', `console.log('ready'); setTimeout(() => { throw new Error('lost its mind') }, 20)`),
+    );
+    await until(() => supervisor.status()[0]?.state.status === 'failed');
+    expect(supervisor.status()[0]?.state).toMatchObject({ reason: expect.stringContaining('lost its mind') });
+  });
+
+  it('says what could not be started at all', async () => {
+    const starting = supervisor.start({ name: 'ghost', command: '/no/such/program', restart: NO_RESTART });
+    await expect(starting).rejects.toMatchObject({ code: 'not-ready', message: expect.stringContaining('ENOENT') });
+  });
+
+  it('ends one that is not ready in time', async () => {
+    const sleeper = {
+      command: '/bin/sh',
+      args: ['-c', 'echo hm; exec sleep 600'],
+      readyTimeoutMs: 1_000,
+      restart: NO_RESTART,
+    };
+    await expect(supervisor.start(node('sleeper', '', sleeper))).rejects.toMatchObject({
+      message: expect.stringMatching(/^sleeper was not ready within 1000 ms\. .*hm/s),
+    });
+    expect(pidOf('sleeper')).toBeUndefined();
+  });
+
+  it('keeps a held process down, until it is resumed', async () => {
+    await supervisor.start(node('service', SERVE));
+    const before = pidOf('service') ?? 0;
+    await supervisor.hold('service', 'SIGKILL');
+    expect({ state: supervisor.status()[0]?.state.status, alive: identityOf(before) }).toEqual({
+      state: 'held',
+      alive: undefined,
+    });
+    await supervisor.resume('service');
+    expect(pidOf('service')).not.toBe(before);
+  });
+
+  it('runs as many replicas as asked for, each with what differs', async () => {
+    await supervisor.start(
+      node('service', SERVE, { forReplica: (n) => ({ env: { ...process.env, REPLICA: String(n) } }) }),
+    );
+    await supervisor.scale('service', 3);
+    expect(supervisor.status().map(({ name }) => name)).toEqual(['service', 'service-2', 'service-3']);
+    expect(log('service-3')).toBe('ready 3\n');
+    const third = pidOf('service-3') ?? 0;
+    await supervisor.scale('service', 1);
+    expect(supervisor.status().map(({ name }) => name)).toEqual(['service']);
+    expect(identityOf(third)).toBeUndefined();
+  });
+
+  it('ends the last started first, and insists with one that does not listen', async () => {
+    const deaf = `process.on('SIGTERM', () => console.log('no')); ${SERVE}`;
+    await supervisor.start(node('first', SERVE));
+    await supervisor.start(node('second', deaf, { stopTimeoutMs: 200 }));
+    await supervisor.stop();
+    expect(states.filter((state) => state.endsWith('stopped'))).toEqual(['second stopped', 'first stopped']);
+    expect(log('second')).toContain('no\n');
+  });
+
+  it('ends what a process left behind, too', async () => {
+    const parent = `const c = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log('ready ' + c.pid); setInterval(() => {}, 1000)`;
+    await supervisor.start(node('parent', parent));
+    const grandchild = Number(/ready (\d+)/.exec(log('parent'))?.[1]);
+    expect(identityOf(grandchild)).toBeDefined();
+    await supervisor.hold('parent', 'SIGKILL');
+    await until(() => identityOf(grandchild) === undefined);
+  });
+
+  /** Runs a program until it has said its port, to learn a free one. */
+  const probe = async (script: string): Promise<{ said: string }> => {
+    const other = new Supervisor({ dataDir: join(dataDir, 'probe') });
+    await other.start(node('probe', script, { ready: (line) => line.startsWith('port') }));
+    await other.stop();
+    return { said: readFileSync(join(dataDir, 'probe/logs/probe.log'), 'utf8') };
+  };
+});
+
+describe('a log', () => {
+  it('stays below its size, and keeps one older file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-log-'));
+    const file = join(folder, 'service.log');
+    const log = new LogFile(file, 20);
+    for (const line of ['first line\n', 'second\n', 'third line\n']) log.write(line);
+    log.close();
+    expect([readFileSync(`${file}.1`, 'utf8'), readFileSync(file, 'utf8')]).toEqual([
+      'first line\nsecond\n',
+      'third line\n',
+    ]);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('when the supervising process dies', () => {
+  let dataDir: string;
+  let program: { file: string; remove(): void };
+
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'fairlead-orphans-'));
+    program = await bundleProgram(`
+      import { Supervisor, stopOnSignals } from '@embedded';
+      const [dataDir, marker, mode] = process.argv.slice(2);
+      const supervisor = new Supervisor({ dataDir });
+      const child = (mode === 'deaf' ? "process.on('SIGTERM', () => {});" : '') + "const c = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '" + marker + "']); console.log('ready'); setInterval(() => {}, 1000)";
+      if (mode === 'polite') stopOnSignals(() => supervisor.stop());
+      await supervisor.start({ name: 'deaf', command: process.execPath, args: ['-e', child, marker], ready: (line) => line === 'ready', stopTimeoutMs: 100 });
+      console.log('up');
+    `);
+  });
+  afterEach(() => {
+    program.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it.each([
+    ['SIGKILL', 'deaf'],
+    ['SIGINT', 'meek'],
+    ['SIGTERM', 'meek'],
+    ['SIGHUP', 'meek'],
+  ] as const)('by %s without a word, its warden ends a %s child and its child', async (signal, mode) => {
+    const marker = join(dataDir, `marker-${signal}`);
+    const parent = new Program(program.file, { args: [dataDir, marker, mode] });
+    await until(() => parent.said.includes('up'));
+    expect(await processesNaming(marker)).toHaveLength(3); // The parent, the child and the child's child.
+    parent.process.kill(signal);
+    await until(async () => (await processesNaming(marker)).length === 0);
+    expect(existsSync(join(dataDir, 'run/processes/deaf.pid'))).toBe(true); // For the next owner, in case the warden had died too.
+  });
+
+  it('having caught the signal, it ends everything itself and exits with 128 + n', async () => {
+    const marker = join(dataDir, 'marker');
+    const parent = new Program(program.file, { args: [dataDir, marker, 'polite'] });
+    await until(() => parent.said.includes('up'));
+    parent.process.kill('SIGTERM');
+    expect(await parent.ended).toEqual({ code: 143, output: 'up\n' });
+    expect(await processesNaming(marker)).toEqual([]);
+  });
+
+  it('and its warden with it, the next owner of the folder ends what is left', async () => {
+    const marker = join(dataDir, 'marker');
+    const parent = new Program(program.file, { args: [dataDir, marker] });
+    await until(() => parent.said.includes('up'));
+    for (const pid of await processesNaming('fairlead-warden'))
+      if (isChildOf(pid, parent.process.pid)) process.kill(pid, 'SIGSTOP');
+    parent.process.kill('SIGKILL');
+    await parent.ended.catch(() => undefined);
+    const next = new Supervisor({ dataDir });
+    await next.start({
+      name: 'other',
+      command: process.execPath,
+      args: ['-e', SERVE],
+      ready: (line) => line.startsWith('ready'),
+    });
+    expect(await processesNaming(marker)).toEqual([]);
+    await next.stop();
+    for (const pid of await processesNaming('fairlead-warden')) if (isStopped(pid)) process.kill(pid, 'SIGKILL');
+  });
+});
+
+const fieldOf = (pid: number, index: number): string | undefined => {
+  const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[index];
+};
+const isChildOf = (pid: number, parent: number | undefined): boolean => fieldOf(pid, 1) === String(parent);
+const isStopped = (pid: number): boolean => fieldOf(pid, 0) === 'T';

@@ -1,0 +1,67 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runCommand } from '../src/process/command.js';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const BUNDLE_TIMEOUT_MS = 30_000;
+/** CommonJS packages inside an ES module bundle ask for `require`. */
+const BANNER =
+  "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
+
+/** A program of a test, to be run as another process or another user: bundled into one file that everybody may read. */
+export const bundleProgram = async (source: string): Promise<{ file: string; remove(): void }> => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-program-'));
+  chmodSync(folder, 0o755);
+  const [entry, file] = [join(folder, 'program.ts'), join(folder, 'program.mjs')];
+  writeFileSync(entry, source.replaceAll('@embedded', join(ROOT, 'libs/embedded/src/index.ts')));
+  const alias = `--alias:@fairlead/contracts=${join(ROOT, 'libs/contracts/src/index.ts')}`;
+  const options = [
+    '--bundle',
+    '--platform=node',
+    '--format=esm',
+    '--external:pg-native',
+    `--banner:js=${BANNER}`,
+    alias,
+  ];
+  const result = await runCommand(join(ROOT, 'node_modules/.bin/esbuild'), [entry, ...options, `--outfile=${file}`], {
+    timeoutMs: BUNDLE_TIMEOUT_MS,
+    cwd: ROOT,
+    env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules') },
+  });
+  if (result.code !== 0) throw new Error(`the test's program cannot be bundled: ${result.stderr}`);
+  return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+};
+
+/** A running program of a test: what it says, line by line, and its end. */
+export class Program {
+  readonly process: ChildProcess;
+  readonly ended: Promise<{ code: number | null; output: string }>;
+  private output = '';
+
+  constructor(file: string, options: { args?: string[]; env?: NodeJS.ProcessEnv; uid?: number; gid?: number } = {}) {
+    const { args = [], ...rest } = options;
+    this.process = spawn(process.execPath, [file, ...args], { ...rest, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    }
+    this.ended = new Promise((resolve) => this.process.once('close', (code) => resolve({ code, output: this.output })));
+  }
+
+  get said(): string {
+    return this.output;
+  }
+}
+
+/** Numbers of the processes whose command line names that text; a zombie has none. */
+export const processesNaming = async (text: string): Promise<readonly number[]> => {
+  const { stdout } = await runCommand('ps', ['-eo', 'pid=,args='], { timeoutMs: 5_000 });
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes(text) && !line.includes('ps -eo'))
+    .map((line) => Number.parseInt(line, 10));
+};
+
+export const readText = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');

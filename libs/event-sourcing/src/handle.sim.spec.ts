@@ -1,0 +1,97 @@
+import { isRefusal, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Command, Decider } from './decider.js';
+import { ATTEMPTS_MAX, makeHandle } from './handle.js';
+import { MemoryStore } from './memory.store.js';
+import type { EventStore } from './store.js';
+
+type Joined = Fact<'WorkerJoined'>;
+type Join = Command<'Join', NodeName>;
+
+const uid = '00000000-0000-4000-8000-000000000000' as ClusterUid;
+const joins: Decider<ReadonlySet<string>, Join, Joined> = {
+  initial: new Set(),
+  decide: (joined, { data: node }) => (joined.has(node) ? [] : [{ type: 'WorkerJoined', data: { uid, node } }]),
+  evolve: (joined, event) => (event.type === 'WorkerJoined' ? new Set([...joined, event.data.node]) : joined),
+};
+
+const stream = { namespace: 'default', cluster: 'demo', context: 'bootstrap' };
+const cause = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
+const join = (node: string): Join => ({ type: 'Join', data: node as NodeName });
+
+/** A log whose answer is lost now and then after it has stored, as a network does it. */
+const forgetful = (store: MemoryStore, loses: () => boolean): EventStore => ({
+  read: (filter, afterSeq) => store.read(filter, afterSeq),
+  append: async (...args) => {
+    const answer = await store.append(...args);
+    if (loses()) throw new Error('the answer was lost');
+    return answer;
+  },
+});
+
+describe('a decision', () => {
+  it('is in the log once, whatever replicas ask, in whatever order, and however many answers are lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ replica: fc.nat(2), node: fc.nat(4), lost: fc.boolean() }), { maxLength: 40 }),
+        async (asked) => {
+          const store = new MemoryStore();
+          let loses = false;
+          const replicas = [0, 1, 2].map(() => makeHandle(forgetful(store, () => loses)));
+          const inFlight = asked.map(async ({ replica, node, lost }) => {
+            loses = lost;
+            return replicas[replica]?.(joins, stream, join(`w${node}`), cause).catch(
+              () => 'asked again by a redelivery',
+            );
+          });
+          await Promise.all(inFlight);
+          loses = false;
+          for (const { replica, node } of asked) await replicas[replica]?.(joins, stream, join(`w${node}`), cause);
+          const nodes = store.events.map((event) => (event.type === 'WorkerJoined' ? event.data.node : event.type));
+          expect(nodes.slice().sort()).toEqual([...new Set(asked.map(({ node }) => `w${node}`))].sort());
+          expect(store.events.map(({ meta }) => meta.streamVersion)).toEqual(
+            store.events.map((_event, index) => index + 1),
+          );
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is given up as a refusal when others win the race every time', async () => {
+    const store = new MemoryStore();
+    let attempts = 0;
+    const contested: EventStore = {
+      read: (filter, afterSeq) => store.read(filter, afterSeq),
+      append: () => {
+        attempts += 1;
+        return Promise.resolve({ kind: 'conflict' });
+      },
+    };
+    const outcome = await makeHandle(contested)(joins, stream, join('w1'), cause);
+    expect(isRefusal(outcome) && outcome.code).toBe('conflict.concurrent');
+    expect(attempts).toBe(ATTEMPTS_MAX);
+  });
+
+  it('sees what other services wrote about the cluster when the decider reads the cluster', async () => {
+    const store = new MemoryStore();
+    const nosy: Decider<number, Join, Joined> = {
+      initial: 0,
+      reads: 'cluster',
+      decide: (seen, { data: node }) => (seen === 0 ? [] : [{ type: 'WorkerJoined', data: { uid, node } }]),
+      evolve: (seen) => seen + 1,
+    };
+    const handle = makeHandle(store);
+    expect(await handle(nosy, stream, join('w1'), cause)).toMatchObject({ kind: 'decided', events: [] });
+    await store.append(
+      { ...stream, context: 'wish' },
+      { seq: 0, streamVersion: 0, hash: '' },
+      [{ type: 'ClusterDeletionRequested', data: { uid } }],
+      cause,
+    );
+    expect(await handle(nosy, stream, join('w1'), cause)).toMatchObject({
+      events: [{ type: 'WorkerJoined', meta: { seq: 2, streamVersion: 1 } }],
+    });
+  });
+});

@@ -1,0 +1,15 @@
+export { FoldCache } from './fold.cache.js';
+export { makeHandle, ATTEMPTS_MAX, type Decided, type Handle } from './handle.js';
+export { consumerNames, type Consumers } from './jetstream/consumers.js';
+export * from './jetstream/decorators.js';
+export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';
+export { decode, encode, sha256 } from './jetstream/envelope.codec.js';
+export { JetStreamStore } from './jetstream/jetstream.store.js';
+export { KernelTables1700000000000 } from './jetstream/kernel.migration.js';
+export { Lanes, type Partitions } from './jetstream/lanes.js';
+export { DatabasePositions, type Positions } from './jetstream/positions.js';
+export { rebuildProjection, type Rebuilt } from './jetstream/rebuild.js';
+export { JetStreamStrategy, type StrategyOptions } from './jetstream/strategy.js';
+export { checkServer, ensureStreams } from './jetstream/streams.js';
+export { makeTail, type Tail } from './jetstream/tail.js';
+export * from './jetstream/tokens.js';

@@ -1,0 +1,20 @@
+import type { Process } from '../process.js';
+import type { Projection } from '../projection.js';
+
+/** The pure consumers of a service. `unknown` documents: the runner only carries them between the log and the database. */
+export interface Consumers {
+  readonly projections: readonly Projection<unknown>[];
+  readonly processes: readonly Process<unknown>[];
+}
+
+/** The name under which a consumer keeps its positions. */
+export const projectionConsumer = (projection: Projection<unknown>): string => `projection:${projection.name}`;
+export const processConsumer = (process: Process<unknown>): string => `process:${process.name}@${process.version}`;
+
+/** Methods that are decorated with OnEvent share one position. */
+export const HANDLERS_CONSUMER = 'handlers';
+
+export const consumerNames = (consumers: Consumers): readonly string[] => [
+  ...consumers.projections.map(projectionConsumer),
+  ...consumers.processes.map(processConsumer),
+];

@@ -1,0 +1,243 @@
+import { deadLetterSubject, STREAMS, WorldFailure } from '@fairlead/contracts';
+import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, type JsMsg } from '@nats-io/jetstream';
+import { nanos, type NatsConnection } from '@nats-io/transport-node';
+import type { Pool } from 'pg';
+import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import type { LaneLog } from './lane.js';
+
+export interface JobHandler {
+  readonly policy: JobPolicy;
+  readonly run: (job: Job, context: JobContext) => Promise<JobLater | undefined>;
+}
+
+export interface JobsOptions {
+  readonly service: string;
+  readonly nc: NatsConnection;
+  readonly pool: Pool;
+  readonly handlers: ReadonlyMap<string, JobHandler>;
+  readonly recordFailure: RecordJobFailure;
+  readonly concurrency: number;
+  /** Without a sign of life from its worker for so long, a job goes to another one. */
+  readonly ackWaitMs: number;
+  readonly log: LaneLog;
+}
+
+const FETCH_MS = 5_000;
+const RETRY_MS = 250;
+const DRAIN_MS = 10_000;
+
+const backoffMs = (policy: JobPolicy, attempt: number): number =>
+  Math.min(policy.backoffFirstMs * 2 ** (attempt - 1), policy.backoffMaxMs);
+
+interface Held {
+  readonly message: JsMsg;
+  readonly abort: AbortController;
+}
+
+/**
+ * Works on a service's jobs: a durable pull consumer on a work queue, shared by all replicas. While a handler runs, the
+ * server is told so; a failure gives the job back with a delay; the last one sends it to the dead letters.
+ */
+export class JobsWorker {
+  private readonly held = new Map<string, Held>();
+  private running = false;
+  private loop: Promise<void> | undefined;
+  private ticker: NodeJS.Timeout | undefined;
+  private slotFree: (() => void) | undefined;
+
+  constructor(private readonly options: JobsOptions) {}
+
+  start(): void {
+    this.running = true;
+    this.ticker = setInterval(() => this.held.forEach(({ message }) => message.working()), this.options.ackWaitMs / 3);
+    this.loop = this.run();
+  }
+
+  /** Lets handlers finish for a while, then aborts them; what is unfinished goes to another replica or to the next start. */
+  async stop(): Promise<void> {
+    this.running = false;
+    this.slotFree?.();
+    const deadline = Date.now() + DRAIN_MS;
+    for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
+    while (this.held.size > 0 && Date.now() < deadline) await this.slot();
+    clearInterval(this.ticker);
+    await this.loop;
+  }
+
+  private async run(): Promise<void> {
+    let consumer: Consumer | undefined;
+    while (this.running) {
+      try {
+        consumer ??= await this.consumer();
+        const free = this.options.concurrency - this.held.size;
+        if (free <= 0) await this.slot();
+        else await this.take(consumer, free);
+      } catch (error) {
+        if (!this.running) return;
+        consumer = undefined;
+        this.options.log.warn(`jobs: ${error instanceof Error ? error.message : String(error)}; trying again`);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  private async consumer(): Promise<Consumer> {
+    const { nc, service, ackWaitMs } = this.options;
+    const jsm = await jetstreamManager(nc, { checkAPI: false });
+    await jsm.consumers.add(STREAMS.jobs, {
+      durable_name: service,
+      filter_subject: `job.${service}.>`,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      ack_wait: nanos(ackWaitMs),
+      max_deliver: -1,
+      max_ack_pending: 10_000,
+    });
+    return jetstream(nc, { checkAPI: false } as object).consumers.get(STREAMS.jobs, service);
+  }
+
+  private async take(consumer: Consumer, free: number): Promise<void> {
+    const messages = await consumer.fetch({ max_messages: free, expires: FETCH_MS });
+    const stopWhenStopping = setInterval(() => this.running || messages.stop(), RETRY_MS);
+    try {
+      for await (const message of messages) {
+        if (this.running) void this.work(message);
+        else message.nak();
+      }
+    } finally {
+      clearInterval(stopWhenStopping);
+    }
+  }
+
+  private slot(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS);
+      this.slotFree = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  private async work(message: JsMsg): Promise<void> {
+    const job = message.json<Job>();
+    const abort = new AbortController();
+    const key = `${job.id}:${message.seq}`;
+    this.held.set(key, { message, abort });
+    try {
+      await this.settle(message, job, abort);
+    } catch (error) {
+      // Neither done nor recorded as failed (the log or the database is away): give it back, it counts as no attempt.
+      this.options.log.warn(
+        `job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      message.nak(RETRY_MS * 4);
+    } finally {
+      this.held.delete(key);
+      this.slotFree?.();
+    }
+  }
+
+  private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<void> {
+    const handler = this.options.handlers.get(job.type);
+    if (handler === undefined) {
+      await this.bury(message, job, `no handler for ${job.type}`);
+      return;
+    }
+    const attempt = (await this.failures(job.id)) + 1;
+    try {
+      const result = await this.attempt(handler, job, attempt, abort);
+      if (result?.kind === 'later') message.nak(result.delayMs);
+      else await this.done(message, job, attempt);
+    } catch (error) {
+      if (abort.signal.aborted && !this.running) {
+        message.nak();
+        return;
+      }
+      await this.failed(message, job, { handler, attempt, error });
+    }
+  }
+
+  private async attempt(
+    handler: JobHandler,
+    job: Job,
+    attempt: number,
+    abort: AbortController,
+  ): Promise<JobLater | undefined> {
+    const { timeoutMs } = handler.policy;
+    const late = setTimeout(
+      () =>
+        abort.abort(
+          new WorldFailure({
+            operation: job.type,
+            target: job.cluster,
+            message: `not done after ${timeoutMs / 1000} s`,
+          }),
+        ),
+      timeoutMs,
+    );
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error), { once: true });
+    });
+    const context: JobContext = {
+      attempt,
+      signal: abort.signal,
+      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+    };
+    try {
+      return await Promise.race([handler.run(job, context), aborted]);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  private async done(message: JsMsg, job: Job, attempt: number): Promise<void> {
+    await message.ackAck();
+    if (attempt > 1) await this.options.pool.query('delete from job_attempts where job_id = $1', [job.id]);
+  }
+
+  private async failed(
+    message: JsMsg,
+    job: Job,
+    at: { handler: JobHandler; attempt: number; error: unknown },
+  ): Promise<void> {
+    const { handler, attempt, error } = at;
+    const { policy } = handler;
+    const failure = error instanceof WorldFailure ? error : undefined;
+    const text = error instanceof Error ? error.message : String(error);
+    const last = attempt >= policy.attemptsMax || failure?.retryable === false;
+    const delayMs = backoffMs(policy, attempt);
+    const report: JobFailure = {
+      cause: failure?.toCause() ?? { operation: job.type, target: `${job.namespace}/${job.cluster}`, message: text },
+      attempt,
+      attemptsMax: policy.attemptsMax,
+      nextAttemptAt: last ? null : new Date(Date.now() + delayMs).toISOString(),
+    };
+    if (failure === undefined)
+      this.options.log.error(
+        `job ${job.type} of ${job.namespace}/${job.cluster}: ${error instanceof Error ? (error.stack ?? text) : text}`,
+      );
+    await this.options.recordFailure(job, report);
+    await this.options.pool.query(
+      `insert into job_attempts (job_id, attempts) values ($1, $2)
+       on conflict (job_id) do update set attempts = excluded.attempts, failed_at = now()`,
+      [job.id, attempt],
+    );
+    if (last) await this.bury(message, job, text);
+    else message.nak(delayMs);
+  }
+
+  private async bury(message: JsMsg, job: Job, reason: string): Promise<void> {
+    const { nc, service } = this.options;
+    await nc.request(deadLetterSubject(service, job.type), JSON.stringify({ job, reason }), { timeout: FETCH_MS });
+    message.term(reason.slice(0, 200));
+  }
+
+  private async failures(jobId: string): Promise<number> {
+    const found = await this.options.pool.query<{ attempts: number }>(
+      'select attempts from job_attempts where job_id = $1',
+      [jobId],
+    );
+    return found.rows[0]?.attempts ?? 0;
+  }
+}

@@ -1,0 +1,114 @@
+import { parseEventSubject, type StoredEvent } from '@fairlead/contracts';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import type { Pool } from 'pg';
+import type { Poison } from '../projection.js';
+import type { Consumers } from './consumers.js';
+import { Lane, type LaneLog } from './lane.js';
+import { LaneStore } from './lane.store.js';
+import { Leases } from './leases.js';
+
+export interface LanesOptions {
+  readonly service: string;
+  readonly nc: NatsConnection;
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly consumers: Consumers;
+  readonly handlers: ((event: StoredEvent) => Promise<void>) | undefined;
+  readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
+  readonly log: LaneLog;
+}
+
+/** The partitions that this replica works on now. */
+export interface Partitions {
+  owned(): ReadonlySet<number>;
+  /** Called after every change; answers how to stop. */
+  onChange(listener: (owned: ReadonlySet<number>) => void): () => void;
+}
+
+type AdvanceListener = (partition: number, seq: number) => void;
+
+/** Runs a lane for every partition that this replica holds the lease of. */
+export class Lanes implements Partitions {
+  private readonly lanes = new Map<number, Lane>();
+  private readonly leases: Leases;
+  private readonly changeListeners = new Set<(owned: ReadonlySet<number>) => void>();
+  private readonly advanceListeners = new Set<AdvanceListener>();
+  private readonly store: LaneStore;
+  private wakeUps: Subscription | undefined;
+
+  constructor(private readonly options: LanesOptions) {
+    this.store = new LaneStore(options.pool);
+    this.leases = new Leases({
+      databaseUrl: options.databaseUrl,
+      log: options.log,
+      onGained: (partition) => this.gained(partition),
+      onReleased: (partition) => this.released(partition),
+    });
+  }
+
+  start(): void {
+    this.wakeUps = this.options.nc.subscribe('evt.>', {
+      callback: (_error, message) => {
+        const partition = parseEventSubject(message.subject)?.partition;
+        if (partition !== undefined) this.lanes.get(partition)?.wake();
+      },
+    });
+    void this.wakeAllOnReconnect();
+    this.leases.start();
+  }
+
+  async stop(): Promise<void> {
+    this.wakeUps?.unsubscribe();
+    await this.leases.stop();
+  }
+
+  owned(): ReadonlySet<number> {
+    return new Set(this.lanes.keys());
+  }
+
+  onChange(listener: (owned: ReadonlySet<number>) => void): () => void {
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
+  }
+
+  /** Tells of every commit of this replica's lanes. */
+  onAdvance(listener: AdvanceListener): () => void {
+    this.advanceListeners.add(listener);
+    return () => this.advanceListeners.delete(listener);
+  }
+
+  private gained(partition: number): void {
+    const { service, nc, consumers, handlers, announceParked, log } = this.options;
+    const lane = new Lane(partition, {
+      service,
+      nc,
+      consumers,
+      handlers,
+      announceParked,
+      log,
+      store: this.store,
+      onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
+    });
+    this.lanes.set(partition, lane);
+    lane.start((lost) => this.leases.lost(lost));
+    this.changed();
+  }
+
+  private async released(partition: number): Promise<void> {
+    const lane = this.lanes.get(partition);
+    this.lanes.delete(partition);
+    this.changed();
+    await lane?.stop();
+  }
+
+  private changed(): void {
+    const owned = this.owned();
+    this.changeListeners.forEach((listener) => listener(owned));
+  }
+
+  private async wakeAllOnReconnect(): Promise<void> {
+    for await (const status of this.options.nc.status()) {
+      if (status.type === 'reconnect') this.lanes.forEach((lane) => lane.wake());
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { PARTITION_COUNT } from '@fairlead/contracts';
+import pg from 'pg';
+import type { LaneLog } from './lane.js';
+
+/** Advisory lock space of Fairlead's leases in a service's own database ("FAIR" in ASCII). */
+const LOCK_CLASS = 0x46414952;
+/** Lock numbers from here on say "this replica lives"; those below PARTITION_COUNT are partitions. */
+const REPLICA_SLOT_FIRST = 1_000;
+const REPLICA_SLOTS = 1_000;
+const POLL_MS = 250;
+
+export interface LeaseOptions {
+  readonly databaseUrl: string;
+  readonly log: LaneLog;
+  readonly onGained: (partition: number) => void;
+  /** Must resolve when nothing of the partition is worked on any more. */
+  readonly onReleased: (partition: number) => Promise<void>;
+}
+
+/**
+ * Which replica works on which partition: session-level advisory locks, which the database frees the moment a replica's
+ * connection is gone. A lease only saves double work; what makes double work impossible is the compare-and-set of positions.
+ */
+export class Leases {
+  private readonly held = new Set<number>();
+  private client: pg.Client | undefined;
+  private running = false;
+  private loop: Promise<void> | undefined;
+  private stopWaiting: (() => void) | undefined;
+  private failures = 0;
+
+  constructor(private readonly options: LeaseOptions) {}
+
+  get owned(): ReadonlySet<number> {
+    return this.held;
+  }
+
+  start(): void {
+    this.running = true;
+    this.loop = this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.running = false;
+    this.stopWaiting?.();
+    await this.loop;
+    await this.releaseAll();
+    await this.client
+      ?.end()
+      .catch((error: Error) => this.options.log.warn(`closing the lease connection: ${error.message}`));
+    this.client = undefined;
+  }
+
+  /** Another replica has moved a position of the partition: give it up, and stand for it again like everybody. */
+  lost(partition: number): void {
+    void this.release(partition);
+  }
+
+  private async run(): Promise<void> {
+    while (this.running) {
+      try {
+        const client = this.client ?? (await this.connect());
+        await this.balance(client);
+        this.failures = 0;
+      } catch (error) {
+        this.failures += 1;
+        if (this.failures === 1)
+          this.options.log.warn(`leases: ${error instanceof Error ? error.message : String(error)}; trying again`);
+        await this.drop();
+      }
+      await this.wait();
+    }
+  }
+
+  private async connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.options.databaseUrl,
+      application_name: 'fairlead-leases',
+      keepAlive: true,
+    });
+    client.on('error', () => void this.drop());
+    await client.connect();
+    // A replica whose machine died without a word is noticed by the server within about 15 s.
+    await client.query('set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2');
+    const slot = REPLICA_SLOT_FIRST + Math.floor(Math.random() * REPLICA_SLOTS);
+    await client.query('select pg_try_advisory_lock($1, $2)', [LOCK_CLASS, slot]);
+    this.client = client;
+    return client;
+  }
+
+  /** The session is gone and with it every lock: stop working, then forget it. */
+  private async drop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    await Promise.all([...this.held].map((partition) => this.surrender(partition)));
+    await client?.end().catch(() => undefined);
+  }
+
+  private async balance(client: pg.Client): Promise<void> {
+    const locks = await client.query<{ objid: number; mine: boolean }>(
+      `select objid::int as objid, pid = pg_backend_pid() as mine from pg_locks
+        where locktype = 'advisory' and classid = $1 and granted and database = (select oid from pg_database where datname = current_database())`,
+      [LOCK_CLASS],
+    );
+    const replicas = Math.max(1, locks.rows.filter((lock) => lock.objid >= REPLICA_SLOT_FIRST).length);
+    const share = Math.ceil(PARTITION_COUNT / replicas);
+    const taken = new Set(locks.rows.filter((lock) => lock.objid < PARTITION_COUNT).map((lock) => lock.objid));
+    for (const partition of [...this.held].slice(share)) await this.release(partition);
+    for (let partition = 0; partition < PARTITION_COUNT && this.held.size < share && this.running; partition += 1) {
+      if (!taken.has(partition)) await this.take(client, partition);
+    }
+  }
+
+  private async take(client: pg.Client, partition: number): Promise<void> {
+    const answer = await client.query<{ got: boolean }>('select pg_try_advisory_lock($1, $2) as got', [
+      LOCK_CLASS,
+      partition,
+    ]);
+    if (answer.rows[0]?.got !== true) return;
+    this.held.add(partition);
+    this.options.onGained(partition);
+  }
+
+  private async surrender(partition: number): Promise<void> {
+    if (!this.held.delete(partition)) return;
+    await this.options.onReleased(partition);
+  }
+
+  private async release(partition: number): Promise<void> {
+    await this.surrender(partition);
+    await this.client?.query('select pg_advisory_unlock($1, $2)', [LOCK_CLASS, partition]);
+  }
+
+  private async releaseAll(): Promise<void> {
+    await Promise.all([...this.held].map((partition) => this.surrender(partition)));
+  }
+
+  private wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(done, POLL_MS);
+      this.stopWaiting = done;
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import { PARTITION_COUNT, partitionFilter } from '@fairlead/contracts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Pool, PoolClient } from 'pg';
+import { project, type Projection } from '../projection.js';
+import { projectionConsumer } from './consumers.js';
+import { readAll } from './direct.reader.js';
+import { decode } from './envelope.codec.js';
+import { identifier, LaneStore, writeRows } from './lane.store.js';
+import { inTransaction } from './transaction.js';
+
+export interface Rebuilt {
+  readonly projection: string;
+  readonly rows: number;
+  readonly events: number;
+  readonly durationMs: number;
+  /** MD5 over all rows in the order of their keys. */
+  readonly digest: string;
+  /** Whether the live rows, at the same position of the log, were the same. */
+  readonly equal: boolean;
+}
+
+interface Target {
+  readonly nc: NatsConnection;
+  readonly pool: Pool;
+  readonly projection: Projection<unknown>;
+}
+
+const digestOf = async (client: PoolClient, table: string): Promise<{ digest: string; rows: number }> => {
+  const found = await client.query<{ digest: string; rows: string }>(
+    `select coalesce(md5(string_agg(md5(key || doc::text), '' order by key)), 'empty') as digest, count(*) as rows from ${identifier(table)}`,
+  );
+  return { digest: found.rows[0]?.digest ?? 'empty', rows: Number(found.rows[0]?.rows ?? 0) };
+};
+
+/** Folds one partition's events in (after, upTo] into the shadow table; answers how many there were. */
+const foldPartition = async (
+  { nc, projection, pool }: Target,
+  shadow: { readonly table: string; readonly client: Pool | PoolClient },
+  range: { readonly partition: number; readonly after: number; readonly upTo: number },
+): Promise<number> => {
+  const store = new LaneStore(pool);
+  let count = 0;
+  for await (const batch of readAll(nc, partitionFilter(range.partition), range.after)) {
+    const events = batch
+      .filter(({ seq }) => seq <= range.upTo)
+      .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
+    const keys = [...new Set(events.flatMap((event) => [...projection.keys(event)]))];
+    const before = await store.rows(shadow.table, keys, shadow.client);
+    const { rows, poisons } = project(projection, (key) => before.get(key), events);
+    const poison = poisons[0];
+    if (poison !== undefined)
+      throw new Error(`${projection.name} cannot take event ${poison.seq} of ${poison.clusterKey}: ${poison.error}`);
+    await writeRows(
+      shadow.client,
+      shadow.table,
+      [...rows].map(([key, { seq, doc }]) => ({ key, seq, doc })),
+    );
+    count += events.length;
+    if ((batch[batch.length - 1]?.seq ?? 0) > range.upTo) return count;
+  }
+  return count;
+};
+
+const positionsOf = async (
+  client: Pool | PoolClient,
+  consumer: string,
+  lock: '' | 'for update',
+): Promise<ReadonlyMap<number, number>> => {
+  const found = await client.query<{ partition: number; seq: string }>(
+    `select partition, seq from positions where consumer = $1 order by partition ${lock}`,
+    [consumer],
+  );
+  return new Map(found.rows.map((row) => [row.partition, Number(row.seq)]));
+};
+
+/**
+ * Makes the rows of a projection anew from the log, beside the live ones, while the service runs. At the end the lanes are
+ * held for a moment (their positions are locked), the last events are folded, both tables are compared at the same position,
+ * and the new rows take the place of the old ones.
+ */
+export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
+  const { pool, projection } = target;
+  const consumer = projectionConsumer(projection);
+  const table = `${projection.table}__rebuild`;
+  const startedAt = performance.now();
+  await pool.query(`drop table if exists ${identifier(table)}`);
+  await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
+  const reached = await positionsOf(pool, consumer, '');
+  let events = 0;
+  for (let partition = 0; partition < PARTITION_COUNT; partition += 1) {
+    events += await foldPartition(
+      target,
+      { table, client: pool },
+      { partition, after: 0, upTo: reached.get(partition) ?? 0 },
+    );
+  }
+  return inTransaction(pool, async (client) => {
+    for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
+      const after = reached.get(partition) ?? 0;
+      if (upTo > after) events += await foldPartition(target, { table, client }, { partition, after, upTo });
+    }
+    const live = await digestOf(client, projection.table);
+    const rebuilt = await digestOf(client, table);
+    await client.query(`delete from ${identifier(projection.table)}`);
+    await client.query(
+      `insert into ${identifier(projection.table)} (key, seq, doc) select key, seq, doc from ${identifier(table)}`,
+    );
+    await client.query(`drop table ${identifier(table)}`);
+    await client.query('update positions set epoch = epoch + 1 where consumer = $1', [consumer]);
+    const durationMs = Math.round(performance.now() - startedAt);
+    return {
+      projection: projection.name,
+      rows: rebuilt.rows,
+      events,
+      durationMs,
+      digest: rebuilt.digest,
+      equal: live.digest === rebuilt.digest,
+    };
+  });
+};

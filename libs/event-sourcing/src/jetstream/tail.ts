@@ -1,0 +1,78 @@
+import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { readBatch, READ_BATCH } from './direct.reader.js';
+import { decode } from './envelope.codec.js';
+
+/**
+ * Follows the log: what matches the filter after a sequence, then what comes, until the signal aborts. A log that cannot be
+ * reached for a while is asked again; nothing is missed or told twice.
+ */
+export type Tail = (filter: string, afterSeq: number, signal: AbortSignal) => AsyncIterable<StoredEvent>;
+
+const IDLE_POLL_MS = 2_000;
+const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
+
+const RETRY_MS = 250;
+
+/** Only an outage of the log is waited for; anything else is a bug. */
+const outage = (error: unknown): undefined => {
+  if (!(error instanceof WorldFailure)) throw error;
+  return undefined;
+};
+
+/** One waiting place: wake it, or let it time out. */
+class Bell {
+  private rung = false;
+  private answer: (() => void) | undefined;
+
+  ring(): void {
+    this.rung = true;
+    this.answer?.();
+  }
+
+  /** Resolves true when it was rung since the last time. */
+  wait(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.answer = undefined;
+        const rung = this.rung;
+        this.rung = false;
+        resolve(rung);
+      };
+      const timer = setTimeout(done, this.rung ? 0 : ms);
+      this.answer = done;
+    });
+  }
+}
+
+export const makeTail = (nc: NatsConnection): Tail =>
+  async function* tail(filter, afterSeq, signal) {
+    const bell = new Bell();
+    const subscription = nc.subscribe(filter, { callback: () => bell.ring() });
+    signal.addEventListener('abort', () => bell.ring(), { once: true });
+    let after = afterSeq;
+    let looks = 0;
+    try {
+      while (!signal.aborted) {
+        const batch = await readBatch(nc, filter, after, READ_BATCH).catch((error: unknown) => outage(error));
+        if (batch === undefined) {
+          await bell.wait(RETRY_MS);
+          continue;
+        }
+        for (const { subject, seq, bytes } of batch) {
+          after = seq;
+          const event = decode(subject, seq, bytes);
+          if (event !== undefined) yield event;
+          if (signal.aborted) return;
+        }
+        if (batch.length > 0) looks = 0;
+        if (batch.length === READ_BATCH) continue;
+        // A wake-up can come a moment before its message can be read.
+        const rung = await bell.wait(looks > 0 ? (LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? 1) : IDLE_POLL_MS);
+        looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
+      }
+    } finally {
+      subscription.unsubscribe();
+    }
+  };

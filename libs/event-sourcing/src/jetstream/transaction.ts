@@ -1,0 +1,25 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** The query that is under way rejects by itself; a connection that breaks between two queries is told here. */
+const brokenBetweenQueries = (): undefined => undefined;
+
+/** Runs work in one transaction; a connection that broke is thrown away. */
+export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
+  client.on('error', brokenBetweenQueries);
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.off('error', brokenBetweenQueries);
+    client.release(broken);
+  }
+};

@@ -1,0 +1,52 @@
+import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
+import type { AppendResult, Cause, EventStore, StreamPosition } from './store.js';
+
+const matches = (filter: string, subject: string): boolean =>
+  filter.endsWith('.>') ? subject.startsWith(filter.slice(0, -1)) : filter === subject;
+
+/** The log in memory, with the same promises as the real one. For specs and simulations; time and ids are counted, not drawn. */
+export class MemoryStore implements EventStore {
+  readonly events: StoredEvent[] = [];
+
+  constructor(
+    private readonly timeOf: (seq: number) => string = (seq) =>
+      new Date(Date.UTC(2026, 0, 1) + seq * 1_000).toISOString(),
+  ) {}
+
+  read(filter: string, afterSeq: number): Promise<readonly { event: StoredEvent; hash: string }[]> {
+    const found = this.events.filter(
+      (event) => event.meta.seq > afterSeq && matches(filter, `${streamSubject(event.meta)}.${event.type}`),
+    );
+    return Promise.resolve(found.map((event) => ({ event, hash: `hash-${event.meta.seq}` })));
+  }
+
+  append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
+    const subject = streamSubject(stream);
+    const last = this.events.filter((event) => streamSubject(event.meta) === subject).at(-1);
+    if ((last?.meta.seq ?? 0) !== expected.seq) return Promise.resolve({ kind: 'conflict' });
+    const appended = facts.map((fact, index) => this.store(stream, fact, cause, expected.streamVersion + index + 1));
+    const seq = appended.at(-1)?.meta.seq ?? expected.seq;
+    const position = { seq, streamVersion: expected.streamVersion + facts.length, hash: `hash-${seq}` };
+    return Promise.resolve({ kind: 'appended', events: appended, position });
+  }
+
+  private store(stream: StreamId, fact: Fact, cause: Cause, streamVersion: number): StoredEvent {
+    const seq = this.events.length + 1;
+    const before = this.events.filter((event) => streamSubject(event.meta) === streamSubject(stream)).at(-1);
+    const meta = {
+      id: `event-${seq}`,
+      seq,
+      ...stream,
+      time: this.timeOf(seq),
+      source: '/memory',
+      streamVersion,
+      ...cause,
+    };
+    const event = {
+      ...fact,
+      meta: { ...meta, prevHash: before === undefined ? FIRST_PREVHASH : `hash-${before.meta.seq}` },
+    } as StoredEvent;
+    this.events.push(event);
+    return event;
+  }
+}

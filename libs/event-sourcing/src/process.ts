@@ -1,0 +1,100 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { clusterKeyOf, poisonOf, type Poison } from './projection.js';
+
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** Long work that a service gives itself: an effect on the world, by name. It is a question, not an order: its handler first looks whether it is still wanted. */
+export interface JobReaction {
+  readonly kind: 'job';
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+/** Calls `due` of the process at `dueAt` (RFC 3339). A timer of the same key is replaced. */
+export interface TimerReaction {
+  readonly kind: 'timer';
+  readonly key: string;
+  readonly dueAt: string;
+  readonly data: JsonObject;
+}
+
+export interface CancelTimerReaction {
+  readonly kind: 'cancel-timer';
+  readonly key: string;
+}
+
+export type Reaction = JobReaction | TimerReaction | CancelTimerReaction;
+
+export interface DueTimer {
+  readonly key: string;
+  readonly dueAt: string;
+  readonly data: JsonObject;
+}
+
+/**
+ * Turns events into jobs and timers. Pure. One state per cluster, kept in the service's database in the same transaction
+ * as the position in the log, so every event is reacted to exactly once; a job may be asked for twice.
+ */
+export interface Process<State> {
+  readonly name: string;
+  /** Raised when the shape of State changes: the state is then folded anew from the log, without reacting. */
+  readonly version: number;
+  readonly initial: State;
+  /** undefined: forget this cluster. */
+  evolve(state: State, event: StoredEvent): State | undefined;
+  /** `state` is the state after the event (`initial` where evolve forgot). */
+  react(state: State, event: StoredEvent): readonly Reaction[];
+  due?(state: State, timer: DueTimer): readonly Reaction[];
+}
+
+export const job = (type: string, data: JsonObject): JobReaction => ({ kind: 'job', type, data });
+export const timer = (key: string, dueAt: string, data: JsonObject = {}): TimerReaction => ({
+  kind: 'timer',
+  key,
+  dueAt,
+  data,
+});
+export const cancelTimer = (key: string): CancelTimerReaction => ({ kind: 'cancel-timer', key });
+
+/** RFC 3339 plus milliseconds: lets a pure process set a deadline from an event's own time. */
+export const later = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();
+
+/** A reaction with the event that it follows from. */
+export interface Caused<R extends Reaction = Reaction> {
+  readonly reaction: R;
+  readonly event: StoredEvent;
+  /** Its place among the event's reactions: with the event's id it names the reaction for ever. */
+  readonly index: number;
+}
+
+/** What a batch of events does to a process. `state` undefined: the cluster is forgotten. */
+export interface ProcessChanges<State> {
+  readonly states: ReadonlyMap<string, { readonly seq: number; readonly state: State | undefined }>;
+  readonly reactions: readonly Caused[];
+  readonly poisons: readonly Poison[];
+}
+
+/** Folds a batch over the states of the clusters in it, and collects what the process wants done. */
+export const advance = <State>(
+  process: Process<State>,
+  stateOf: (clusterKey: string) => State | undefined,
+  events: readonly StoredEvent[],
+): ProcessChanges<State> => {
+  const states = new Map<string, { seq: number; state: State | undefined }>();
+  const reactions: Caused[] = [];
+  const poisons = new Map<string, Poison>();
+  for (const event of events) {
+    const key = clusterKeyOf(event);
+    if (poisons.has(key)) continue;
+    try {
+      const before = (states.has(key) ? states.get(key)?.state : stateOf(key)) ?? process.initial;
+      const after = process.evolve(before, event);
+      const wanted = process.react(after ?? process.initial, event);
+      if (after !== before) states.set(key, { seq: event.meta.seq, state: after });
+      wanted.forEach((reaction, index) => reactions.push({ reaction, event, index }));
+    } catch (error) {
+      poisons.set(key, poisonOf(event, error));
+    }
+  }
+  return { states, reactions, poisons: [...poisons.values()] };
+};

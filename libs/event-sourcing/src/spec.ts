@@ -1,0 +1,51 @@
+import { isRefusal, type Fact, type RefusalCode, type StoredEvent } from '@fairlead/contracts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Command, Decider } from './decider.js';
+
+const WRITTEN_AT = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** A fact as if it were in the log, at one event a second: what specs feed to `evolve`. */
+export const stored = (fact: Fact, seq = 1, meta: Partial<StoredEvent['meta']> = {}): StoredEvent =>
+  ({
+    ...fact,
+    meta: {
+      id: `event-${seq}`,
+      seq,
+      namespace: 'default',
+      cluster: 'demo',
+      context: 'spec',
+      time: new Date(WRITTEN_AT + seq * 1000).toISOString(),
+      actor: 'user/spec',
+      source: '/spec',
+      correlationId: 'event-1',
+      causationId: `event-${seq - 1}`,
+      streamVersion: seq,
+      prevHash: '',
+      ...meta,
+    },
+  }) as StoredEvent;
+
+const expectEqual = (actual: unknown, expected: unknown): void => {
+  if (isDeepStrictEqual(actual, expected)) return;
+  throw new Error(`expected ${JSON.stringify(expected, null, 2)}\nbut got ${JSON.stringify(actual, null, 2)}`);
+};
+
+/** given(facts).when(command).then(facts): the decider's behaviour as a sentence. */
+export const specification = <State, C extends Command, E extends Fact>(decider: Decider<State, C, E>) => ({
+  given: (...facts: readonly Fact[]) => {
+    const state = facts.reduce(
+      (before, fact, index) => decider.evolve(before, stored(fact, index + 1)),
+      decider.initial,
+    );
+    return {
+      when: (command: C) => {
+        const outcome = decider.decide(state, command);
+        return {
+          then: (...expected: readonly E[]): void => expectEqual(outcome, expected),
+          thenNothing: (): void => expectEqual(outcome, []),
+          thenRefused: (code: RefusalCode): void => expectEqual(isRefusal(outcome) ? outcome.code : outcome, code),
+        };
+      },
+    };
+  },
+});

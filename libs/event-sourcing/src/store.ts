@@ -1,0 +1,37 @@
+import type { Fact, StoredEvent, StreamId } from '@fairlead/contracts';
+
+/** Who and why: goes into the envelope of everything that follows. */
+export interface Cause {
+  /** user/<name>, system/<service>, node/<name>. */
+  readonly actor: string;
+  readonly correlationId: string;
+  readonly causationId: string;
+}
+
+/** The position of a stream: what an append expects to find. */
+export interface StreamPosition {
+  /** Sequence (in the log) of the stream's last event; 0 for an empty stream. */
+  readonly seq: number;
+  readonly streamVersion: number;
+  /** SHA-256 of the stream's last message; FIRST_PREVHASH for an empty stream. */
+  readonly hash: string;
+}
+
+export type AppendResult =
+  | { readonly kind: 'appended'; readonly events: readonly StoredEvent[]; readonly position: StreamPosition }
+  | { readonly kind: 'conflict' };
+
+/** The log, as deciders' shell needs it. */
+export interface EventStore {
+  /** Events that match the subject filter after a sequence, in order, each with its raw message's SHA-256. */
+  read(filter: string, afterSeq: number): Promise<readonly { readonly event: StoredEvent; readonly hash: string }[]>;
+  /** Appends all facts or none, if the stream is still at `expected`. Rejects with WorldFailure when the log cannot be reached. */
+  append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
+}
+
+/** What an event says about its consequences: same correlation, itself as the cause. */
+export const causedBy = (event: StoredEvent, actor: string): Cause => ({
+  actor,
+  correlationId: event.meta.correlationId,
+  causationId: event.meta.id,
+});

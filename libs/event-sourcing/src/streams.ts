@@ -1,0 +1,2 @@
+/** What an administrator needs to prepare a server, apart from the rest: it loads without Nest, in a third of the time. */
+export { checkServer, ensureStreams } from './jetstream/streams.js';

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Stats } from '../cloud/stats.js';
+import type { Host } from '../hosts/host.js';
+import { KERNEL_VERSION } from '../hosts/host.record.js';
+import {
+  SimulatedCluster,
+  type ApiListener,
+  type ClusterSnapshot,
+  type SimulationDelays,
+  type Taint,
+} from '../kubernetes/index.js';
+import type { DocumentStore } from '../persistence/document.store.js';
+
+export const API_PORT = 6443;
+const KIND = 'clusters';
+
+const StoredCluster = z.object({
+  id: z.string(),
+  endpoint: z.string(),
+  sans: z.array(z.string()),
+  version: z.string(),
+  kubernetes: z.custom<ClusterSnapshot>((value) => typeof value === 'object' && value !== null),
+});
+
+export interface ClusterWish {
+  readonly name: string;
+  readonly version: string;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  /** `host:port` that certificates and kubeconfigs name. */
+  readonly endpoint: string;
+  readonly sans: readonly string[];
+}
+
+/** What kubeadm's configuration says about the node itself. */
+export interface NodeWish {
+  readonly name: string;
+  readonly role: 'control-plane' | 'worker';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly providerId: string | undefined;
+  /** undefined: those that kubeadm gives. */
+  readonly taints: readonly Taint[] | undefined;
+  readonly kubeletVersion: string;
+  readonly containerRuntimeVersion: string;
+}
+
+/** A simulated Kubernetes cluster as kubeadm made it. */
+export interface Cluster {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly sans: readonly string[];
+  version: string;
+  readonly kubernetes: SimulatedCluster;
+}
+
+/** Where a TCP address leads: the addresses behind a load balancer, or the address itself. */
+export type ResolveEndpoint = (
+  host: string,
+  port: number,
+) => readonly { readonly host: string; readonly port: number }[];
+
+export interface ClustersParts {
+  readonly store: DocumentStore;
+  readonly stats: Stats;
+  readonly delays: Partial<SimulationDelays>;
+  readonly resolve: ResolveEndpoint;
+}
+
+/** All simulated Kubernetes clusters of the lab, and which host serves which. */
+export class Clusters {
+  private readonly clusters = new Map<string, Cluster>();
+  /** API servers by the address of their host. */
+  private readonly listeners = new Map<
+    string,
+    { readonly cluster: Cluster; readonly listener: Promise<ApiListener> }
+  >();
+  private readonly hosts = new Map<string, Host>();
+
+  constructor(private readonly parts: ClustersParts) {}
+
+  async load(): Promise<void> {
+    for (const document of await this.parts.store.readAll(KIND)) {
+      const { kubernetes: state, ...stored } = StoredCluster.parse(document);
+      const { name, podCidr, serviceCidr, version } = state;
+      const { delays } = this.parts;
+      this.add({
+        ...stored,
+        kubernetes: await SimulatedCluster.create({ name, podCidr, serviceCidr, version, delays, state }),
+      });
+    }
+  }
+
+  /** Makes the host known, so that its membership counts again after a restart of the lab. */
+  addHost(host: Host): void {
+    this.hosts.set(host.facts.machineId, host);
+  }
+
+  /** The host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster goes with its last machine. */
+  async removeHost(host: Host): Promise<void> {
+    this.hosts.delete(host.facts.machineId);
+    const cluster = this.of(host);
+    await this.stopServing(host);
+    if (cluster === undefined) return;
+    await this.discardIfEmpty(cluster);
+  }
+
+  of(host: Host): Cluster | undefined {
+    const { membership } = host.record;
+    return membership === null ? undefined : this.clusters.get(membership.clusterId);
+  }
+
+  servesApi(host: Host): boolean {
+    return this.listeners.has(host.facts.address);
+  }
+
+  async create(wish: ClusterWish): Promise<Cluster> {
+    const { name, version, podCidr, serviceCidr, endpoint, sans } = wish;
+    const { delays, stats } = this.parts;
+    const kubernetes = await SimulatedCluster.create({
+      name,
+      version,
+      podCidr,
+      serviceCidr,
+      delays,
+      controlPlaneEndpoint: endpoint,
+    });
+    const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, kubernetes };
+    stats.wasCreated('cluster', name);
+    this.add(cluster);
+    this.changed(cluster);
+    return cluster;
+  }
+
+  /** The cluster whose API answers at `host:port`; undefined when none does. */
+  behind(host: string, port: number): Cluster | undefined {
+    for (const target of this.parts.resolve(host, port)) {
+      const cluster = target.port === API_PORT ? this.listeners.get(target.host)?.cluster : undefined;
+      if (cluster !== undefined && cluster.kubernetes.hasQuorum()) return cluster;
+    }
+    return undefined;
+  }
+
+  /** Makes the host a node of the cluster: from now on its kubelet and its power count there. */
+  join(host: Host, cluster: Cluster, wish: NodeWish): void {
+    host.record.membership = { clusterId: cluster.id, nodeName: wish.name, role: wish.role };
+    host.changed();
+    cluster.kubernetes.registerNode({
+      name: wish.name,
+      role: wish.role,
+      internalIP: host.facts.address,
+      kubeletVersion: wish.kubeletVersion,
+      containerRuntimeVersion: wish.containerRuntimeVersion,
+      osImage: host.facts.osImage,
+      kernelVersion: KERNEL_VERSION,
+      labels: wish.labels,
+      cpu: host.facts.cpuCount,
+      memory: `${host.facts.memoryGiB}Gi`,
+      ...(wish.taints === undefined ? {} : { taints: wish.taints }),
+      ...(wish.providerId === undefined ? {} : { providerID: wish.providerId }),
+    });
+  }
+
+  addEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
+    cluster.kubernetes.addEtcdMember(nodeName, `https://${host.facts.address}:2380`);
+  }
+
+  /** Starts the API server of a control plane, if it does not run. */
+  async serve(host: Host, cluster: Cluster): Promise<void> {
+    if (this.servesApi(host)) return;
+    const { address, name } = host.facts;
+    const listener = cluster.kubernetes.listen({
+      host: address,
+      port: API_PORT,
+      sans: [...new Set([address, name, ...cluster.sans])],
+      node: host.record.membership?.nodeName ?? name,
+    });
+    // Set before it listens: whoever asks in the meantime must not start another one.
+    this.listeners.set(address, { cluster, listener });
+    await listener;
+  }
+
+  async stopServing(host: Host): Promise<void> {
+    const serving = this.listeners.get(host.facts.address);
+    this.listeners.delete(host.facts.address);
+    await (await serving?.listener)?.close();
+  }
+
+  /** The host forgets its cluster; its Node object stays, as after `kubeadm reset`. */
+  async leave(host: Host): Promise<void> {
+    const cluster = this.of(host);
+    const { membership } = host.record;
+    await this.stopServing(host);
+    if (cluster === undefined || membership === null) return;
+    if (membership.role === 'control-plane') cluster.kubernetes.removeEtcdMember(membership.nodeName);
+    cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
+    host.record.membership = null;
+    host.changed();
+    await this.discardIfEmpty(cluster);
+  }
+
+  /** Looks again at what the host does: its kubelet, its static pods, its vote in etcd. */
+  async hostChanged(host: Host, kubeletVersion: string | undefined): Promise<void> {
+    const cluster = this.of(host);
+    const { membership } = host.record;
+    if (cluster === undefined || membership === null) return;
+    const running = host.power === 'on' && (await host.services.isRunning('kubelet'));
+    if (membership.role === 'control-plane')
+      cluster.kubernetes.setEtcdMember(membership.nodeName, { running: host.power === 'on' });
+    if (host.power !== 'on') await this.stopServing(host);
+    else if (running && membership.role === 'control-plane') await this.serve(host, cluster);
+    cluster.kubernetes.setKubelet(membership.nodeName, {
+      running,
+      ...(kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` }),
+    });
+  }
+
+  /** To be called after a change of the cluster that its Kubernetes does not know of. */
+  changed(cluster: Cluster): void {
+    if (!this.clusters.has(cluster.id)) return;
+    this.parts.store.put(KIND, cluster.id, () => ({ ...cluster, kubernetes: cluster.kubernetes.snapshot() }));
+  }
+
+  count(): number {
+    return this.clusters.size;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.clusters.values()].map(({ kubernetes }) => kubernetes.close()));
+    this.listeners.clear();
+  }
+
+  private add(cluster: Cluster): void {
+    this.clusters.set(cluster.id, cluster);
+    cluster.kubernetes.onChange(() => this.changed(cluster));
+  }
+
+  private async discardIfEmpty(cluster: Cluster): Promise<void> {
+    const isUsed = [...this.hosts.values()].some(({ record }) => record.membership?.clusterId === cluster.id);
+    if (isUsed) return;
+    this.clusters.delete(cluster.id);
+    this.parts.store.remove(KIND, cluster.id);
+    await cluster.kubernetes.close();
+  }
+}

@@ -1,0 +1,21 @@
+import { KUBERNETES_RELEASES } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { packageNamed, upstreamVersion, versionMatching } from './packages.js';
+
+describe('the simulated mirror', () => {
+  it('has every release that Fairlead can build, of all that a node needs', () => {
+    for (const { version, containerd } of KUBERNETES_RELEASES) {
+      for (const name of ['kubelet', 'kubeadm', 'kubectl']) {
+        const found = versionMatching(packageNamed(name)!, `${version.slice(1)}*`);
+        expect(found === undefined ? undefined : upstreamVersion(found)).toBe(version.slice(1));
+      }
+      expect(versionMatching(packageNamed('containerd')!, `${containerd}*`)).toBe(`${containerd}-1`);
+    }
+  });
+
+  it('has the newest when no version is asked for, and none that is not there', () => {
+    expect(versionMatching(packageNamed('containerd')!, undefined)).toBe('2.1.4-1');
+    expect(versionMatching(packageNamed('kubelet')!, '9.9*')).toBeUndefined();
+    expect(packageNamed('nonsense')).toBeUndefined();
+  });
+});

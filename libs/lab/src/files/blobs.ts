@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Large contents that many light hosts have in common, kept once in memory and once on disk. They stay for the life of the data folder. */
+export class Blobs {
+  private readonly contents = new Map<string, Buffer>();
+  private readonly names = new WeakMap<Buffer, string>();
+  private readonly onDisk = new Set<string>();
+
+  constructor(private readonly folder: string) {}
+
+  /** The shared buffer with the same content. */
+  share(content: Buffer): Buffer {
+    const name = this.nameOf(content);
+    const shared = this.contents.get(name);
+    if (shared !== undefined) return shared;
+    this.contents.set(name, content);
+    return content;
+  }
+
+  /** A content that some host has had; undefined when none has. */
+  find(name: string): Buffer | undefined {
+    return this.contents.get(name);
+  }
+
+  /** Keeps a content across restarts; its name is its SHA-256 in hex. */
+  keep(content: Buffer): string {
+    const name = this.nameOf(content);
+    if (this.onDisk.has(name)) return name;
+    mkdirSync(this.folder, { recursive: true });
+    const file = join(this.folder, name);
+    writeFileSync(`${file}.new`, content);
+    renameSync(`${file}.new`, file);
+    this.onDisk.add(name);
+    return name;
+  }
+
+  get(name: string): Buffer {
+    const known = this.contents.get(name);
+    if (known !== undefined) return known;
+    const content = readFileSync(join(this.folder, name));
+    this.onDisk.add(name);
+    this.names.set(content, name);
+    this.contents.set(name, content);
+    return content;
+  }
+
+  /** The SHA-256 of a content in hex, computed once for each shared buffer. */
+  nameOf(content: Buffer): string {
+    const known = this.names.get(content);
+    if (known !== undefined) return known;
+    const name = createHash('sha256').update(content).digest('hex');
+    this.names.set(content, name);
+    return name;
+  }
+}

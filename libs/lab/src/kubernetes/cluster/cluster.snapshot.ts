@@ -1,0 +1,20 @@
+import type { KeyPair } from '../certificates/certificate.authority.js';
+import type { KubeObject } from '../objects/kube.object.js';
+import type { KubeletsState } from '../nodes/kubelets.js';
+import type { EtcdMember } from './etcd.members.js';
+
+/** Everything that must survive a restart of the lab, as JSON. It holds the private keys of a simulation, and nothing else that is secret. */
+export interface ClusterSnapshot {
+  readonly format: 1;
+  readonly name: string;
+  readonly version: string;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  readonly ca: KeyPair;
+  readonly resourceVersion: number;
+  readonly objects: readonly KubeObject[];
+  readonly etcd: readonly EtcdMember[];
+  readonly kubelets: KubeletsState;
+  /** The version of each control plane's static pods. */
+  readonly controlPlanes: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,43 @@
+import type { ResourceRegistry } from '../resources/resource.registry.js';
+import type { Controller } from './controller.js';
+import { leaderController, staticPodsController } from './controlplane.controllers.js';
+import { definitionController } from './definition.controller.js';
+import { disruptionController } from './disruption.controller.js';
+import { garbageController, namespaceController } from './garbage.controller.js';
+import { kubeletController, nodeController, schedulerController } from './node.controllers.js';
+import {
+  apiEndpointsController,
+  claimController,
+  endpointsController,
+  namespaceContentController,
+} from './service.controllers.js';
+import {
+  daemonSetController,
+  deploymentController,
+  jobController,
+  replicaSetController,
+  statefulSetController,
+} from './workload.controllers.js';
+import type { World } from './world.js';
+
+/** Every control loop of a cluster: those of controller-manager and scheduler, and its kubelets. */
+export const allControllers = (world: World, registry: ResourceRegistry, caPem: string): readonly Controller[] => [
+  deploymentController(world),
+  replicaSetController(world),
+  daemonSetController(world),
+  statefulSetController(world),
+  jobController(world),
+  schedulerController(world),
+  kubeletController(world),
+  nodeController(world),
+  staticPodsController(world),
+  leaderController(world),
+  disruptionController(world),
+  endpointsController(world),
+  apiEndpointsController(world),
+  namespaceContentController(world, caPem),
+  claimController(world),
+  definitionController(world, registry),
+  garbageController(world, registry),
+  namespaceController(world, registry),
+];

@@ -1,0 +1,117 @@
+import type { Node, Pod } from '../objects/core.types.js';
+import type { Draft } from '../objects/kube.object.js';
+import { internalAddress } from '../cluster/node.planner.js';
+import { create, remove, type Operation } from '../controllers/operation.js';
+import { PODS } from '../resources/builtin.resources.js';
+
+/** Which etcd and CoreDNS kubeadm installs with a minor version (kubeadm's constants; the newest known one stands for later minors). */
+const COMPANIONS: readonly {
+  readonly minor: number;
+  readonly etcd: string;
+  readonly coredns: string;
+  readonly pause: string;
+}[] = [
+  { minor: 31, etcd: '3.5.15-0', coredns: 'v1.11.3', pause: '3.10' },
+  { minor: 32, etcd: '3.5.16-0', coredns: 'v1.11.3', pause: '3.10' },
+  { minor: 33, etcd: '3.5.21-0', coredns: 'v1.12.0', pause: '3.10' },
+  { minor: 34, etcd: '3.6.4-0', coredns: 'v1.12.1', pause: '3.10.1' },
+];
+
+export const minorOf = (version: string): number => Number(/^v?1\.(\d+)/.exec(version)?.[1] ?? 0);
+
+export const companionsOf = (version: string): (typeof COMPANIONS)[number] => {
+  const known = COMPANIONS.filter(({ minor }) => minor <= minorOf(version)).at(-1) ?? COMPANIONS[0];
+  if (known === undefined) throw new Error('no companion versions are listed');
+  return known;
+};
+
+const KUBE_SYSTEM = 'kube-system';
+export const REGISTRY = 'registry.k8s.io';
+export const CONTROL_PLANE_COMPONENTS = [
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+] as const;
+export type ControlPlaneComponent = (typeof CONTROL_PLANE_COMPONENTS)[number];
+
+const imageOf = (component: ControlPlaneComponent, version: string): string =>
+  component === 'etcd' ? `${REGISTRY}/etcd:${companionsOf(version).etcd}` : `${REGISTRY}/${component}:${version}`;
+
+const ADVERTISED: Readonly<Record<ControlPlaneComponent, (address: string) => Readonly<Record<string, string>>>> = {
+  etcd: (address) => ({ 'kubeadm.kubernetes.io/etcd.advertise-client-urls': `https://${address}:2379` }),
+  'kube-apiserver': (address) => ({
+    'kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint': `${address}:6443`,
+  }),
+  'kube-controller-manager': () => ({}),
+  'kube-scheduler': () => ({}),
+};
+
+/** The mirror pod by which a control plane's kubelet shows one of its static pods. */
+export const planStaticPod = (node: Node, component: ControlPlaneComponent, version: string): Draft<Pod> => {
+  const address = internalAddress(node);
+  const hash = `${component}-${version}`;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `${component}-${node.metadata.name}`,
+      namespace: KUBE_SYSTEM,
+      labels: { component, tier: 'control-plane' },
+      annotations: {
+        'kubernetes.io/config.hash': hash,
+        'kubernetes.io/config.mirror': hash,
+        'kubernetes.io/config.source': 'file',
+        ...ADVERTISED[component](address),
+      },
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Node', name: node.metadata.name, uid: node.metadata.uid, controller: true },
+      ],
+    },
+    spec: {
+      nodeName: node.metadata.name,
+      hostNetwork: true,
+      priorityClassName: 'system-node-critical',
+      restartPolicy: 'Always',
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute' }],
+      containers: [
+        {
+          name: component,
+          image: imageOf(component, version),
+          resources: {
+            requests: component === 'etcd' ? { cpu: '100m', memory: '100Mi' } : { cpu: CPU_REQUESTS[component] },
+          },
+        },
+      ],
+    },
+  };
+};
+
+const CPU_REQUESTS: Readonly<Record<Exclude<ControlPlaneComponent, 'etcd'>, string>> = {
+  'kube-apiserver': '250m',
+  'kube-controller-manager': '200m',
+  'kube-scheduler': '100m',
+};
+
+export const isMirrorPod = (pod: Pod): boolean =>
+  pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+
+export interface StaticPodsWorld {
+  readonly node: Node;
+  /** The version that the manifests on that node have. */
+  readonly version: string;
+  /** The pods that are on it. */
+  readonly pods: readonly Pod[];
+}
+
+/** What a control plane's kubelet does about its static pods: missing ones are run, those of another version end first. */
+export const planStaticPods = ({ node, version, pods }: StaticPodsWorld): readonly Operation[] =>
+  CONTROL_PLANE_COMPONENTS.flatMap((component) => {
+    const draft = planStaticPod(node, component, version);
+    const running = pods.find(
+      ({ metadata }) => metadata.name === draft.metadata.name && metadata.namespace === KUBE_SYSTEM,
+    );
+    if (running === undefined) return [create(PODS, draft, 'its manifest is there')];
+    const same = running.spec.containers[0]?.image === draft.spec.containers[0]?.image;
+    return same ? [] : [remove(PODS, running, 'its manifest has changed', 0)];
+  });

@@ -1,0 +1,64 @@
+import { asJson, isJsonObject, valueAt } from '../objects/json.js';
+import type { Pod } from '../objects/core.types.js';
+import type { Draft, KubeObject } from '../objects/kube.object.js';
+import type { ResourceDefinition } from '../resources/resource.js';
+import { isAllowed, type AccessAttributes } from './authorization.js';
+import type { Identity } from './identity.js';
+
+type PodOf = (namespace: string, name: string) => Pod | undefined;
+
+/** The review with its answer as status. */
+export const answerReview = (
+  resource: ResourceDefinition,
+  draft: Draft,
+  { identity, podOf }: { readonly identity: Identity; readonly podOf: PodOf },
+): object => {
+  const reviewed = { ...draft, metadata: { ...draft.metadata, creationTimestamp: null } };
+  switch (resource.plural) {
+    case 'selfsubjectreviews':
+      return { ...reviewed, status: { userInfo: { username: identity.name, groups: identity.groups } } };
+    case 'selfsubjectrulesreviews':
+      return { ...reviewed, status: rulesOf(identity) };
+    case 'selfsubjectaccessreviews':
+      return { ...reviewed, status: accessOf(identity, draft, podOf) };
+  }
+  return { ...reviewed, status: accessOf(subjectOf(draft), draft, podOf) };
+};
+
+const subjectOf = (draft: Draft): Identity => {
+  const groups = valueAt(draft, 'spec.groups');
+  return { name: String(valueAt(draft, 'spec.user') ?? ''), groups: Array.isArray(groups) ? groups.map(String) : [] };
+};
+
+const accessOf = (identity: Identity, draft: Draft, podOf: PodOf): object => {
+  const wanted = valueAt(draft, 'spec.resourceAttributes');
+  const allowed = !isJsonObject(wanted) || isAllowed(identity, attributesOf(wanted as unknown as KubeObject), podOf);
+  return allowed ? { allowed, reason: 'allowed by the simulation, which does not enforce RBAC' } : { allowed };
+};
+
+const attributesOf = (wanted: KubeObject): AccessAttributes => {
+  const text = (key: string): string | undefined => {
+    const value = asJson(wanted)[key];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  return {
+    verb: text('verb') ?? '',
+    group: text('group') ?? '',
+    plural: text('resource') ?? '',
+    subresource: text('subresource'),
+    namespace: text('namespace'),
+    name: text('name'),
+  };
+};
+
+/** The rules that `isAllowed` follows, as far as the review's form can say them. */
+const rulesOf = (identity: Identity): object => {
+  const everything = !identity.groups.includes('system:nodes') && !identity.groups.includes('system:bootstrappers');
+  return {
+    resourceRules: everything
+      ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]
+      : [{ verbs: ['get', 'list', 'watch'], apiGroups: ['*'], resources: ['*'] }],
+    nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['*'] }],
+    incomplete: !everything,
+  };
+};

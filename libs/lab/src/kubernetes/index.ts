@@ -1,0 +1,17 @@
+export type { KeyPair } from './certificates/certificate.authority.js';
+export type { Cancel, Clock } from './clock/clock.js';
+export { ManualClock } from './clock/manual.clock.js';
+export { systemClock } from './clock/system.clock.js';
+export type {
+  NodeRegistration,
+  NodeRole,
+  SimulatedClusterOptions,
+  SimulationDelays,
+} from './cluster/cluster.options.js';
+export { DEFAULT_DELAYS } from './cluster/cluster.options.js';
+export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
+export type { EtcdMember, EtcdMemberReport } from './cluster/etcd.members.js';
+export { SimulatedCluster, type ListenWish } from './cluster/simulated.cluster.js';
+export type { ApiListener } from './http/api.listener.js';
+export { BEHAVIOUR, type Behaviour } from './kubelet/pod.planner.js';
+export type { Node, Pod, Taint } from './objects/core.types.js';

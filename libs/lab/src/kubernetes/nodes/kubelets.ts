@@ -1,0 +1,74 @@
+export interface KubeletsState {
+  /** Kubelets that do not run, and since when. */
+  readonly stopped: Readonly<Record<string, number>>;
+  /** The network was declared to work on every node. */
+  readonly networkDeclared: boolean;
+  /** Nodes on which a network plugin has set up the network. */
+  readonly networkNodes: readonly string[];
+}
+
+/** Which kubelets run and which nodes have a network: what no API object tells. */
+export class Kubelets {
+  private readonly stopped: Map<string, number>;
+  private readonly networkNodes: Set<string>;
+  private readonly seen = new Map<string, number>();
+  private networkDeclared: boolean;
+
+  constructor(state: KubeletsState) {
+    this.stopped = new Map(Object.entries(state.stopped));
+    this.networkNodes = new Set(state.networkNodes);
+    this.networkDeclared = state.networkDeclared;
+  }
+
+  stoppedMs(node: string): number | undefined {
+    return this.stopped.get(node);
+  }
+
+  /** True when that changed something. */
+  setRunning(node: string, running: boolean, nowMs: number): boolean {
+    if (running) return this.stopped.delete(node);
+    if (this.stopped.has(node)) return false;
+    this.stopped.set(node, nowMs);
+    return true;
+  }
+
+  hasNetwork(node: string): boolean {
+    return this.networkDeclared || this.networkNodes.has(node);
+  }
+
+  /** A plugin's configuration stays on its node when its pod goes: the network stays too. */
+  networkCame(node: string): void {
+    this.networkNodes.add(node);
+  }
+
+  /** Declares the network there on all nodes, or gone from all of them. */
+  declareNetwork(ready: boolean): void {
+    this.networkDeclared = ready;
+    if (!ready) this.networkNodes.clear();
+  }
+
+  forget(node: string): void {
+    this.stopped.delete(node);
+    this.networkNodes.delete(node);
+  }
+
+  /** When this was first asked: a kubelet's own memory of a pod's arrival or deletion, lost with the process as a kubelet's is. */
+  firstSeenMs(what: string, nowMs: number): number {
+    const known = this.seen.get(what);
+    if (known !== undefined) return known;
+    this.seen.set(what, nowMs);
+    return nowMs;
+  }
+
+  forgetSeen(what: string): void {
+    this.seen.delete(what);
+  }
+
+  stored(): KubeletsState {
+    return {
+      stopped: Object.fromEntries(this.stopped),
+      networkDeclared: this.networkDeclared,
+      networkNodes: [...this.networkNodes],
+    };
+  }
+}

@@ -1,0 +1,37 @@
+import { addressRange } from '../admission/service.addresses.js';
+import { isReady, type Node, type Pod } from '../objects/core.types.js';
+
+/** Each node gets a range of this size, as kubeadm's default for IPv4 (--node-cidr-mask-size). */
+const NODE_MASK_BITS = 24;
+
+/** The first free node range of the pod network; undefined when all are taken or the network is smaller than one. */
+export const freeNodeCidr = (podCidr: string, nodes: readonly Node[]): string | undefined => {
+  const used = new Set(nodes.map(({ spec }) => spec.podCIDR));
+  const range = addressRange(podCidr);
+  const size = 2 ** (32 - NODE_MASK_BITS);
+  for (let offset = 0; offset + size <= range.size; offset += size) {
+    const cidr = `${range.at(offset)}/${NODE_MASK_BITS}`;
+    if (!used.has(cidr)) return cidr;
+  }
+  return undefined;
+};
+
+/** The first free address of a node's range; the first two belong to the network and its bridge. */
+export const freePodAddress = (nodeCidr: string, pods: readonly Pod[]): string => {
+  const used = new Set(pods.map(({ status }) => status?.podIP));
+  const range = addressRange(nodeCidr);
+  for (let offset = 2; offset < range.size - 1; offset += 1) {
+    if (!used.has(range.at(offset))) return range.at(offset);
+  }
+  throw new Error(`the pod range ${nodeCidr} has no free address left`);
+};
+
+const CNI_FOLDER = '/etc/cni';
+
+/** A network plugin's pod puts its configuration where the runtime looks for it: it mounts that folder of the host. */
+export const isNetworkPlugin = (pod: Pod): boolean =>
+  (pod.spec.volumes ?? []).some(({ hostPath }) => hostPath?.path.startsWith(CNI_FOLDER));
+
+/** A network plugin runs on the node of these pods. */
+export const runsNetworkPlugin = (podsOfNode: readonly Pod[]): boolean =>
+  podsOfNode.some((pod) => isNetworkPlugin(pod) && isReady(pod));

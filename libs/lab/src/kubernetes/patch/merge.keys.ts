@@ -1,0 +1,50 @@
+/**
+ * How the lists of the built-in types merge, by field name. Source: the `patchStrategy` and `patchMergeKey` tags of kubernetes/api
+ * (core, apps, batch, policy, networking, rbac, admissionregistration at v1). A list that is not named here is replaced as a whole; so are
+ * a node's taints and a pod's tolerations, which carry no such tag.
+ */
+const STRATEGIC_KEYS: Readonly<Record<string, string>> = {
+  containers: 'name',
+  initContainers: 'name',
+  ephemeralContainers: 'name',
+  env: 'name',
+  volumeMounts: 'mountPath',
+  volumeDevices: 'devicePath',
+  volumes: 'name',
+  imagePullSecrets: 'name',
+  hostAliases: 'ip',
+  topologySpreadConstraints: 'topologyKey',
+  schedulingGates: 'name',
+  resourceClaims: 'name',
+  conditions: 'type',
+  addresses: 'type',
+  podIPs: 'ip',
+  hostIPs: 'ip',
+  ownerReferences: 'uid',
+  secrets: 'name',
+  webhooks: 'name',
+};
+
+/** The key by which the items of the list at `path` are told apart in a strategic merge patch, or undefined for an atomic list. */
+export const strategicMergeKey = (path: readonly string[]): string | undefined => {
+  const field = path.at(-1) ?? '';
+  // A container's ports merge by containerPort, a service's by port; both fields are called "ports".
+  if (field === 'ports')
+    return path.at(-2) === 'spec' ? 'port' : path.includes('containers') ? 'containerPort' : undefined;
+  return STRATEGIC_KEYS[field];
+};
+
+/** Lists of plain values that merge as sets. */
+export const isPrimitiveSet = (path: readonly string[]): boolean =>
+  path.at(-1) === 'finalizers' || path.at(-1) === 'podCIDRs';
+
+/**
+ * The keys by which server-side apply tells list items apart (`listType=map`, `listMapKey` in kubernetes/api): as above, except that ports
+ * also carry their protocol.
+ */
+export const applyKeys = (path: readonly string[]): readonly string[] | undefined => {
+  const key = strategicMergeKey(path);
+  if (key === undefined) return undefined;
+  if (key === 'containerPort' || key === 'port') return [key, 'protocol'];
+  return key === 'topologyKey' ? [key, 'whenUnsatisfiable'] : [key];
+};

@@ -1,0 +1,71 @@
+import type { AgentConfig } from '@fairlead/contracts';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import type { Blobs } from '../files/blobs.js';
+
+/** What a command did, as the agent sees it. */
+export interface AgentCommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The machine as the agent's program sees it (HostPort of apps/node-agent; the program itself is only known at run time). */
+export interface AgentHost {
+  run(command: string, args: readonly string[], options: { readonly timeoutMs: number }): Promise<AgentCommandResult>;
+  readFile(path: string): Promise<string | undefined>;
+  writeFile(path: string, text: string, mode: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+  bootId(): Promise<string>;
+  osRelease(): Promise<string>;
+  kernel(): Promise<string>;
+}
+
+export interface AgentStart {
+  readonly config: AgentConfig;
+  readonly host: AgentHost;
+  readonly credentials: string;
+  readonly log: (level: string, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+}
+
+export interface StartedAgent {
+  stop(): Promise<void>;
+}
+
+export type StartAgent = (start: AgentStart) => Promise<StartedAgent>;
+
+const AgentModule = z.object({
+  startAgent: z.custom<StartAgent>((value) => typeof value === 'function', 'it has no function startAgent'),
+});
+
+/** Programs of agents that were copied to light hosts, loaded into this process once for each content. */
+export class AgentPrograms {
+  private readonly loaded = new Map<string, Promise<StartAgent>>();
+
+  constructor(
+    private readonly folder: string,
+    private readonly blobs: Blobs,
+  ) {}
+
+  /** Rejects when the content is no agent. */
+  load(content: Buffer): Promise<StartAgent> {
+    const checksum = this.blobs.nameOf(content);
+    const loaded = this.loaded.get(checksum) ?? this.import(checksum, content);
+    this.loaded.set(checksum, loaded);
+    return loaded;
+  }
+
+  private async import(checksum: string, content: Buffer): Promise<StartAgent> {
+    const file = join(this.folder, `${checksum}.mjs`);
+    if (!existsSync(file)) {
+      mkdirSync(this.folder, { recursive: true });
+      writeFileSync(`${file}.new`, content);
+      renameSync(`${file}.new`, file);
+    }
+    const module: unknown = await import(pathToFileURL(file).href);
+    return AgentModule.parse(module).startAgent;
+  }
+}

@@ -1,0 +1,34 @@
+import type { CommandRunner } from '../commands/run.command.js';
+import type { Host } from '../hosts/host.js';
+import { KERNEL_VERSION } from '../hosts/host.record.js';
+import type { AgentCommandResult, AgentHost } from './agent.programs.js';
+
+/** Runs one simulated command and collects its words. */
+export const runCollected = async (
+  runner: CommandRunner,
+  host: Host,
+  [name = '', ...args]: readonly string[],
+  signal: AbortSignal,
+): Promise<AgentCommandResult> => {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runner.run(
+    host,
+    { name, args, cwd: '/' },
+    { out: (text) => out.push(`${text}\n`), err: (text) => err.push(`${text}\n`), signal },
+  );
+  return { code, stdout: out.join(''), stderr: err.join('') };
+};
+
+/** A light host as the agent inside the lab's process sees it. */
+export const lightAgentHost = (host: Host, runner: CommandRunner, gone: AbortSignal): AgentHost => ({
+  // Simulated commands take seconds at most, and end with their host: no timeout is needed.
+  run: (command, args) => runCollected(runner, host, [command, ...args], gone),
+  readFile: (path) => host.files.readText(path),
+  writeFile: (path, text, mode) => host.files.writeText(path, text, mode),
+  rename: (from, to) => host.files.rename(from, to),
+  exists: (path) => host.files.exists(path),
+  bootId: async () => host.record.bootId,
+  osRelease: async () => host.facts.osImage,
+  kernel: async () => KERNEL_VERSION,
+});

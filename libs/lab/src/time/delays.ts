@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * How long simulated work takes with `--delays real`, in milliseconds. Scaled down from what real hosts took (seconds for
+ * minutes), so that a cluster of 3 + 2 is Ready in 10 to 20 seconds and still visibly works step by step.
+ */
+export const DELAY_MS = {
+  boot: 1_600,
+  shutdown: 300,
+  packageIndex: 350,
+  packageInstall: 450,
+  serviceStart: 120,
+  preflight: 150,
+  certificates: 350,
+  controlPlaneStart: 1_400,
+  initAddons: 250,
+  discovery: 150,
+  kubeletStart: 500,
+  etcdJoin: 600,
+  reset: 300,
+  token: 120,
+  upgrade: 1_500,
+} as const;
+
+export type DelayKind = keyof typeof DELAY_MS;
+
+/** No two hosts take equally long. */
+const JITTER_SHARE = 0.2;
+
+/** Passes the time that simulated work takes. Rejects when the signal aborts. */
+export type Delays = (kind: DelayKind, signal?: AbortSignal) => Promise<void>;
+
+export const REAL_DELAYS: Delays = async (kind, signal) => {
+  const jitter = 1 + JITTER_SHARE * (2 * Math.random() - 1);
+  await sleep(DELAY_MS[kind] * jitter, undefined, signal === undefined ? {} : { signal });
+};
+
+/** Work takes no time at all: for load tests. An aborted signal still rejects. */
+export const NO_DELAYS: Delays = async (_kind, signal) => signal?.throwIfAborted();

@@ -1,0 +1,18 @@
+export { agentUnit, type AgentUnitOptions } from './agent/agent.unit.js';
+export * from './kubeadm/kubeadm.config.js';
+export * from './kubeadm/kubeadm.types.js';
+export { hostPath, quote } from './shell/quote.js';
+export { parseResult } from './shell/result.js';
+export { STEPS, type StepName } from './shell/script.js';
+export * from './steps/steps.js';
+export type { CredentialsInput, CredentialsResult } from './steps/credentials.script.js';
+export type { EtcdRemoveMemberInput, EtcdRemoveMemberResult } from './steps/etcd-remove-member.script.js';
+export type { KubeadmInitInput, KubeadmInitResult } from './steps/kubeadm-init.script.js';
+export type {
+  KubeadmJoinControlPlaneInput,
+  KubeadmJoinResult,
+  KubeadmJoinWorkerInput,
+} from './steps/kubeadm-join.script.js';
+export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
+export type { PrepareInput, PrepareResult } from './steps/prepare.script.js';
+export type { VerifyInput, VerifyResult } from './steps/verify.script.js';

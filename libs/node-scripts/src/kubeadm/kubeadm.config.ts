@@ -1,0 +1,140 @@
+import { stringify } from 'yaml';
+import { API_PORT, CRI_SOCKET } from './kubeadm.types.js';
+import type { ClusterSettings, JoinCredentials, NodeSettings } from './kubeadm.types.js';
+
+type Document = Readonly<Record<string, unknown>>;
+
+const yaml = (documents: readonly Document[]): string =>
+  documents.map((document) => stringify(document, { lineWidth: 0 })).join('---\n');
+
+/** A token that only kubeadm init itself needs; each join gets fresh credentials of its own. */
+const INIT_TOKEN_TTL = '15m0s';
+const API_SERVER_TIMEOUT = '4m0s';
+const DISCOVERY_TIMEOUT = '5m0s';
+
+const address = ({ host, port }: { host: string; port: number }): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** v1beta4 made every extraArgs a list, so that an argument can be given twice. */
+const extraArgs = (api: ClusterSettings['api'], args: Readonly<Record<string, string>>): unknown =>
+  api === 'kubeadm.k8s.io/v1beta3' ? args : Object.entries(args).map(([name, value]) => ({ name, value }));
+
+const labelsText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+
+const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Document => ({
+  name: node.name,
+  criSocket: CRI_SOCKET,
+  imagePullPolicy: cluster.tuning.imagePullPolicy,
+  ignorePreflightErrors: cluster.tuning.ignorePreflightErrors,
+  kubeletExtraArgs: extraArgs(cluster.api, {
+    'node-ip': node.address,
+    'provider-id': node.providerId,
+    ...(Object.keys(node.labels).length === 0 ? {} : { 'node-labels': labelsText(node.labels) }),
+  }),
+});
+
+const clusterConfiguration = (cluster: ClusterSettings): Document => ({
+  apiVersion: cluster.api,
+  kind: 'ClusterConfiguration',
+  clusterName: cluster.clusterName,
+  kubernetesVersion: cluster.kubernetesVersion,
+  controlPlaneEndpoint: address(cluster.endpoint),
+  ...(cluster.tuning.imageRepository === undefined ? {} : { imageRepository: cluster.tuning.imageRepository }),
+  networking: {
+    podSubnet: cluster.podCidr,
+    serviceSubnet: cluster.serviceCidr,
+    dnsDomain: cluster.dnsDomain,
+  },
+  apiServer: {
+    certSANs: [cluster.endpoint.host],
+    ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeoutForControlPlane: API_SERVER_TIMEOUT } : {}),
+  },
+});
+
+const kubeletConfiguration = ({ tuning }: ClusterSettings): Document => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  cgroupDriver: tuning.cgroupDriver,
+  failSwapOn: tuning.failSwapOn,
+  ...(tuning.failCgroupV1 === undefined ? {} : { failCgroupV1: tuning.failCgroupV1 }),
+  ...(tuning.resolvConf === undefined ? {} : { resolvConf: tuning.resolvConf }),
+});
+
+const kubeProxyConfiguration = ({ tuning, podCidr }: ClusterSettings): Document => ({
+  apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+  kind: 'KubeProxyConfiguration',
+  mode: tuning.kubeProxyMode,
+  clusterCIDR: podCidr,
+  ...(tuning.tuneConntrack ? {} : { conntrack: { maxPerCore: 0, min: 0 } }),
+});
+
+/** Configuration of `kubeadm init` on the first control plane. `schedulable` removes its taint: workloads may run there. */
+export const initConfig = (cluster: ClusterSettings, node: NodeSettings & { readonly schedulable: boolean }): string =>
+  yaml([
+    {
+      apiVersion: cluster.api,
+      kind: 'InitConfiguration',
+      bootstrapTokens: [{ ttl: INIT_TOKEN_TTL }],
+      localAPIEndpoint: { advertiseAddress: node.address, bindPort: API_PORT },
+      nodeRegistration: { ...nodeRegistration(cluster, node), ...(node.schedulable ? { taints: [] } : {}) },
+      ...(cluster.api === 'kubeadm.k8s.io/v1beta3'
+        ? {}
+        : { timeouts: { controlPlaneComponentHealthCheck: API_SERVER_TIMEOUT } }),
+    },
+    clusterConfiguration(cluster),
+    kubeletConfiguration(cluster),
+    kubeProxyConfiguration(cluster),
+  ]);
+
+/**
+ * What `kubeadm init phase upload-certs` needs to know, so that it neither asks the internet for the newest version nor the
+ * host for a default route.
+ */
+export const uploadCertsConfig = (cluster: ClusterSettings, advertiseAddress: string): string =>
+  yaml([
+    {
+      apiVersion: cluster.api,
+      kind: 'InitConfiguration',
+      localAPIEndpoint: { advertiseAddress, bindPort: API_PORT },
+      nodeRegistration: { criSocket: CRI_SOCKET },
+    },
+    clusterConfiguration(cluster),
+  ]);
+
+const joinConfiguration = (cluster: ClusterSettings, node: NodeSettings, credentials: JoinCredentials): Document => ({
+  apiVersion: cluster.api,
+  kind: 'JoinConfiguration',
+  discovery: {
+    bootstrapToken: {
+      apiServerEndpoint: address(cluster.endpoint),
+      token: credentials.token,
+      caCertHashes: [credentials.caCertHash],
+    },
+    ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeout: DISCOVERY_TIMEOUT } : {}),
+  },
+  nodeRegistration: nodeRegistration(cluster, node),
+  ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? {} : { timeouts: { discovery: DISCOVERY_TIMEOUT } }),
+});
+
+/** Configuration of `kubeadm join` on a worker. */
+export const joinWorkerConfig = (cluster: ClusterSettings, node: NodeSettings, credentials: JoinCredentials): string =>
+  yaml([joinConfiguration(cluster, node, credentials)]);
+
+/** Configuration of `kubeadm join` on a further control plane; its API server advertises its own address. */
+export const joinControlPlaneConfig = (
+  cluster: ClusterSettings,
+  node: NodeSettings,
+  credentials: JoinCredentials & { readonly certificateKey: string },
+): string =>
+  yaml([
+    {
+      ...joinConfiguration(cluster, node, credentials),
+      controlPlane: {
+        localAPIEndpoint: { advertiseAddress: node.address, bindPort: API_PORT },
+        certificateKey: credentials.certificateKey,
+      },
+    },
+  ]);

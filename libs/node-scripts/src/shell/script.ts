@@ -1,0 +1,117 @@
+import { quote } from './quote.js';
+
+/** The steps that Fairlead takes on a host; a step's name is also the beginning of its file's name there. */
+export const STEPS = [
+  'prepare',
+  'verify',
+  'kubeadm-init',
+  'credentials',
+  'kubeadm-join-control-plane',
+  'kubeadm-join-worker',
+  'etcd-remove-member',
+  'kubeadm-reset',
+] as const;
+export type StepName = (typeof STEPS)[number];
+
+export interface ScriptOptions {
+  readonly step: StepName;
+  /** The host itself ends the step after this time, also when nobody is connected any more. */
+  readonly limitSeconds: number;
+  /** How long the step waits for another one that still runs on the host. */
+  readonly lockSeconds: number;
+}
+
+/** What every script shares: one at a time per host, an end by itself, a log, and a result that a program can read. */
+const prelude = ({ step, limitSeconds, lockSeconds }: ScriptOptions): string => `#!/bin/sh
+# Fairlead step "${step}". Rendered text: it may run again at any time and then changes only what is missing.
+set -eu
+umask 077
+root="\${FAIRLEAD_ROOT:-}"
+step=${quote(step)}
+
+# The step ends by itself, also when the connection that started it is gone.
+if [ -z "\${FAIRLEAD_STEP_LIMITED:-}" ] && command -v timeout >/dev/null 2>&1; then
+  export FAIRLEAD_STEP_LIMITED=1
+  exec timeout -k 10 ${limitSeconds} sh "$0"
+fi
+
+mkdir -p "$root/run/fairlead" "$root/var/log/fairlead" "$root/var/lib/fairlead" "$root/etc/fairlead"
+log="$root/var/log/fairlead/$step.log"
+
+clean_up() {
+  rm -f "$0" "\${0%.sh}.json"
+  if [ -n "\${lock_held:-}" ]; then rm -rf "$lock_held"; fi
+}
+trap clean_up EXIT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+fail() {
+  printf '%s\\n' "$*" >&2
+  exit 1
+}
+
+# The last words of a command that failed go to whoever asked; all of them stay in the log.
+run() {
+  said=$(mktemp "$root/run/fairlead/$step.XXXXXX")
+  code=0
+  # Descriptor 9 is the lock: nothing that outlives the step may hold it.
+  "$@" >"$said" 2>&1 9>&- || code=$?
+  cat "$said" >>"$log"
+  if [ "$code" -ne 0 ]; then
+    tail -n 40 "$said" >&2
+    rm -f "$said"
+    exit "$code"
+  fi
+  rm -f "$said"
+}
+
+json_text() {
+  printf '"%s"' "$(printf '%s' "$1" | tr '\\000-\\037' ' ' | sed 's/\\\\/\\\\\\\\/g; s/"/\\\\"/g')"
+}
+
+result() {
+  printf 'FAIRLEAD-RESULT %s\\n' "$1"
+}
+
+# Steps of one host never overlap: flock where there is one, else a directory that names its holder.
+if command -v flock >/dev/null 2>&1; then
+  exec 9>"$root/run/fairlead/step.lock"
+  flock -w ${lockSeconds} 9 || fail "another step still runs on this host after ${lockSeconds} seconds"
+else
+  waited=0
+  until mkdir "$root/run/fairlead/step.lock.d" 2>/dev/null; do
+    holder=$(cat "$root/run/fairlead/step.lock.d/pid" 2>/dev/null || true)
+    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
+      rm -rf "$root/run/fairlead/step.lock.d"
+      continue
+    fi
+    [ "$waited" -lt ${lockSeconds} ] || fail "another step still runs on this host after ${lockSeconds} seconds"
+    waited=$((waited + 1))
+    sleep 1
+  done
+  lock_held="$root/run/fairlead/step.lock.d"
+  echo "$$" >"$lock_held/pid"
+fi
+`;
+
+/** A script as it goes to a host. */
+export interface HostScript {
+  readonly text: string;
+  readonly limitSeconds: number;
+}
+
+/** A whole script: the shared beginning and what this step does. */
+export const script = (options: ScriptOptions, body: string): HostScript => ({
+  text: `${prelude(options)}\n${body.trim()}\n`,
+  limitSeconds: options.limitSeconds,
+});
+
+/** Writes a file of the host, in one piece or not at all. */
+export const writeFile = (path: string, mode: string, content: string): string =>
+  [
+    `mkdir -p "$(dirname "$root${path}")"`,
+    `printf '%s' ${quote(content)} >"$root${path}.new"`,
+    `chmod ${mode} "$root${path}.new"`,
+    `mv "$root${path}.new" "$root${path}"`,
+  ].join('\n');

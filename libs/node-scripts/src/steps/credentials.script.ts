@@ -1,0 +1,50 @@
+import { uploadCertsConfig } from '../kubeadm/kubeadm.config.js';
+import type { ClusterSettings } from '../kubeadm/kubeadm.types.js';
+import { script, writeFile, type HostScript } from '../shell/script.js';
+
+export interface CredentialsInput {
+  readonly cluster: ClusterSettings;
+  /** The address of the control plane on which this runs. */
+  readonly address: string;
+  readonly tokenTtlSeconds: number;
+  /** A control plane needs the certificates too: they are uploaded anew under a fresh key (kubeadm deletes them after 2 h). */
+  readonly certificates: boolean;
+}
+
+export interface CredentialsResult {
+  readonly token: string;
+  /** null: no certificates were asked for. */
+  readonly certificateKey: string | null;
+}
+
+/** Fresh credentials for one join, or for the joins of the next few minutes. Every run makes new ones. */
+export const credentialsScript = ({ cluster, address, tokenTtlSeconds, certificates }: CredentialsInput): HostScript =>
+  script(
+    { step: 'credentials', limitSeconds: 120, lockSeconds: 300 },
+    `
+export KUBECONFIG="$root/etc/kubernetes/admin.conf"
+said=$(mktemp "$root/run/fairlead/credentials.XXXXXX")
+
+kubeadm token create --ttl ${tokenTtlSeconds}s --description 'Fairlead join' >"$said" 2>>"$log" || {
+  tail -n 20 "$log" >&2
+  fail 'kubeadm token create failed'
+}
+token=$(grep -Eo '^[a-z0-9]{6}\\.[a-z0-9]{16}$' "$said" | tail -n 1 || true)
+[ -n "$token" ] || fail 'kubeadm token create printed no token'
+${
+  certificates
+    ? `
+${writeFile('/etc/fairlead/upload-certs.yaml', '600', uploadCertsConfig(cluster, address))}
+kubeadm init phase upload-certs --upload-certs --config "$root/etc/fairlead/upload-certs.yaml" >"$said" 2>>"$log" || {
+  tail -n 20 "$log" >&2
+  fail 'kubeadm init phase upload-certs failed'
+}
+key=$(grep -Eo '^[0-9a-f]{64}$' "$said" | tail -n 1 || true)
+[ -n "$key" ] || fail 'kubeadm init phase upload-certs printed no certificate key'
+key="\\"$key\\""`
+    : 'key=null'
+}
+rm -f "$said"
+result "{\\"token\\":\\"$token\\",\\"certificateKey\\":$key}"
+`,
+  );

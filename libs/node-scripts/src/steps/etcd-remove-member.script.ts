@@ -1,0 +1,64 @@
+import { quote } from '../shell/quote.js';
+import { script, type HostScript } from '../shell/script.js';
+
+export interface EtcdRemoveMemberInput {
+  /** The control plane whose etcd member shall go. */
+  readonly member: string;
+  /** The control plane on which this runs. */
+  readonly self: string;
+}
+
+export interface EtcdRemoveMemberResult {
+  /** False: etcd did not know the member (any more). */
+  readonly changed: boolean;
+  /** Members that are left. */
+  readonly members: number;
+}
+
+/**
+ * Removes one member of the stacked etcd from a surviving control plane. Refused when the members that are left and healthy
+ * would be no majority: the quorum is computed from etcd, not from anybody's record.
+ */
+export const etcdRemoveMemberScript = ({ member, self }: EtcdRemoveMemberInput): HostScript =>
+  script(
+    { step: 'etcd-remove-member', limitSeconds: 120, lockSeconds: 120 },
+    `
+pki="$root/etc/kubernetes/pki/etcd"
+member=${quote(member)}
+etcd() {
+  if command -v etcdctl >/dev/null 2>&1; then
+    ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --command-timeout=10s \\
+      --cacert="$pki/ca.crt" --cert="$pki/healthcheck-client.crt" --key="$pki/healthcheck-client.key" "$@"
+  else
+    # The etcd image has its own etcdctl; inside the pod the host's prefix does not apply.
+    kubectl --kubeconfig "$root/etc/kubernetes/admin.conf" --namespace kube-system exec ${quote(`etcd-${self}`)} -- \\
+      etcdctl --endpoints=https://127.0.0.1:2379 --command-timeout=10s \\
+      --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt \\
+      --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
+  fi
+}
+
+# id, status, name, peer addresses, client addresses, is a learner
+list=$(etcd member list 2>>"$log") || fail "etcd did not list its members: $(tail -n 5 "$log")"
+before=$(printf '%s\\n' "$list" | grep -c . || true)
+id=$(printf '%s\\n' "$list" | awk -F ', ' -v name="$member" '$3 == name { print $1 }')
+if [ -z "$id" ]; then
+  result "{\\"changed\\":false,\\"members\\":$before}"
+  exit 0
+fi
+
+health=$(etcd endpoint health --cluster 2>&1 || true)
+survivors=0
+for client in $(printf '%s\\n' "$list" | awk -F ', ' -v name="$member" '$3 != name { split($5, urls, ","); print urls[1] }'); do
+  if printf '%s\\n' "$health" | grep -F "$client " | grep -q 'is healthy'; then survivors=$((survivors + 1)); fi
+done
+after=$((before - 1))
+needed=$((after / 2 + 1))
+if [ "$survivors" -lt "$needed" ]; then
+  fail "removing etcd member $member would leave $survivors healthy of $after, and $needed are needed"
+fi
+
+run etcd member remove "$id"
+result "{\\"changed\\":true,\\"members\\":$after}"
+`,
+  );

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseResult } from '../shell/result.js';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly result: unknown;
+  readonly stderr: string;
+}
+
+/** A folder that stands for a host: a real /bin/sh, real files below a root, and stand-ins for what a node has. */
+export class TestHost {
+  readonly root = mkdtempSync(join(tmpdir(), 'fairlead-host-'));
+  private readonly bin = join(this.root, 'stand-ins');
+  private runs = 0;
+
+  constructor(private readonly path = process.env['PATH'] ?? '') {
+    mkdirSync(this.bin);
+  }
+
+  /** A program of the host. `$root` is the host's; each call is noted in `calls`. */
+  standIn(name: string, text: string): this {
+    const body = `#!/bin/sh\nroot="$FAIRLEAD_ROOT"\necho "${name} $*" >>"$root/calls"\n${text}\n`;
+    writeFileSync(join(this.bin, name), body);
+    chmodSync(join(this.bin, name), 0o755);
+    return this;
+  }
+
+  write(path: string, text: string): this {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), text);
+    return this;
+  }
+
+  read(path: string): string | undefined {
+    const file = join(this.root, path);
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  }
+
+  calls(program: string): readonly string[] {
+    return (this.read('calls') ?? '').split('\n').filter((line) => line.startsWith(`${program} `));
+  }
+
+  /** Runs a script as bootstrap-svc has it run: as a file of its own with its parameters beside it. */
+  run(text: string): Promise<Ran> {
+    const file = `/var/lib/fairlead/steps/step-${(this.runs += 1)}.sh`;
+    this.write(file, text).write(file.replace('.sh', '.json'), '{}');
+    return new Promise((resolve, reject) => {
+      const env = { PATH: `${this.bin}:${this.path}`, FAIRLEAD_ROOT: this.root };
+      const child = spawn('/bin/sh', [join(this.root, file)], { env });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      child.on('error', reject);
+      child.on('close', (code) => resolve({ code, result: parseResult(stdout), stderr: stderr.trim() }));
+    });
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

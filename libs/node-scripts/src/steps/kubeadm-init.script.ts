@@ -1,0 +1,56 @@
+import { initConfig } from '../kubeadm/kubeadm.config.js';
+import type { ClusterSettings, NodeSettings } from '../kubeadm/kubeadm.types.js';
+import { quote } from '../shell/quote.js';
+import { script, writeFile, type HostScript } from '../shell/script.js';
+import { CLEAN_KUBEADM } from './kubeadm.parts.js';
+
+export interface KubeadmInitInput {
+  readonly uid: string;
+  readonly cluster: ClusterSettings;
+  readonly node: NodeSettings;
+  /** Workloads may run on the control plane: its taint is removed. */
+  readonly schedulable: boolean;
+}
+
+export interface KubeadmInitResult {
+  /** False: it was initialised already, by an earlier run of this step. */
+  readonly changed: boolean;
+  /** /etc/kubernetes/admin.conf in base64. */
+  readonly kubeconfig: string;
+}
+
+/**
+ * `kubeadm init`, once for ever: a host that has finished it says so and changes nothing; one on which it was interrupted
+ * is cleaned first (nobody has joined such a control plane); one with somebody else's control plane is refused.
+ */
+export const kubeadmInitScript = ({ uid, cluster, node, schedulable }: KubeadmInitInput): HostScript =>
+  script(
+    { step: 'kubeadm-init', limitSeconds: 900, lockSeconds: 600 },
+    `
+admin_conf="$root/etc/kubernetes/admin.conf"
+started="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.started`)}
+finished="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.finished`)}
+changed=false
+
+write_config() {
+${writeFile('/etc/fairlead/kubeadm-init.yaml', '600', initConfig(cluster, { ...node, schedulable }))}
+}
+
+if [ ! -e "$finished" ]; then
+  if [ -e "$admin_conf" ] && [ ! -e "$started" ]; then
+    fail 'this host is a control plane already (/etc/kubernetes/admin.conf exists): refusing to initialise it again'
+  fi
+  if [ -e "$started" ]; then
+${CLEAN_KUBEADM}
+  fi
+  : >"$started"
+  write_config
+  run kubeadm init --config "$root/etc/fairlead/kubeadm-init.yaml" --skip-token-print --skip-certificate-key-print
+  : >"$finished"
+  changed=true
+fi
+
+[ -s "$admin_conf" ] || fail '/etc/kubernetes/admin.conf is gone from a control plane that was initialised'
+result "{\\"changed\\":$changed,\\"kubeconfig\\":\\"$(base64 <"$admin_conf" | tr -d '\\n')\\"}"
+`,
+  );

@@ -1,0 +1,62 @@
+import { joinControlPlaneConfig, joinWorkerConfig } from '../kubeadm/kubeadm.config.js';
+import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
+import { quote } from '../shell/quote.js';
+import { script, writeFile, type HostScript } from '../shell/script.js';
+import { CLEAN_KUBEADM } from './kubeadm.parts.js';
+
+export interface KubeadmJoinWorkerInput {
+  readonly uid: string;
+  readonly cluster: ClusterSettings;
+  readonly node: NodeSettings;
+  readonly credentials: JoinCredentials;
+}
+
+export interface KubeadmJoinControlPlaneInput extends KubeadmJoinWorkerInput {
+  readonly credentials: JoinCredentials & { readonly certificateKey: string };
+}
+
+export interface KubeadmJoinResult {
+  /** False: it had joined already, by an earlier run of this step. */
+  readonly changed: boolean;
+}
+
+const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
+
+const joinBody = (uid: string, config: string): string => `
+kubelet_conf="$root/etc/kubernetes/kubelet.conf"
+started="$root/var/lib/fairlead/"${quote(`kubeadm-join.${uid}.started`)}
+finished="$root/var/lib/fairlead/"${quote(`kubeadm-join.${uid}.finished`)}
+
+if [ -e "$finished" ] && [ -e "$kubelet_conf" ]; then
+  result '{"changed":false}'
+  exit 0
+fi
+if [ -e "$kubelet_conf" ] && [ ! -e "$started" ]; then
+  fail 'this host is a node already (/etc/kubernetes/kubelet.conf exists): refusing to join it to another cluster'
+fi
+if [ -e "$started" ]; then
+${CLEAN_KUBEADM}
+fi
+: >"$started"
+
+${writeFile(JOIN_CONFIG, '600', config)}
+
+run kubeadm join --config "$root${JOIN_CONFIG}"
+rm -f "$root${JOIN_CONFIG}"
+: >"$finished"
+result '{"changed":true}'
+`;
+
+/** Joins a further control plane; an interrupted join is cleaned and begun anew, a finished one is left alone. */
+export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
+  script(
+    { step: 'kubeadm-join-control-plane', limitSeconds: 900, lockSeconds: 600 },
+    joinBody(input.uid, joinControlPlaneConfig(input.cluster, input.node, input.credentials)),
+  );
+
+/** Joins a worker; an interrupted join is cleaned and begun anew, a finished one is left alone. */
+export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScript =>
+  script(
+    { step: 'kubeadm-join-worker', limitSeconds: 600, lockSeconds: 600 },
+    joinBody(input.uid, joinWorkerConfig(input.cluster, input.node, input.credentials)),
+  );

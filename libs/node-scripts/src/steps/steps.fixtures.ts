@@ -1,0 +1,76 @@
+import { AgentConfig } from '@fairlead/contracts';
+import { DEFAULT_TUNING, type ClusterSettings, type NodeSettings } from '../kubeadm/kubeadm.types.js';
+
+export const UID = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
+
+export const CLUSTER: ClusterSettings = {
+  api: 'kubeadm.k8s.io/v1beta4',
+  kubernetesVersion: 'v1.34.4',
+  clusterName: 'demo',
+  endpoint: { host: '198.18.7.1', port: 6443 },
+  podCidr: '10.244.0.0/16',
+  serviceCidr: '10.96.0.0/12',
+  dnsDomain: 'cluster.local',
+  tuning: DEFAULT_TUNING,
+};
+
+export const OLD_CLUSTER: ClusterSettings = {
+  ...CLUSTER,
+  api: 'kubeadm.k8s.io/v1beta3',
+  kubernetesVersion: 'v1.30.14',
+};
+
+/** Hosts that share a kernel with others and have their images already, as containers do. */
+export const CONTAINER_CLUSTER: ClusterSettings = {
+  ...CLUSTER,
+  tuning: {
+    cgroupDriver: 'cgroupfs',
+    failSwapOn: false,
+    kubeProxyMode: 'nftables',
+    tuneConntrack: false,
+    imagePullPolicy: 'Never',
+    resolvConf: '/etc/resolv.conf',
+    ignorePreflightErrors: ['SystemVerification'],
+    failCgroupV1: false,
+  },
+};
+
+export const CONTROL_PLANE: NodeSettings = {
+  name: 'demo-cp-1-x7k2p',
+  address: '198.18.7.11',
+  providerId: 'lab://demo-cp-1-x7k2p',
+  labels: {
+    'topology.cloud-barista.github.io/csp': 'lab',
+    'topology.kubernetes.io/region': 'lab-1',
+    'topology.kubernetes.io/zone': 'lab-1a',
+  },
+};
+
+export const WORKER: NodeSettings = {
+  ...CONTROL_PLANE,
+  name: 'demo-w-1-q3m9d',
+  address: '198.18.7.14',
+  providerId: 'lab://demo-w-1-q3m9d',
+};
+
+export const CREDENTIALS = {
+  token: 'abcdef.0123456789abcdef',
+  caCertHash: `sha256:${'ab'.repeat(32)}`,
+  certificateKey: 'cd'.repeat(32),
+};
+
+export const AGENT_CONFIG: AgentConfig = AgentConfig.parse({
+  namespace: 'default',
+  cluster: 'demo',
+  uid: UID,
+  node: WORKER.name,
+  role: 'worker',
+  natsUrls: ['nats://198.18.7.1:4222'],
+  inboxPrefix: '_INBOX_default-demo-demo-w-1-q3m9d',
+  heartbeatIntervalMs: 10_000,
+  desired: { revision: 1, software: { kubelet: '1.34.4', containerd: '1.7.24' }, changesAllowed: true },
+  nodeLabels: WORKER.labels,
+});
+
+export const NATS_CREDENTIALS =
+  "-----BEGIN NATS USER JWT-----\nit's a 'quoted' $(token)\n------END NATS USER JWT------\n";

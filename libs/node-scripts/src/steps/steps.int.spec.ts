@@ -1,0 +1,364 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { script } from '../shell/script.js';
+import { TestHost } from './host.fixtures.js';
+import { AGENT_CONFIG, CLUSTER, CONTROL_PLANE, CREDENTIALS, NATS_CREDENTIALS, UID, WORKER } from './steps.fixtures.js';
+import { renderStep } from './steps.js';
+
+const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
+const scripts = readdirSync(GOLDEN).filter((name) => name.endsWith('.sh.golden'));
+
+let host: TestHost;
+
+beforeEach(() => {
+  host = new TestHost();
+});
+
+afterEach(() => host.remove());
+
+describe('every script', () => {
+  it.each(scripts)('is understood by a POSIX shell: %s', (name) => {
+    const { status, stderr } = spawnSync('/bin/sh', ['-n', join(GOLDEN, name)], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  const hasShellcheck = spawnSync('shellcheck', ['--version']).error === undefined;
+  (hasShellcheck ? it : it.skip).each(scripts)('has nothing that shellcheck complains about: %s', (name) => {
+    const { stdout } = spawnSync('shellcheck', ['--shell=sh', join(GOLDEN, name)], { encoding: 'utf8' });
+    expect(stdout).toBe('');
+  });
+
+  it.each(scripts)('names no absolute path without the root before it: %s', (name) => {
+    const text = readFileSync(join(GOLDEN, name), 'utf8');
+    const commands = text.split('\n').filter((line) => !/^\s*(#|fail |problem |criSocket|ExecStart)/.test(line));
+    const unrooted = commands
+      .map((line) => line.replaceAll(/"?\$root"?\/|unix:\/\/\S+|2?>>?\/dev\/null/g, ''))
+      .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
+    // A program that the host is asked for, what is said to people, and paths inside the etcd pod.
+    const told = /node=\/usr\/bin|problem '|fail '|--(ca)?(cert|key)=\/etc/;
+    expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
+  });
+
+  const sleeper = (limitSeconds: number): string =>
+    script({ step: 'verify', limitSeconds, lockSeconds: 5 }, 'sleep 60\nresult "{}"').text;
+
+  it('ends by itself when its time is over, with nobody connected', async () => {
+    const begunAt = Date.now();
+    const { code, result } = await host.run(sleeper(1));
+    expect(code).not.toBe(0);
+    expect(result).toBeUndefined();
+    expect(Date.now() - begunAt).toBeLessThan(8_000);
+  }, 15_000);
+
+  it('leaves neither itself nor its parameters behind', async () => {
+    await host.run(script({ step: 'verify', limitSeconds: 5, lockSeconds: 5 }, 'result "{}"').text);
+    expect(readdirSync(join(host.root, 'var/lib/fairlead/steps'))).toEqual([]);
+  });
+
+  it('gives the last words of a command that failed, and keeps all of them in a log', async () => {
+    host.standIn(
+      'kubeadm',
+      'i=0; while [ $i -lt 100 ]; do echo "line $i"; i=$((i + 1)); done; echo "the end" >&2; exit 7',
+    );
+    const body = 'run kubeadm join\nresult "{}"';
+    const { code, stderr } = await host.run(script({ step: 'verify', limitSeconds: 5, lockSeconds: 5 }, body).text);
+    expect(code).toBe(7);
+    expect(stderr.split('\n')).toHaveLength(40);
+    expect(stderr).toMatch(/the end$/);
+    expect(host.read('/var/log/fairlead/verify.log')).toMatch(/^line 0\n/);
+  });
+
+  it('gives values with quotes, backslashes and line ends in its result as JSON', async () => {
+    const body = `value='a "quoted" \\ and\ta tab'\nresult "{\\"value\\":$(json_text "$value")}"`;
+    const { result } = await host.run(script({ step: 'verify', limitSeconds: 5, lockSeconds: 5 }, body).text);
+    expect(result).toEqual({ value: 'a "quoted" \\ and a tab' });
+  });
+});
+
+describe('kubeadm init', () => {
+  const text = renderStep('kubeadm-init', {
+    uid: UID,
+    cluster: CLUSTER,
+    node: CONTROL_PLANE,
+    schedulable: false,
+  }).script;
+  const KUBECONFIG = Buffer.from('kubeconfig\n').toString('base64');
+  const kubeadm = (before = ''): string =>
+    `[ "$1" = init ] || exit 0\n${before}\nmkdir -p "$root/etc/kubernetes"; echo kubeconfig >"$root/etc/kubernetes/admin.conf"`;
+
+  it('runs once; asked again it gives the same answer and changes nothing', async () => {
+    host.standIn('kubeadm', kubeadm());
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true, kubeconfig: KUBECONFIG } });
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: false, kubeconfig: KUBECONFIG } });
+    expect(host.calls('kubeadm')).toHaveLength(1);
+    expect(host.calls('kubeadm')[0]).toContain('--config');
+  });
+
+  it('is refused on a host that is the control plane of something else', async () => {
+    host.standIn('kubeadm', kubeadm()).write('/etc/kubernetes/admin.conf', 'of another cluster');
+    const { code, stderr } = await host.run(text);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('refusing to initialise it again')]);
+    expect(host.calls('kubeadm')).toEqual([]);
+    expect(host.read('/etc/kubernetes/admin.conf')).toBe('of another cluster');
+  });
+
+  it('that was interrupted is cleaned and begun anew', async () => {
+    host.standIn(
+      'kubeadm',
+      `${kubeadm()}; [ -e "$root/well" ] || { touch "$root/well"; echo "no space left" >&2; exit 1; }`,
+    );
+    expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'no space left' });
+    host.write('/var/lib/etcd/member/wal', 'half');
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('kubeadm').map((call) => call.split(' ')[1])).toEqual(['init', 'reset', 'init']);
+    expect(host.read('/var/lib/etcd/member/wal')).toBeUndefined();
+  });
+
+  it('never runs twice at the same time', async () => {
+    host.standIn('kubeadm', kubeadm('sleep 0.5'));
+    const ran = await Promise.all([host.run(text), host.run(text), host.run(text)]);
+    expect(ran.map(({ result }) => (result as { changed: boolean }).changed).sort()).toEqual([false, false, true]);
+    expect(host.calls('kubeadm')).toHaveLength(1);
+  }, 15_000);
+});
+
+describe('on a host without flock', () => {
+  let path: string;
+  let bare: TestHost;
+
+  beforeEach(() => {
+    path = mkdtempSync(join(tmpdir(), 'fairlead-path-'));
+    const needed =
+      'sh mkdir rm mv cat chmod mktemp tail touch sleep printf tr sed dirname base64 timeout grep awk'.split(' ');
+    for (const name of needed) {
+      const { stdout } = spawnSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
+      if (stdout.startsWith('/')) symlinkSync(stdout.trim(), join(path, name));
+    }
+    mkdirSync(join(path, 'empty'));
+    bare = new TestHost(path);
+  });
+
+  afterEach(() => {
+    bare.remove();
+    rmSync(path, { recursive: true });
+  });
+
+  const body = 'echo in >>"$root/order"; sleep 0.3; echo out >>"$root/order"; result "{}"';
+  const text = script({ step: 'verify', limitSeconds: 10, lockSeconds: 8 }, body).text;
+
+  it('steps do not overlap either', async () => {
+    const ran = await Promise.all([bare.run(text), bare.run(text)]);
+    expect(ran.map(({ code }) => code)).toEqual([0, 0]);
+    expect(bare.read('/order')).toBe('in\nout\nin\nout\n');
+  }, 15_000);
+
+  it('the lock of a holder that is gone is taken over', async () => {
+    bare.write('/run/fairlead/step.lock.d/pid', '999999999');
+    expect((await bare.run(text)).code).toBe(0);
+  }, 15_000);
+});
+
+describe('joins', () => {
+  const worker = renderStep('kubeadm-join-worker', {
+    uid: UID,
+    cluster: CLUSTER,
+    node: WORKER,
+    credentials: CREDENTIALS,
+  });
+  const kubeadm =
+    '[ "$1" = join ] || exit 0\nmkdir -p "$root/etc/kubernetes"; echo k >"$root/etc/kubernetes/kubelet.conf"\n' +
+    'cp "$root/etc/fairlead/kubeadm-join.yaml" "$root/seen.yaml"';
+
+  it('once, with the credentials nowhere on the host afterwards', async () => {
+    host.standIn('kubeadm', kubeadm);
+    expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: false } });
+    expect(host.calls('kubeadm')).toHaveLength(1);
+    expect(host.read('/seen.yaml')).toContain(CREDENTIALS.token);
+    expect(host.read('/etc/fairlead/kubeadm-join.yaml')).toBeUndefined();
+  });
+
+  it('a host that is a node of something else is refused', async () => {
+    host.standIn('kubeadm', kubeadm).write('/etc/kubernetes/kubelet.conf', 'of another cluster');
+    expect(await host.run(worker.script)).toMatchObject({ code: 1, stderr: expect.stringContaining('refusing') });
+    expect(host.calls('kubeadm')).toEqual([]);
+  });
+
+  it('an interrupted one is cleaned and begun anew', async () => {
+    host.standIn('kubeadm', `${kubeadm}\n[ -e "$root/well" ] || { touch "$root/well"; exit 1; }`);
+    expect((await host.run(worker.script)).code).toBe(1);
+    expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('kubeadm').map((call) => call.split(' ')[1])).toEqual(['join', 'reset', 'join']);
+  });
+});
+
+describe('credentials', () => {
+  const text = renderStep('credentials', {
+    cluster: CLUSTER,
+    address: CONTROL_PLANE.address,
+    tokenTtlSeconds: 1800,
+    certificates: true,
+  }).script;
+  const key = 'cd'.repeat(32);
+
+  it('are found among what kubeadm says beside them', async () => {
+    host.standIn(
+      'kubeadm',
+      `case "$1" in token) echo "W1121 a warning" >&2; echo abcdef.0123456789abcdef;;
+       init) echo "[upload-certs] Storing the certificates in Secret"; echo "[upload-certs] Using certificate key:"; echo ${key};; esac`,
+    );
+    const { result } = await host.run(text);
+    expect(result).toEqual({ token: 'abcdef.0123456789abcdef', certificateKey: key });
+    expect(host.calls('kubeadm')[0]).toBe('kubeadm token create --ttl 1800s --description Fairlead join');
+  });
+
+  it('that kubeadm does not print are a failure, not an empty answer', async () => {
+    host.standIn('kubeadm', 'echo nothing of use');
+    expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'kubeadm token create printed no token' });
+  });
+});
+
+describe('the etcd member of a control plane', () => {
+  const text = renderStep('etcd-remove-member', { member: 'cp-3', self: 'cp-1' }).script;
+  const member = (id: number): string =>
+    `${id}a, started, cp-${id}, https://10.0.0.${id}:2380, https://10.0.0.${id}:2379, false`;
+  const etcdctl = (members: readonly number[], healthy: readonly number[]): string => `
+for word in "$@"; do last="$word"; done
+case " $* " in
+  *" member list "*) printf '%s\\n' ${members.map((id) => `'${member(id)}'`).join(' ')};;
+  *" endpoint health "*) printf '%s\\n' ${healthy.map((id) => `'https://10.0.0.${id}:2379 is healthy: committed'`).join(' ')}
+     ${members.length === healthy.length ? '' : 'exit 1'};;
+esac`;
+  const removed = (): readonly string[] => host.calls('etcdctl').filter((call) => call.includes('member remove'));
+
+  it('is removed from a survivor', async () => {
+    host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 2, 3]));
+    expect((await host.run(text)).result).toEqual({ changed: true, members: 2 });
+    expect(removed()).toEqual([expect.stringMatching(/member remove 3a$/)]);
+  });
+
+  it('that is dead itself may go while the others are a majority of what is left', async () => {
+    host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 2]));
+    expect((await host.run(text)).result).toEqual({ changed: true, members: 2 });
+  });
+
+  it('stays when the healthy ones that are left would be no majority', async () => {
+    host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 3]));
+    const { code, stderr } = await host.run(text);
+    expect([code, stderr]).toEqual([1, 'removing etcd member cp-3 would leave 1 healthy of 2, and 2 are needed']);
+    expect(removed()).toEqual([]);
+  });
+
+  it('that etcd does not know needs no removal', async () => {
+    host.standIn('etcdctl', etcdctl([1, 2], [1, 2]));
+    expect((await host.run(text)).result).toEqual({ changed: false, members: 2 });
+  });
+});
+
+describe('prepare', () => {
+  const program = '// the agent\n';
+  const sha256 = createHash('sha256').update(program).digest('hex');
+  const text = (interval = 10_000): string =>
+    renderStep('prepare', {
+      agent: { sha256, version: '0.1.0' },
+      config: { ...AGENT_CONFIG, heartbeatIntervalMs: interval },
+      credentials: NATS_CREDENTIALS,
+      nodeBinary: '/bin/sh',
+    }).script;
+  const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
+
+  beforeEach(() => {
+    host.standIn('systemctl', 'exit 0');
+  });
+
+  it('asks for the bundle where it is missing or another one', async () => {
+    expect((await host.run(text())).result).toEqual({ agent: 'missing' });
+    host.write('/opt/fairlead/agent.mjs', 'half a bundle');
+    expect((await host.run(text())).result).toEqual({ agent: 'missing' });
+    expect(restarts()).toBe(0);
+  });
+
+  it('starts the agent with its configuration and credentials, readable for root only', async () => {
+    host.write('/opt/fairlead/agent.mjs', program);
+    expect((await host.run(text())).result).toEqual({ agent: 'started' });
+    expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);
+    expect(host.read('/etc/fairlead/nats.creds')).toBe(NATS_CREDENTIALS);
+    const mode = spawnSync('stat', ['-c', '%a', join(host.root, 'etc/fairlead/nats.creds')], { encoding: 'utf8' });
+    expect(mode.stdout.trim()).toBe('600');
+  });
+
+  it('leaves a running agent alone, and restarts it for a new configuration', async () => {
+    host.write('/opt/fairlead/agent.mjs', program);
+    await host.run(text());
+    await host.run(text());
+    expect(restarts()).toBe(1);
+    await host.run(text(5_000));
+    expect(restarts()).toBe(2);
+  });
+});
+
+describe('verify', () => {
+  const text = renderStep('verify', {
+    controlPlane: true,
+    address: CONTROL_PLANE.address,
+    kubernetesVersion: 'v1.34.4',
+    failSwapOn: true,
+  }).script;
+
+  it('finds nothing wrong with a host that has what kubeadm needs', async () => {
+    host
+      .standIn('kubeadm', 'echo v1.34.4')
+      .standIn('kubelet', 'echo "Kubernetes v1.34.4"')
+      .standIn('systemctl', 'exit 0');
+    expect((await host.run(text)).result).toEqual({ problems: [] });
+  });
+
+  it('names everything that is wrong at once', async () => {
+    host
+      .standIn('kubeadm', 'echo v1.33.13')
+      .standIn('kubelet', 'exit 127')
+      .standIn('systemctl', 'exit 3')
+      .standIn('ss', 'echo "LISTEN 0 128 0.0.0.0:6443 0.0.0.0:*"; echo "LISTEN 0 128 10.1.1.1:10250 0.0.0.0:*"')
+      .write('/proc/swaps', 'Filename Type\n/swapfile file\n')
+      .write('/proc/sys/net/ipv4/ip_forward', '0\n');
+    expect((await host.run(text)).result).toEqual({
+      problems: [
+        'kubeadm is v1.33.13, not v1.34.4',
+        'kubelet is missing, not v1.34.4',
+        'the container runtime does not listen at /run/containerd/containerd.sock',
+        'swap is on',
+        'net.ipv4.ip_forward is not 1',
+        'port 6443 is in use',
+      ],
+    });
+  });
+});
+
+describe('kubeadm reset', () => {
+  const text = renderStep('kubeadm-reset', { removeAgent: true }).script;
+
+  it('makes the host one that never was a node; a second time there is nothing to do', async () => {
+    host
+      .standIn('kubeadm', 'rm -rf "$root/etc/kubernetes/kubelet.conf"')
+      .standIn('systemctl', 'exit 0')
+      .write('/etc/kubernetes/kubelet.conf', 'k')
+      .write('/etc/systemd/system/fairlead-agent.service', 'unit')
+      .write('/etc/fairlead/nats.creds', 'secret')
+      .write('/etc/cni/net.d/10-flannel.conflist', '{}')
+      .write(`/var/lib/fairlead/kubeadm-join.${UID}.finished`, '');
+    expect((await host.run(text)).result).toEqual({ changed: true });
+    for (const path of [
+      '/etc/fairlead/nats.creds',
+      '/etc/cni/net.d/10-flannel.conflist',
+      `/var/lib/fairlead/kubeadm-join.${UID}.finished`,
+    ])
+      expect([path, host.read(path)]).toEqual([path, undefined]);
+    expect((await host.run(text)).result).toEqual({ changed: false });
+    expect(host.calls('kubeadm')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { HostScript, StepName } from '../shell/script.js';
+import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
+import {
+  etcdRemoveMemberScript,
+  type EtcdRemoveMemberInput,
+  type EtcdRemoveMemberResult,
+} from './etcd-remove-member.script.js';
+import { kubeadmInitScript, type KubeadmInitInput, type KubeadmInitResult } from './kubeadm-init.script.js';
+import {
+  kubeadmJoinControlPlaneScript,
+  kubeadmJoinWorkerScript,
+  type KubeadmJoinControlPlaneInput,
+  type KubeadmJoinResult,
+  type KubeadmJoinWorkerInput,
+} from './kubeadm-join.script.js';
+import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
+import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
+import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
+
+/** What each step is given; the same value lies beside its script on the host as JSON. */
+export interface StepInputs {
+  readonly prepare: PrepareInput;
+  readonly verify: VerifyInput;
+  readonly 'kubeadm-init': KubeadmInitInput;
+  readonly credentials: CredentialsInput;
+  readonly 'kubeadm-join-control-plane': KubeadmJoinControlPlaneInput;
+  readonly 'kubeadm-join-worker': KubeadmJoinWorkerInput;
+  readonly 'etcd-remove-member': EtcdRemoveMemberInput;
+  readonly 'kubeadm-reset': KubeadmResetInput;
+}
+
+/** What each step prints as its FAIRLEAD-RESULT. */
+export interface StepResults {
+  readonly prepare: PrepareResult;
+  readonly verify: VerifyResult;
+  readonly 'kubeadm-init': KubeadmInitResult;
+  readonly credentials: CredentialsResult;
+  readonly 'kubeadm-join-control-plane': KubeadmJoinResult;
+  readonly 'kubeadm-join-worker': KubeadmJoinResult;
+  readonly 'etcd-remove-member': EtcdRemoveMemberResult;
+  readonly 'kubeadm-reset': KubeadmResetResult;
+}
+
+/** One step on one host, ready to be carried there. */
+export interface RenderedStep<Step extends StepName> {
+  readonly step: Step;
+  readonly script: string;
+  readonly input: StepInputs[Step];
+  readonly result: z.ZodType<StepResults[Step]>;
+  /** After this time the host has ended the step by itself. */
+  readonly limitMs: number;
+}
+
+const changed = z.strictObject({ changed: z.boolean() });
+
+interface StepDefinition<Step extends StepName> {
+  readonly render: (input: StepInputs[Step]) => HostScript;
+  readonly result: z.ZodType<StepResults[Step]>;
+}
+
+const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
+  prepare: { render: prepareScript, result: z.strictObject({ agent: z.enum(['started', 'missing']) }) },
+  verify: { render: verifyScript, result: z.strictObject({ problems: z.array(z.string()) }) },
+  'kubeadm-init': {
+    render: kubeadmInitScript,
+    result: z.strictObject({ changed: z.boolean(), kubeconfig: z.base64() }),
+  },
+  credentials: {
+    render: credentialsScript,
+    result: z.strictObject({
+      token: z.string().regex(/^[a-z0-9]{6}\.[a-z0-9]{16}$/),
+      certificateKey: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .nullable(),
+    }),
+  },
+  'kubeadm-join-control-plane': { render: kubeadmJoinControlPlaneScript, result: changed },
+  'kubeadm-join-worker': { render: kubeadmJoinWorkerScript, result: changed },
+  'etcd-remove-member': {
+    render: etcdRemoveMemberScript,
+    result: z.strictObject({ changed: z.boolean(), members: z.int().min(0) }),
+  },
+  'kubeadm-reset': { render: kubeadmResetScript, result: changed },
+};
+
+/** Renders one step: pure text in, pure text out. */
+export const renderStep = <Step extends StepName>(step: Step, input: StepInputs[Step]): RenderedStep<Step> => {
+  const { render, result } = DEFINITIONS[step];
+  const { text, limitSeconds } = render(input);
+  return { step, script: text, input, result, limitMs: limitSeconds * 1000 };
+};

@@ -1,0 +1,102 @@
+import { expect, it } from '@jest/globals';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { initConfig, joinControlPlaneConfig, joinWorkerConfig, uploadCertsConfig } from '../kubeadm/kubeadm.config.js';
+import { agentUnit } from '../agent/agent.unit.js';
+import {
+  AGENT_CONFIG,
+  CLUSTER,
+  CONTAINER_CLUSTER,
+  CONTROL_PLANE,
+  CREDENTIALS,
+  NATS_CREDENTIALS,
+  OLD_CLUSTER,
+  UID,
+  WORKER,
+} from './steps.fixtures.js';
+import { renderStep } from './steps.js';
+
+const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
+
+/** The text that reaches a host is reviewed as text. Update with UPDATE_GOLDEN=1. */
+const expectGolden = (name: string, text: string): void => {
+  const file = `${GOLDEN}${name}.golden`;
+  if (process.env['UPDATE_GOLDEN'] === '1') {
+    mkdirSync(GOLDEN, { recursive: true });
+    writeFileSync(file, text);
+  }
+  expect(text).toBe(readFileSync(file, 'utf8'));
+};
+
+const schedulable = (value: boolean) => ({ ...CONTROL_PLANE, schedulable: value });
+
+it.each([
+  ['init.v1beta4.yaml', initConfig(CLUSTER, schedulable(false))],
+  ['init.v1beta3.yaml', initConfig(OLD_CLUSTER, schedulable(false))],
+  ['init.single-node.yaml', initConfig(CLUSTER, schedulable(true))],
+  ['init.container-hosts.yaml', initConfig(CONTAINER_CLUSTER, schedulable(false))],
+  ['join-control-plane.v1beta4.yaml', joinControlPlaneConfig(CLUSTER, CONTROL_PLANE, CREDENTIALS)],
+  ['join-control-plane.v1beta3.yaml', joinControlPlaneConfig(OLD_CLUSTER, CONTROL_PLANE, CREDENTIALS)],
+  ['join-worker.v1beta4.yaml', joinWorkerConfig(CLUSTER, WORKER, CREDENTIALS)],
+  ['join-worker.v1beta3.yaml', joinWorkerConfig(OLD_CLUSTER, WORKER, CREDENTIALS)],
+  ['upload-certs.yaml', uploadCertsConfig(CLUSTER, CONTROL_PLANE.address)],
+  ['fairlead-agent.service', agentUnit({ nodeBinary: '/usr/bin/node' })],
+  [
+    'prepare.sh',
+    renderStep('prepare', {
+      agent: { sha256: 'ef'.repeat(32), version: '0.1.0' },
+      config: AGENT_CONFIG,
+      credentials: NATS_CREDENTIALS,
+      nodeBinary: '/usr/bin/node',
+    }).script,
+  ],
+  [
+    'verify.control-plane.sh',
+    renderStep('verify', {
+      controlPlane: true,
+      address: CONTROL_PLANE.address,
+      kubernetesVersion: 'v1.34.4',
+      failSwapOn: true,
+    }).script,
+  ],
+  [
+    'kubeadm-init.sh',
+    renderStep('kubeadm-init', { uid: UID, cluster: CLUSTER, node: CONTROL_PLANE, schedulable: false }).script,
+  ],
+  [
+    'credentials.control-plane.sh',
+    renderStep('credentials', {
+      cluster: CLUSTER,
+      address: CONTROL_PLANE.address,
+      tokenTtlSeconds: 1800,
+      certificates: true,
+    }).script,
+  ],
+  [
+    'credentials.worker.sh',
+    renderStep('credentials', {
+      cluster: CLUSTER,
+      address: CONTROL_PLANE.address,
+      tokenTtlSeconds: 1800,
+      certificates: false,
+    }).script,
+  ],
+  [
+    'kubeadm-join-control-plane.sh',
+    renderStep('kubeadm-join-control-plane', {
+      uid: UID,
+      cluster: CLUSTER,
+      node: CONTROL_PLANE,
+      credentials: CREDENTIALS,
+    }).script,
+  ],
+  [
+    'kubeadm-join-worker.sh',
+    renderStep('kubeadm-join-worker', { uid: UID, cluster: CLUSTER, node: WORKER, credentials: CREDENTIALS }).script,
+  ],
+  [
+    'etcd-remove-member.sh',
+    renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', self: 'demo-cp-1-x7k2p' }).script,
+  ],
+  ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true }).script],
+])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));

@@ -1,0 +1,7 @@
+export * from './clock.js';
+export { ConfigurationError, parseEnvironment, type ServiceConfig } from './config.js';
+export * from './definition.js';
+export { runService, startService, type RunningService } from './run.service.js';
+export * from './secrets.js';
+export { NatsSecrets } from './secrets.nats.js';
+export * from './tokens.js';

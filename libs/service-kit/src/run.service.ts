@@ -1,0 +1,311 @@
+import { inboxPrefix } from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import {
+  checkServer,
+  consumerNames,
+  DatabasePositions,
+  EVENT_STORE,
+  HANDLE,
+  JetStreamStore,
+  JetStreamStrategy,
+  JOB_FAILURES,
+  KernelTables1700000000000,
+  makeHandle,
+  makeTail,
+  NATS,
+  PARTITIONS,
+  POSITIONS,
+  TAIL,
+  type Consumers,
+  type Handle,
+  type Lanes,
+  rebuildProjection,
+  type Rebuilt,
+  type RecordJobFailure,
+} from '@fairlead/event-sourcing/jetstream';
+import {
+  Catch,
+  ConsoleLogger,
+  Global,
+  Logger,
+  Module,
+  type DynamicModule,
+  type Provider,
+  type RpcExceptionFilter,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import 'reflect-metadata';
+import { throwError, type Observable } from 'rxjs';
+import { DataSource } from 'typeorm';
+import { systemClock } from './clock.js';
+import { ConfigurationError, readServiceConfig, type ServiceConfig } from './config.js';
+import type { ServiceDefinition } from './definition.js';
+import { HealthHttp } from './health.http.js';
+import { LateLanes } from './late.lanes.js';
+import { migrateUnderLock } from './migrate.js';
+import { NatsSecrets } from './secrets.nats.js';
+import { CLOCK, DATABASE, SECRETS, SERVICE_CONFIG } from './tokens.js';
+
+const CONNECTIONS_MAX = 12;
+const NATS_WAIT_MS = 30_000;
+/** A request that is under way at a stop may take so long to end. */
+const HTTP_DRAIN_MS = 1_000;
+
+/** What is running: ask it to stop, and where it listens. */
+export interface RunningService {
+  readonly port: number;
+  /** What the service's modules get under a token. For tests. */
+  get<T>(token: symbol): T;
+  /** Rows of the service's own database. For tests. */
+  query<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]>;
+  /** Makes a projection's rows anew from the log while the service runs, and compares. */
+  rebuild(projection: string): Promise<Rebuilt>;
+  stop(): Promise<void>;
+}
+
+interface World {
+  readonly config: ServiceConfig;
+  readonly nc: NatsConnection;
+  readonly pool: pg.Pool;
+  readonly database: DataSource;
+  readonly lanes: LateLanes;
+  readonly store: EventStore;
+  readonly handle: Handle;
+}
+
+@Global()
+@Module({})
+class ServiceRoot {}
+
+/** A handler's error is the strategy's business; Nest shall neither log nor swallow it. */
+@Catch()
+class PassOn implements RpcExceptionFilter<unknown> {
+  catch(error: unknown): Observable<never> {
+    return throwError(() => error);
+  }
+}
+
+const connectNats = (definition: ServiceDefinition, config: ServiceConfig): Promise<NatsConnection> =>
+  connect({
+    servers: [...config.natsUrls],
+    name: definition.name,
+    inboxPrefix: inboxPrefix(definition.name),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    waitOnFirstConnect: true,
+    timeout: NATS_WAIT_MS,
+    pingInterval: 10_000,
+    // Otherwise every request makes an Error in advance, for its stack.
+    noAsyncTraces: true,
+    ...(config.natsCredentials === undefined
+      ? {}
+      : { authenticator: credsAuthenticator(new TextEncoder().encode(config.natsCredentials)) }),
+  });
+
+const connectDatabase = async (
+  definition: ServiceDefinition,
+  config: ServiceConfig,
+): Promise<{ pool: pg.Pool; database: DataSource }> => {
+  const database = new DataSource({
+    type: 'postgres',
+    url: config.databaseUrl,
+    entities: [...definition.entities],
+    migrations: [KernelTables1700000000000, ...definition.migrations],
+    poolSize: CONNECTIONS_MAX,
+    applicationName: definition.name,
+    poolErrorHandler: (error: Error) => new Logger('database').warn(`an idle connection was lost: ${error.message}`),
+  });
+  await database.initialize();
+  await migrateUnderLock(database);
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    max: CONNECTIONS_MAX,
+    application_name: `${definition.name}-lanes`,
+    keepAlive: true,
+  });
+  pool.on('error', (error) => new Logger('database').warn(`an idle connection was lost: ${error.message}`));
+  return { pool, database };
+};
+
+const providersOf = (
+  definition: ServiceDefinition,
+  { config, nc, pool, database, lanes, store, handle }: World,
+): Provider[] => {
+  return [
+    { provide: SERVICE_CONFIG, useValue: config },
+    { provide: NATS, useValue: nc },
+    { provide: DATABASE, useValue: database },
+    { provide: CLOCK, useValue: systemClock },
+    { provide: EVENT_STORE, useValue: store },
+    { provide: HANDLE, useValue: handle },
+    { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKey) },
+    { provide: TAIL, useValue: makeTail(nc) },
+    { provide: PARTITIONS, useValue: lanes },
+    {
+      provide: POSITIONS,
+      useValue: new DatabasePositions({ nc, pool, lanes, consumers: consumerNames(consumersOf(definition)) }),
+    },
+  ];
+};
+
+const consumersOf = (definition: ServiceDefinition): Consumers => ({
+  projections: definition.projections as Consumers['projections'],
+  processes: definition.processes as Consumers['processes'],
+});
+
+const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
+  const providers = providersOf(definition, world);
+  return {
+    module: ServiceRoot,
+    global: true,
+    imports: [definition.module],
+    controllers: [HealthHttp],
+    providers,
+    exports: providers.map((provider) => (provider as { provide: symbol }).provide),
+  };
+};
+
+/** A service without jobs records no failures of them. */
+const failuresOf = (app: NestExpressApplication): RecordJobFailure => {
+  try {
+    return app.get<RecordJobFailure>(JOB_FAILURES, { strict: false });
+  } catch {
+    return async () => undefined;
+  }
+};
+
+const rebuild = (
+  definition: ServiceDefinition,
+  at: { readonly nc: NatsConnection; readonly pool: pg.Pool },
+  name: string,
+): Promise<Rebuilt> => {
+  const projection = consumersOf(definition).projections.find((candidate) => candidate.name === name);
+  if (projection === undefined) {
+    const known = definition.projections.map((candidate) => candidate.name).join(', ');
+    throw new ConfigurationError([`${definition.name} has no projection ${name}; it has: ${known}`]);
+  }
+  return rebuildProjection({ ...at, projection });
+};
+
+/** `main.js rebuild [projection ...]`: makes the rows anew beside the running service; prints one JSON line for each. */
+const runRebuild = async (definition: ServiceDefinition, names: readonly string[]): Promise<void> => {
+  const config = readServiceConfig(process.env);
+  const [nc, { pool, database }] = await Promise.all([
+    connectNats(definition, config),
+    connectDatabase(definition, config),
+  ]);
+  try {
+    for (const name of names.length > 0 ? names : definition.projections.map((projection) => projection.name)) {
+      process.stdout.write(`${JSON.stringify(await rebuild(definition, { nc, pool }, name))}\n`);
+    }
+  } finally {
+    await Promise.all([nc.close(), pool.end(), database.destroy()]);
+  }
+};
+
+/** Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. */
+export const startService = async (
+  definition: ServiceDefinition,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<RunningService> => {
+  const config = readServiceConfig(env);
+  const [nc, { pool, database }] = await Promise.all([
+    connectNats(definition, config),
+    connectDatabase(definition, config),
+  ]);
+  await checkServer(nc);
+  const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
+  const world: World = { config, nc, pool, database, lanes: new LateLanes(), store, handle: makeHandle(store) };
+  const app = await NestFactory.create<NestExpressApplication>(rootOf(definition, world), {
+    logger: new ConsoleLogger({
+      json: config.logFormat === 'json',
+      colors: config.logFormat === 'pretty',
+      logLevels: levelsOf(config.logLevel),
+    }),
+    abortOnError: false,
+  });
+  const strategy = new JetStreamStrategy(
+    {
+      service: definition.name,
+      nc,
+      pool,
+      databaseUrl: config.databaseUrl,
+      consumers: consumersOf(definition),
+      handle: world.handle,
+      recordJobFailure: failuresOf(app),
+      jobConcurrency: definition.jobConcurrency,
+      jobAckWaitMs: config.jobAckWaitMs,
+      log: new Logger('lanes'),
+    },
+    (lanes: Lanes) => world.lanes.set(lanes),
+  );
+  const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false, deferInitialization: true });
+  microservice.useGlobalFilters(new PassOn());
+  await definition.configureHttp?.(app);
+  await app.startAllMicroservices();
+  await app.listen(config.port, config.host);
+  const address = app.getHttpServer().address() as { port: number };
+  const stop = async (): Promise<void> => {
+    // Browsers open connections in advance and ask nothing; each would hold the server for up to a minute.
+    const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
+    await app.close();
+    clearTimeout(cut);
+    await Promise.all([pool.end(), database.destroy()]);
+    await nc.drain();
+  };
+  const query = <Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> =>
+    database.query(sql, [...parameters]);
+  return {
+    port: address.port,
+    get: (token) => app.get(token, { strict: false }),
+    query,
+    rebuild: (name) => rebuild(definition, { nc, pool }, name),
+    stop,
+  };
+};
+
+const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug'] as const;
+const levelsOf = (level: ServiceConfig['logLevel']): (typeof LEVELS)[number][] =>
+  LEVELS.slice(0, LEVELS.indexOf(level) + 1);
+
+/**
+ * The whole of a service's main.ts: starts it, says `FAIRLEAD READY <name> <port>` on standard output, and stops it in good
+ * order on SIGTERM and SIGINT. A configuration that cannot be used ends with exit code 2 and every fault in a sentence.
+ */
+export const runService = async (definition: ServiceDefinition): Promise<void> => {
+  try {
+    const [verb, ...names] = process.argv.slice(2);
+    if (verb === 'rebuild') return await runRebuild(definition, names);
+    const service = await startService(definition, process.env);
+    let stopping = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (stopping) return;
+      stopping = true;
+      new Logger(definition.name).log(`${signal}: finishing what is under way`);
+      service.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          new Logger(definition.name).error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+          process.exit(1);
+        },
+      );
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    process.stdout.write(`FAIRLEAD READY ${definition.name} ${service.port}\n`);
+  } catch (error) {
+    const text =
+      error instanceof ConfigurationError
+        ? error.message
+        : error instanceof Error
+          ? (error.stack ?? error.message)
+          : String(error);
+    process.stderr.write(`${definition.name}: ${text}\n`);
+    process.exit(error instanceof ConfigurationError ? 2 : 1);
+  }
+};

@@ -1,0 +1,337 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import {
+  isRefusal,
+  type ClusterUid,
+  type Fact,
+  type StoredEvent,
+  WorldFailure,
+  type NodeName,
+  type SecretRef,
+} from '@fairlead/contracts';
+import { job, later, timer, type Command, type Decider, type Process, type Projection } from '@fairlead/event-sourcing';
+import {
+  ensureStreams,
+  HANDLE,
+  JOB_FAILURES,
+  OnEvent,
+  OnJob,
+  POSITIONS,
+  TAIL,
+  type Handle,
+  type Job,
+  type JobFailure,
+  type Positions,
+  type Tail,
+} from '@fairlead/event-sourcing/jetstream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Inject, Module } from '@nestjs/common';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { startService, type RunningService } from './run.service.js';
+import { SECRETS } from './tokens.js';
+import type { SecretStore } from './secrets.js';
+import type { ServiceDefinition } from './definition.js';
+
+type Said = Fact<'HostReached' | 'WorkerJoined'>;
+type Say = Command<'Say', Said>;
+
+const uid = randomUUID() as ClusterUid;
+const reached = (node: string): Said => ({
+  type: 'HostReached',
+  data: { uid, node: node as NodeName, hostKey: 'k', attempts: 1 },
+});
+
+const speaker: Decider<readonly string[], Say, Said> = {
+  initial: [],
+  decide: (said, { data }) => (said.includes(`${data.type} ${data.data.node}`) ? [] : [data]),
+  evolve: (said, event) =>
+    event.type === 'HostReached' || event.type === 'WorkerJoined'
+      ? [...said, `${event.type} ${event.data.node}`]
+      : said,
+};
+
+interface Row {
+  readonly seen: readonly string[];
+}
+
+const log: Projection<Row> = {
+  name: 'log',
+  table: 'log',
+  keys: (event) => [`${event.meta.namespace}/${event.meta.cluster}`],
+  evolve: (row, event) => {
+    if (event.type === 'HostReached' && event.data.node === 'poison') throw new Error('cannot take this');
+    if (event.type !== 'HostReached' && event.type !== 'WorkerJoined') return row;
+    return { seen: [...(row?.seen ?? []), event.data.node] };
+  },
+};
+
+const flow: Process<{ readonly count: number }> = {
+  name: 'flow',
+  version: 1,
+  initial: { count: 0 },
+  evolve: ({ count }, event) => ({ count: event.type === 'HostReached' ? count + 1 : count }),
+  react: ({ count }, event) => {
+    if (event.type !== 'HostReached') return [];
+    return [
+      job('Join', { node: event.data.node, count }),
+      timer('wake', later(event.meta.time, 300), { node: event.data.node }),
+    ];
+  },
+  due: (_state, due) => [job('Woken', due.data)],
+};
+
+const seen = { jobs: [] as string[], failures: [] as JobFailure[], events: [] as StoredEvent[], woken: [] as string[] };
+
+@Controller()
+class Effects {
+  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  @OnJob<{ node: string; count: number }>('Join', { attemptsMax: 3, backoffFirstMs: 20 })
+  async join({ data, namespace, cluster, cause }: Job<{ node: string; count: number }>): Promise<void> {
+    seen.jobs.push(`${data.node}:${data.count}`);
+    if (data.node === 'broken') throw new WorldFailure({ operation: 'join', target: data.node, message: 'no route' });
+    const fact: Said = { type: 'WorkerJoined', data: { uid, node: data.node as NodeName } };
+    await this.handle(speaker, { namespace, cluster, context: 'bootstrap' }, { type: 'Say', data: fact }, cause);
+  }
+
+  @OnJob<{ node: string }>('Woken')
+  async woken({ data }: Job<{ node: string }>): Promise<void> {
+    seen.woken.push(data.node);
+  }
+
+  @OnEvent('WorkerJoined')
+  async joined(event: StoredEvent<'WorkerJoined'>): Promise<void> {
+    seen.events.push(event);
+  }
+}
+
+@Module({
+  controllers: [Effects],
+  providers: [
+    {
+      provide: JOB_FAILURES,
+      useValue: async (_job: Job, failure: JobFailure) => {
+        seen.failures.push(failure);
+      },
+    },
+  ],
+})
+class SpecModule {}
+
+class LogTable1 implements MigrationInterface {
+  name = 'LogTable1800000000000';
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('create table log (key text primary key, seq bigint not null, doc jsonb not null)');
+  }
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table log');
+  }
+}
+
+const definition: ServiceDefinition = {
+  name: 'bootstrap-svc',
+  module: SpecModule,
+  projections: [log as Projection<never>],
+  processes: [flow as unknown as Process<never>],
+  migrations: [LogTable1],
+  entities: [],
+  jobConcurrency: 4,
+};
+
+const eventually = async (what: () => Promise<boolean> | boolean, limitMs = 10_000): Promise<void> => {
+  const deadline = Date.now() + limitMs;
+  while (!(await what())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+describe('a service on the kit', () => {
+  let environment: TestEnvironment;
+  let folder: string;
+  let service: RunningService;
+  const cause = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
+
+  const env = () => ({
+    NATS_URL: environment.nats.url,
+    NATS_CREDS: environment.nats.credsFile('bootstrap-svc'),
+    DATABASE_URL: environment.databases['bootstrap-svc'],
+    FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+    LOG_LEVEL: 'error',
+    JOB_ACK_WAIT_MS: '1000',
+  });
+  const say = async (cluster: string, fact: Said) => {
+    const handle = service.get<Handle>(HANDLE);
+    const outcome = await handle(
+      speaker,
+      { namespace: 'default', cluster, context: 'bootstrap' },
+      { type: 'Say', data: fact },
+      cause,
+    );
+    if (isRefusal(outcome)) throw new Error(outcome.message);
+    return outcome;
+  };
+  const rowOf = async (cluster: string): Promise<Row | undefined> => {
+    const found = await service.query<{ doc: Row }>('select doc from log where key = $1', [`default/${cluster}`]);
+    return found[0]?.doc;
+  };
+
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-kit-'));
+    writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+    await ensureStreams(await environment.connect('admin'));
+    service = await startService(definition, env());
+  }, 60_000);
+
+  afterAll(async () => {
+    await service?.stop();
+    await environment?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  }, 30_000);
+
+  it('turns an event into a row, a job, its outcome, and a call of the event handler', async () => {
+    await say('one', reached('w1'));
+    await eventually(async () => (await rowOf('one'))?.seen.join() === 'w1,w1');
+    expect(seen.jobs).toContain('w1:1');
+    await eventually(() => seen.events.some((event) => event.meta.cluster === 'one'));
+    const joined = seen.events.find((event) => event.meta.cluster === 'one');
+    expect(joined?.meta.streamVersion).toBe(2);
+    expect(joined?.meta.prevHash).not.toMatch(/^0+$/);
+  });
+
+  it('fires a timer once, when it is due', async () => {
+    await say('timed', reached('sleepy'));
+    await eventually(() => seen.woken.includes('sleepy'));
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(seen.woken.filter((node) => node === 'sleepy')).toHaveLength(1);
+  });
+
+  it('decides the same command once, however often and however concurrently it is asked', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => say('twice', reached('w1'))));
+    expect(outcomes.filter((outcome) => outcome.events.length > 0)).toHaveLength(1);
+  });
+
+  it('tries a failing job again, reports each attempt, and buries it after the last', async () => {
+    await say('failing', reached('broken'));
+    await eventually(() => seen.failures.length === 3);
+    expect(seen.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect(seen.failures.map(({ nextAttemptAt }) => nextAttemptAt === null)).toEqual([false, false, true]);
+    expect(seen.failures[0]?.cause).toEqual({ operation: 'join', target: 'broken', message: 'no route' });
+  });
+
+  it('shows a write to a reader that waits for its sequence', async () => {
+    const { seq } = await say('read-your-writes', reached('w1'));
+    expect(await service.get<Positions>(POSITIONS).waitFor(seq, 5_000)).toBe(true);
+    expect((await rowOf('read-your-writes'))?.seen[0]).toBe('w1');
+  });
+
+  it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
+    const live = await service.rebuild('log');
+    expect(live).toMatchObject({ projection: 'log', rows: 5, equal: true });
+    await service.query('truncate log', []);
+    const rebuilt = await service.rebuild('log');
+    expect(rebuilt).toMatchObject({ rows: 5, equal: false, digest: live.digest });
+    const { seq } = await say('after-rebuild', reached('w1'));
+    await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
+    expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');
+  });
+
+  it('parks the cluster of an event that it cannot take, goes on with others, and takes it up again on order', async () => {
+    await say('poisoned', reached('before'));
+    await say('poisoned', reached('poison'));
+    const { seq } = await say('healthy', reached('w1'));
+    await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
+    expect((await rowOf('healthy'))?.seen).toContain('w1');
+    await eventually(async () => (await service.query('select * from parked where announced', [])).length === 1);
+    expect((await rowOf('poisoned'))?.seen).not.toContain('poison');
+    const gateway = await environment.connect('admin');
+    const { JetStreamStore } = await import('@fairlead/event-sourcing/jetstream');
+    const store = new JetStreamStore({ nc: gateway, source: '/gateway', now: () => new Date(), newId: randomUUID });
+    const released: Fact = {
+      type: 'ParkedClusterReleased',
+      data: { service: 'bootstrap-svc', consumer: 'projection:log', mode: 'skip' },
+    };
+    const stream = { namespace: 'default', cluster: 'poisoned', context: 'audit' };
+    await store.append(stream, { seq: 0, streamVersion: 0, hash: '0'.repeat(64) }, [released], cause);
+    await eventually(async () => (await service.query('select * from parked', [])).length === 0);
+    await say('poisoned', reached('after'));
+    await eventually(async () => (await rowOf('poisoned'))?.seen.includes('after') === true);
+  });
+
+  it('follows the log as it grows', async () => {
+    const stop = new AbortController();
+    const types: string[] = [];
+    const following = (async () => {
+      for await (const event of service.get<Tail>(TAIL)('evt.*.default.tailed.>', 0, stop.signal))
+        types.push(event.type);
+    })();
+    await say('tailed', reached('w1'));
+    await eventually(() => types.length === 2);
+    stop.abort();
+    await following;
+    expect(types).toEqual(['HostReached', 'WorkerJoined']);
+  });
+
+  it('seals secrets, and cannot read them once the key of their owner is destroyed', async () => {
+    const secrets = service.get<SecretStore>(SECRETS);
+    const ref = 'bootstrap-svc.kubeconfig.demo' as SecretRef;
+    await secrets.put(ref, 'do not tell', 'owner-1');
+    expect(await secrets.get(ref)).toBe('do not tell');
+    await secrets.destroyKey('owner-1');
+    expect(await secrets.get(ref)).toBeUndefined();
+  });
+
+  it('follows the log across an outage of NATS, and tells nothing twice', async () => {
+    const stop = new AbortController();
+    const nodes: string[] = [];
+    const following = (async () => {
+      for await (const event of service.get<Tail>(TAIL)('evt.*.default.outlasting.>', 0, stop.signal)) {
+        if (event.type === 'HostReached') nodes.push(event.data.node);
+      }
+    })();
+    await say('outlasting', reached('w1'));
+    await environment.killNats();
+    await environment.startNats();
+    await eventually(
+      () =>
+        say('outlasting', reached('w2')).then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+    );
+    await eventually(() => nodes.length >= 2, 20_000);
+    stop.abort();
+    await following;
+    expect(nodes).toEqual(['w1', 'w2']);
+  }, 60_000);
+
+  it('finishes by itself when NATS and then PostgreSQL are killed and come back', async () => {
+    await environment.killNats();
+    await environment.startNats();
+    await eventually(
+      () =>
+        say('after-nats', reached('w1')).then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+    );
+    await eventually(async () => (await rowOf('after-nats'))?.seen.length === 2, 20_000);
+    await environment.killPostgres();
+    await say('after-postgres', reached('w1'));
+    await environment.startPostgres();
+    await eventually(
+      () =>
+        rowOf('after-postgres').then(
+          (row) => row?.seen.length === 2,
+          () => false,
+        ),
+      20_000,
+    );
+  }, 60_000);
+});

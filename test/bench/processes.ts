@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+
+/** Clock ticks of Linux per second (`getconf CLK_TCK`), 100 on every Debian. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4_096;
+const MEBIBYTE = 1024 * 1024;
+
+export interface ProcessUse {
+  readonly cpuSeconds: number;
+  readonly rssMiB: number;
+}
+
+/** CPU time (of the process and its reaped children) and resident memory, from /proc; zeros when it is gone. */
+export const useOf = (pid: number): ProcessUse => {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index] ?? 0), 0);
+    return { cpuSeconds: ticks / TICKS_PER_SECOND, rssMiB: (Number(fields[21] ?? 0) * PAGE_BYTES) / MEBIBYTE };
+  } catch {
+    return { cpuSeconds: 0, rssMiB: 0 };
+  }
+};
+
+const childrenOf = (pid: number): readonly number[] => {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+};
+
+/** A process and all below it: PostgreSQL works in a process per connection. */
+export const useOfTree = (pid: number): ProcessUse =>
+  childrenOf(pid)
+    .map(useOfTree)
+    .reduce(
+      (sum, use) => ({ cpuSeconds: sum.cpuSeconds + use.cpuSeconds, rssMiB: sum.rssMiB + use.rssMiB }),
+      useOf(pid),
+    );

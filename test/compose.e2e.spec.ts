@@ -1,0 +1,378 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  cacheFolder,
+  freePorts,
+  LOOPBACK,
+  resolveNatsServer,
+  resolvePostgres,
+  startPostgres,
+  Supervisor,
+} from '@fairlead/embedded';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { clusterBody, type Answer, type ClusterView } from './system/system.js';
+
+const run = promisify(execFile);
+const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
+const PROGRAMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+const SCALABLE: readonly string[] = PROGRAMS;
+const START_TIMEOUT_MS = 120_000;
+const CREATE_TIMEOUT_MS = 180_000;
+const POLL_MS = 100;
+
+interface ComposeService {
+  readonly image: string;
+  readonly build?: string;
+  readonly command: readonly string[];
+  readonly user?: string;
+  readonly restart?: string;
+  readonly container_name?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
+const dockerfile = readFileSync(join(CHECKOUT, 'Dockerfile'), 'utf8');
+
+const serviceOf = (name: string): ComposeService => {
+  const service = compose.services[name];
+  if (service === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+  return service;
+};
+
+/** `NAME=value` pairs of the image's ENV lines: every container has them too. */
+const imageEnvironment = Object.fromEntries(
+  [...dockerfile.matchAll(/^ENV (.+)$/gm)].flatMap(([, pairs = '']) =>
+    pairs.split(/\s+/).map((pair) => pair.split('=') as [string, string]),
+  ),
+);
+
+const environmentOf = (name: string): Readonly<Record<string, string>> => ({
+  ...imageEnvironment,
+  ...serviceOf(name).environment,
+});
+
+/** As Compose does where no variable is set: `${NAME:-default}` is the default. */
+const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+
+describe('docker-compose.yml', () => {
+  const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');
+
+  it('runs every program of the image by an entry point that the build makes', () => {
+    expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', ...PROGRAMS].sort());
+    for (const [, { command }] of ours) expect(existsSync(join(CHECKOUT, command[0] ?? ''))).toBe(true);
+    for (const name of PROGRAMS) expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
+    expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['keys']);
+  });
+
+  it('copies into the image only what exists, and from the checkout what the build reads', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>
+      words.split(/\s+/).slice(0, -1),
+    );
+    for (const path of copied) expect([path, existsSync(join(CHECKOUT, path))]).toEqual([path, true]);
+    expect(copied).toEqual(expect.arrayContaining(['package-lock.json', 'tsconfig.json', 'apps/', 'libs/', 'tools/']));
+    expect(dockerfile).toMatch(/^USER fairlead$/m);
+    expect(dockerfile).toContain(`--uid ${serviceOf('nats').user ?? 'no user'} `);
+  });
+
+  it('names only services and volumes that it has', () => {
+    for (const [name, { depends_on: needed = {}, volumes }] of Object.entries(compose.services)) {
+      for (const other of Object.keys(needed)) expect([name, other in compose.services]).toEqual([name, true]);
+      for (const volume of volumes)
+        expect([name, (volume.split(':')[0] ?? '') in compose.volumes]).toEqual([name, true]);
+    }
+  });
+
+  it('waits for what answers or has ended, and looks after the health of everything that stays', () => {
+    for (const [name, { depends_on: needed = {}, restart, healthcheck }] of Object.entries(compose.services)) {
+      for (const [other, { condition }] of Object.entries(needed)) {
+        const stays = serviceOf(other).restart !== undefined;
+        expect([name, other, condition]).toEqual([
+          name,
+          other,
+          stays ? 'service_healthy' : 'service_completed_successfully',
+        ]);
+      }
+      if (restart !== undefined) expect([name, healthcheck?.test[0]]).toEqual([name, 'CMD']);
+    }
+  });
+
+  it('lets every service be scaled: no name and no single port of the machine is taken by one container', () => {
+    for (const name of SCALABLE) {
+      const { container_name: containerName, ports = [] } = serviceOf(name);
+      expect([name, containerName]).toEqual([name, undefined]);
+      for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:\d+-\d+:8080$/);
+    }
+  });
+
+  it('publishes nothing beyond this machine unless told to', () => {
+    for (const { ports = [] } of Object.values(compose.services))
+      for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  it('gives each service what it cannot start without, its own credential and its own database', () => {
+    for (const name of PROGRAMS) {
+      expect(environmentOf(name)).toMatchObject({
+        NATS_URL: 'nats://nats:4222',
+        NATS_CREDS: `/data/creds/${name}.creds`,
+        DATABASE_URL_FILE: `/data/keys/${name}.database-url`,
+        FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',
+        HOST: '0.0.0.0',
+        PORT: '8080',
+      });
+    }
+    const bundle = environmentOf('bootstrap-svc')['AGENT_BUNDLE'] ?? '';
+    expect(existsSync(bundle.replace(/^\/fairlead/, CHECKOUT))).toBe(true);
+  });
+
+  it('is accepted by Docker Compose itself, where that is installed', () => {
+    if (spawnSync('docker', ['compose', 'version']).status !== 0) {
+      process.stderr.write('NOT CHECKED: there is no "docker compose" here to read docker-compose.yml\n');
+      return;
+    }
+    const { status, stderr } = spawnSync('docker', ['compose', '--file', COMPOSE_FILE, 'config', '--quiet'], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+});
+
+/** What Compose would start, on this machine: its paths are in a temporary folder, its hosts are loopback, its ports free ones. */
+class Replay {
+  readonly folder = mkdtempSync(join(tmpdir(), 'fairlead-compose-'));
+  readonly supervisor = new Supervisor({ dataDir: join(this.folder, 'processes') });
+  private ports: Readonly<Record<string, number>> = {};
+
+  static async begin(): Promise<Replay> {
+    const replay = new Replay();
+    const names = ['nats', 'monitor', 'postgres', 'lab', ...PROGRAMS];
+    const free = await freePorts(replay.folder, names.length);
+    replay.ports = Object.fromEntries(names.map((name, index) => [name, free[index] ?? 0]));
+    return replay;
+  }
+
+  port(name: string): number {
+    const port = this.ports[name];
+    if (port === undefined) throw new Error(`no port was reserved for ${name}`);
+    return port;
+  }
+
+  get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  here(text: string): string {
+    return interpolated(text)
+      .replaceAll('/data', this.data)
+      .replaceAll('nats:4222', `${LOOPBACK}:${this.port('nats')}`)
+      .replaceAll('postgres:5432', `${LOOPBACK}:${this.port('postgres')}`)
+      .replaceAll('/fairlead/', `${CHECKOUT}/`);
+  }
+
+  /** Runs a container that ends, as its command says; throws with its words when it fails. */
+  async provision(name: 'keys' | 'stores'): Promise<string> {
+    const args = serviceOf(name).command.map((arg) => this.here(arg));
+    const { stderr } = await run(process.execPath, args, {
+      cwd: CHECKOUT,
+      env: bareEnvironment(),
+      timeout: START_TIMEOUT_MS,
+    });
+    return stderr;
+  }
+
+  async startNats(): Promise<void> {
+    const config = join(this.data, 'nats.conf');
+    const moved = join(this.folder, 'nats.conf');
+    const text = readFileSync(config, 'utf8');
+    expect(text).toContain('"0.0.0.0:4222"');
+    writeFileSync(
+      moved,
+      text
+        .replace('"0.0.0.0:4222"', `"${LOOPBACK}:${this.port('nats')}"`)
+        .replace('"127.0.0.1:8222"', `"${LOOPBACK}:${this.port('monitor')}"`)
+        .replace('store_dir: "/nats"', `store_dir: "${join(this.folder, 'nats')}"`),
+    );
+    const { path } = await resolveNatsServer({
+      cacheDir: cacheFolder(process.env, this.folder),
+      env: process.env,
+      log: () => undefined,
+    });
+    await this.supervisor.start({
+      name: 'nats',
+      command: path,
+      args: serviceOf('nats').command.map((arg) => (arg === '/data/nats.conf' ? moved : arg)),
+      readyUrl: `http://${LOOPBACK}:${this.port('monitor')}/healthz`,
+      readyTimeoutMs: START_TIMEOUT_MS,
+    });
+  }
+
+  /** In a folder of its own, with the password that the keys' container made. */
+  async startPostgres(): Promise<void> {
+    const binaries = await resolvePostgres({ cacheDir: cacheFolder(process.env, this.folder), log: () => undefined });
+    await startPostgres({
+      dataDir: this.data,
+      binaries,
+      port: this.port('postgres'),
+      durable: false,
+      supervisor: this.supervisor,
+    });
+  }
+
+  async startService(name: (typeof PROGRAMS)[number]): Promise<void> {
+    const environment = Object.entries(environmentOf(name)).map(([key, value]) => [key, this.here(value)]);
+    await this.supervisor.start({
+      name,
+      command: process.execPath,
+      args: serviceOf(name).command.map((arg) => join(CHECKOUT, arg)),
+      env: {
+        ...bareEnvironment(),
+        ...Object.fromEntries(environment),
+        HOST: LOOPBACK,
+        PORT: String(this.port(name)),
+        AGENT_NODE_BINARY: process.execPath,
+      },
+      readyUrl: `${this.url(name)}/readyz`,
+      readyTimeoutMs: START_TIMEOUT_MS,
+      stopTimeoutMs: 20_000,
+    });
+  }
+
+  /** Stands for the hosts, which Compose does not bring. */
+  async startLab(token: string): Promise<void> {
+    await this.supervisor.start({
+      name: 'lab',
+      command: process.execPath,
+      args: [
+        join(CHECKOUT, 'libs/lab/dist/bundle.mjs'),
+        ...['--data', join(this.folder, 'lab'), '--port', String(this.port('lab')), '--delays', 'none', '--light'],
+      ],
+      env: { ...bareEnvironment(), LAB_TOKEN: token },
+      ready: (line) => line.startsWith('FAIRLEAD READY lab '),
+      readyTimeoutMs: START_TIMEOUT_MS,
+    });
+  }
+
+  url(name: string): string {
+    return `http://${LOOPBACK}:${this.port(name)}`;
+  }
+
+  async call<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+    const token = readFileSync(join(this.data, 'keys', 'local.token'), 'utf8').trim();
+    const response = await fetch(`${this.url('gateway')}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
+  }
+
+  async end(): Promise<void> {
+    await this.supervisor.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A container knows nothing of who started it. */
+const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], HOME: tmpdir(), LOG_LEVEL: 'warn' });
+
+const secretsIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ['keys', 'creds'].flatMap((name) =>
+      readdirSync(join(folder, name)).map((file) => [file, readFileSync(join(folder, name, file), 'utf8')]),
+    ),
+  );
+
+describe('what docker-compose.yml starts, as processes of this machine', () => {
+  let replay: Replay;
+
+  beforeAll(async () => {
+    replay = await Replay.begin();
+    await replay.provision('keys');
+    await Promise.all([replay.startNats(), replay.startPostgres()]);
+    await replay.provision('stores');
+    await Promise.all(PROGRAMS.map((name) => replay.startService(name)));
+  }, 2 * START_TIMEOUT_MS);
+
+  afterAll(() => replay?.end(), 60_000);
+
+  it('is ready, every service of it', async () => {
+    for (const name of PROGRAMS) {
+      const response = await fetch(`${replay.url(name)}/readyz`);
+      expect([name, response.status, await response.json()]).toEqual([
+        name,
+        200,
+        { status: 'ok', nats: 'ok', database: 'ok' },
+      ]);
+    }
+  });
+
+  it('keeps its secrets from other users of the machine', () => {
+    for (const name of ['keys', 'creds']) {
+      expect(statSync(join(replay.data, name)).mode & 0o077).toBe(0);
+      for (const file of readdirSync(join(replay.data, name)))
+        expect([file, statSync(join(replay.data, name, file)).mode & 0o077]).toEqual([file, 0]);
+    }
+  });
+
+  it('changes no key, credential or database when it is provisioned again', async () => {
+    const before = secretsIn(replay.data);
+    expect(await replay.provision('keys')).toContain(replay.data);
+    expect(await replay.provision('stores')).toContain('NATS has its streams');
+    expect(secretsIn(replay.data)).toEqual(before);
+  }, 60_000);
+
+  it(
+    'makes a cluster of simulated hosts Ready',
+    async () => {
+      const token = 'a-token-for-the-lab';
+      await replay.startLab(token);
+      expect((await replay.call('POST', '/ns', { name: 'default', description: 'For tests' })).status).toBeLessThan(
+        300,
+      );
+      const connection = {
+        provider: 'lab',
+        region: 'lab-1',
+        zone: 'lab-1a',
+        settings: { endpoint: replay.url('lab'), token },
+      };
+      expect((await replay.call('PUT', '/connections/lab', connection)).status).toBeLessThan(300);
+      const asked = await replay.call<{ readonly lastSeq: number }>(
+        'POST',
+        '/ns/default/clusters',
+        clusterBody('demo', { controlPlanes: 1, workers: 1 }),
+      );
+      expect(asked.status).toBe(202);
+      expect(await finalPhase(replay, asked.body.lastSeq)).toMatchObject({ phase: 'Provisioned' });
+    },
+    CREATE_TIMEOUT_MS + 60_000,
+  );
+});
+
+/** CB-Ladybug's phase that the cluster ends in (`Provisioned` is its word for Ready), or the one that it is in when the time is over. */
+const finalPhase = async (
+  replay: Replay,
+  sinceSeq: number,
+): Promise<{ readonly phase: string; readonly message: string }> => {
+  const deadline = performance.now() + CREATE_TIMEOUT_MS;
+  for (;;) {
+    const { body } = await replay.call<ClusterView>('GET', `/ns/default/clusters/demo?minSeq=${sinceSeq}`);
+    const { phase, message } = body.status;
+    if (phase === 'Provisioned' || phase === 'Failed' || performance.now() >= deadline) return { phase, message };
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+};

@@ -1,0 +1,130 @@
+import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
+import { makeTail } from '@fairlead/event-sourcing/jetstream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
+
+const CREATE_TIMEOUT_MS = 120_000;
+
+/** What must be the same however often who was killed: the set of facts, without the nodes' reports that depend on timing. */
+const outcome = (events: readonly StoredEvent[], cluster: string): readonly string[] => {
+  const timing = new Set([
+    'VersionChanged',
+    'NodeNotReady',
+    'NodeLost',
+    'NodeRecovered',
+    'BootstrapStepFailed',
+    'InfrastructureStepFailed',
+    'NodeInitializationFailed',
+  ]);
+  const named = events
+    .filter(({ type }) => !timing.has(type))
+    .map((event) => {
+      const data = event.data as {
+        readonly node?: string;
+        readonly machine?: { readonly name: string };
+        readonly addon?: string;
+      };
+      return `${event.type} ${data.node ?? data.machine?.name ?? data.addon ?? ''}`;
+    });
+  return named.map((line) => line.replaceAll(cluster, '<cluster>').replaceAll(/-[a-z0-9]{5}(?= |$)/g, '')).sort();
+};
+
+const ready = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
+
+describe('a create in which services are killed', () => {
+  let system: System;
+  let undisturbed: readonly string[];
+
+  const create = async (name: string): Promise<void> => {
+    const answer = await system.call(
+      'POST',
+      '/ns/default/clusters',
+      clusterBody(name, { controlPlanes: 3, workers: 2 }),
+    );
+    expect([name, answer.status]).toEqual([name, 202]);
+  };
+  const finished = async (name: string): Promise<StoredEvent[]> => {
+    const end = await system.until(name, ready, CREATE_TIMEOUT_MS);
+    const events = await system.events(name);
+    if (end.type !== 'ClusterReady') throw new Error(`${name} failed: ${JSON.stringify(end.data)}`);
+    return events;
+  };
+
+  beforeAll(async () => {
+    system = await startSystem({ light: true, env: { JOB_ACK_WAIT_MS: '1000' } });
+    await create('undisturbed');
+    undisturbed = outcome(await finished('undisturbed'), 'undisturbed');
+  }, CREATE_TIMEOUT_MS + 60_000);
+
+  afterAll(() => system?.stop(), 60_000);
+
+  it.each(SERVICE_NAMES)(
+    'ends the same when %s is killed at every event of it',
+    async (service) => {
+      const before = (await system.made())['machine'] ?? 0;
+      for (let boundary = 1; boundary <= undisturbed.length; boundary += 1) {
+        const name = `kill-${service.split('-')[0]}-${boundary}`;
+        await create(name);
+        await killAt(system, name, boundary, service);
+        const events = await finished(name);
+        expect([name, outcome(events, name)]).toEqual([name, undisturbed]);
+        const made = events.filter(({ type }) => type === 'VmCreated');
+        expect([name, made.length]).toEqual([name, 5]);
+      }
+      expect((await system.made())['machine']).toBe(before + 5 * undisturbed.length);
+    },
+    45 * 60_000,
+  );
+
+  it(
+    'finishes by itself when NATS, and then PostgreSQL, is killed in the middle and comes back',
+    async () => {
+      await create('no-nats');
+      await system.until('no-nats', ({ type }) => type === 'VmsCreated', CREATE_TIMEOUT_MS);
+      await system.environment.killNats();
+      await system.environment.startNats();
+      expect(outcome(await finished('no-nats'), 'no-nats')).toEqual(undisturbed);
+      await create('no-database');
+      await system.until('no-database', ({ type }) => type === 'VmsCreated', CREATE_TIMEOUT_MS);
+      await system.environment.killPostgres();
+      await system.environment.startPostgres();
+      expect(outcome(await finished('no-database'), 'no-database')).toEqual(undisturbed);
+    },
+    4 * CREATE_TIMEOUT_MS,
+  );
+
+  it(
+    'goes on with one service stopped, which catches up when it is back',
+    async () => {
+      await system.supervisor.hold('upgrade-svc');
+      await create('late');
+      await system.until('late', ({ type }) => type === 'LoadBalancerReady', CREATE_TIMEOUT_MS);
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      expect((await system.events('late')).some(({ type }) => type === 'DesiredVersionsSet')).toBe(false);
+      expect((await system.call('GET', '/ns/default/clusters/late')).status).toBe(200);
+      await system.supervisor.resume('upgrade-svc');
+      expect(outcome(await finished('late'), 'late')).toEqual(undisturbed);
+    },
+    60_000 + 2 * CREATE_TIMEOUT_MS,
+  );
+});
+
+/** Kills the service the moment the cluster has so many facts that count. */
+const killAt = async (
+  system: System,
+  cluster: string,
+  boundary: number,
+  service: (typeof SERVICE_NAMES)[number],
+): Promise<void> => {
+  let seen = 0;
+  for await (const event of makeTail(system.admin)(
+    clusterFilter('default', cluster),
+    0,
+    AbortSignal.timeout(CREATE_TIMEOUT_MS),
+  )) {
+    seen += 1;
+    if (seen < boundary && !ready(event)) continue;
+    system.kill(service);
+    return;
+  }
+};

@@ -1,0 +1,120 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { clusterBody, startSystem, type ClusterView, type System } from './system/system.js';
+
+const TIMEOUT_MS = 240_000;
+const ended = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
+
+describe('a world that fails', () => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem({ light: true, env: { SSH_TRIES_MAX: '3', SSH_DEADLINE_MS: '5000' } });
+  }, 120_000);
+  afterAll(() => system?.stop(), 60_000);
+  afterEach(() => system.lab('DELETE', '/v1/faults'));
+
+  const failing = async (name: string, fault: object): Promise<{ end: StoredEvent; view: ClusterView }> => {
+    await system.lab('PUT', '/v1/faults', { items: [fault] });
+    const asked = await system.call(
+      'POST',
+      '/ns/default/clusters',
+      clusterBody(name, { controlPlanes: 1, workers: 1 }),
+    );
+    expect(asked.status).toBe(202);
+    const end = await system.until(name, ended, TIMEOUT_MS);
+    const { body } = await system.call<ClusterView>('GET', `/ns/default/clusters/${name}?minSeq=${end.meta.seq}`);
+    return { end, view: body };
+  };
+
+  const retried = async (name: string): Promise<StoredEvent[]> => {
+    await system.lab('DELETE', '/v1/faults');
+    const failedAt = (await system.events(name)).at(-1)?.meta.seq ?? 0;
+    const asked = await system.call('POST', `/ns/default/clusters/${name}/retry`);
+    expect(asked.status).toBe(202);
+    const end = await system.until(name, (event) => ended(event) && event.meta.seq > failedAt, TIMEOUT_MS);
+    expect(end.type).toBe('ClusterReady');
+    return (await system.events(name)).filter(({ meta }) => meta.seq > failedAt);
+  };
+
+  const deleted = async (name: string): Promise<void> => {
+    expect((await system.call('DELETE', `/ns/default/clusters/${name}`)).status).toBe(202);
+    await system.until(name, ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
+    expect(await system.standing()).toMatchObject({ machines: 0, loadBalancers: 0 });
+  };
+
+  it(
+    'a machine that fails in the group fails the create with the provider`s words; retry makes it',
+    async () => {
+      const { view } = await failing('boot', {
+        kind: 'boot-failure',
+        machine: 'boot-w-*',
+        message: 'InsufficientInstanceCapacity in lab-1a',
+      });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'CreateMCISFailedReason' });
+      expect(view.status.message).toContain('InsufficientInstanceCapacity in lab-1a');
+      const after = await retried('boot');
+      expect(after.filter(({ type }) => type === 'VmCreated').length).toBeGreaterThanOrEqual(1);
+      await deleted('boot');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'an SSH that never comes fails the create and names the node; retry goes on from there',
+    async () => {
+      const { view, end } = await failing('deaf', { kind: 'ssh-never', machine: 'deaf-w-*' });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'SetupBoostrapFailedReason' });
+      expect(view.status.message).toMatch(/deaf-w-1/);
+      expect(end.type === 'ClusterFailed' && end.data.node).toMatch(/^deaf-w-1/);
+      const after = await retried('deaf');
+      expect(after.some(({ type }) => type === 'VmCreated')).toBe(false);
+      await deleted('deaf');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a kubeadm that fails is quoted in one sentence; retry runs it again and nothing before it',
+    async () => {
+      const { view } = await failing('stuck', {
+        kind: 'command-failure',
+        machine: 'stuck-cp-*',
+        command: 'kubeadm init*',
+        message: 'error execution phase wait-control-plane',
+      });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'InitControlPlaneFailedReason' });
+      expect(view.status.message).toContain('error execution phase wait-control-plane');
+      const after = await retried('stuck');
+      expect(after.some(({ type }) => type === 'HostReached' || type === 'VmCreated')).toBe(false);
+      expect(after.some(({ type }) => type === 'ControlPlaneInitialized')).toBe(true);
+      await deleted('stuck');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a delete in the middle of a failing create cleans up, too',
+    async () => {
+      await failing('gone', { kind: 'ssh-never', machine: 'gone-*' });
+      await deleted('gone');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a spec that does not exist is rejected before anything is made',
+    async () => {
+      const before = await system.made();
+      const body = {
+        ...clusterBody('odd', { controlPlanes: 1, workers: 1 }),
+        controlPlane: [{ connection: 'lab', count: 1, spec: 'no-such' }],
+      };
+      expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
+      await system.until('odd', ({ type }) => type === 'ClusterRejected', TIMEOUT_MS);
+      expect(await system.made()).toEqual(before);
+      await deleted('odd');
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,52 @@
+import { sentenceOfEvent, type StoredEvent } from '@fairlead/contracts';
+
+/** Replaces what differs from run to run (names' hashes, addresses, counts of tries) by what it stands for. */
+const steady = (sentence: string): string =>
+  sentence
+    .replaceAll(/\b([a-z0-9-]+-(?:cp|w)-\d+)-[a-z0-9]{5}\b/g, '$1')
+    .replaceAll(/\b127\.\d+\.\d+\.\d+\b/g, '<address>')
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>');
+
+/** Things that happen side by side, in no order of their own: they are told in this order, and then in that of their sentences. */
+const SIDE_BY_SIDE: readonly (readonly string[])[] = [
+  ['VmCreated'],
+  ['LoadBalancerReady', 'DesiredVersionsSet', 'HostReached', 'AgentStarted', 'NodeInitialized', 'NodeBootstrapped'],
+  ['WorkerJoined', 'NodeReady'],
+  ['AddonInstalled'],
+];
+
+/** Agents report when their own node is Ready, some while others still join: told together, where the last of them belongs. */
+const readyNodesLast = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
+  const ready = events.filter(({ type }) => type === 'NodeReady');
+  const rest = events.filter(({ type }) => type !== 'NodeReady');
+  const place = rest.findIndex(({ type }) => type === 'AddonInstalled');
+  return place < 0 ? events : [...rest.slice(0, place), ...ready, ...rest.slice(place)];
+};
+
+const lineOf = (event: StoredEvent): string =>
+  `${event.meta.source
+    .replace(/^\/node-agent\/.*/, '/node-agent')
+    .slice(1)
+    .padEnd(14)} ${event.type.padEnd(24)} ${steady(sentenceOfEvent(event))}`;
+
+/** A cluster's log as a story: one line per event, who said it and what; runs of concurrent events are sorted. */
+export const story = (events: readonly StoredEvent[]): string => {
+  const lines = readyNodesLast(events).map((event) => ({
+    group: SIDE_BY_SIDE.findIndex((types) => types.includes(event.type)),
+    type: event.type,
+    text: lineOf(event),
+  }));
+  const told: string[] = [];
+  for (let index = 0; index < lines.length;) {
+    const group = lines[index]?.group ?? -1;
+    let end = index + 1;
+    while (group >= 0 && lines[end]?.group === group) end += 1;
+    const order = SIDE_BY_SIDE[group] ?? [];
+    const run = lines
+      .slice(index, end)
+      .sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type) || a.text.localeCompare(b.text));
+    told.push(...run.map(({ text }) => text));
+    index = end;
+  }
+  return `${told.join('\n')}\n`;
+};

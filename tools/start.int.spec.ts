@@ -1,0 +1,201 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+jest.setTimeout(60_000);
+
+const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), 'start.mjs');
+const DEADLINE_MS = 30_000;
+
+/** Stands for npm: notes its call, waits while `hold-npm` exists, and installs a compiler that notes its calls. */
+const NPM = `#!/bin/sh
+echo "npm $*" >> calls
+while [ -e hold-npm ]; do sleep 0.02; done
+mkdir -p node_modules/.bin
+printf '#!/bin/sh\\necho "tsc $*" >> calls\\nmkdir -p apps/cli/dist\\ncp main-template.js apps/cli/dist/main.js\\n' > node_modules/.bin/tsc
+chmod +x node_modules/.bin/tsc
+`;
+const MAIN = `console.log('main ' + process.argv.slice(2).join(' ')); process.exitCode = 7;\n`;
+
+describe('npm start', () => {
+  let checkout: string;
+
+  beforeEach(() => {
+    checkout = mkdtempSync(join(tmpdir(), 'fairlead-start-'));
+    const files: Record<string, string> = {
+      'package.json': '{"type":"module"}',
+      'package-lock.json': '{}',
+      'tsconfig.json': '{}',
+      'tsconfig.base.json': '{}',
+      'apps/cli/src/main.ts': 'one',
+      'main-template.js': MAIN,
+      'bin/npm': NPM,
+    };
+    for (const [name, text] of Object.entries(files)) write(name, text);
+    chmodSync(join(checkout, 'bin/npm'), 0o755);
+    mkdirSync(join(checkout, 'tools'));
+    cpSync(SCRIPT, join(checkout, 'tools/start.mjs'));
+  });
+
+  afterEach(() => rmSync(checkout, { recursive: true, force: true }));
+
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(join(checkout, name)), { recursive: true });
+    writeFileSync(join(checkout, name), text);
+  };
+  const calls = (): string[] =>
+    existsSync(join(checkout, 'calls')) ? readFileSync(join(checkout, 'calls'), 'utf8').trim().split('\n') : [];
+  const launch = (...args: string[]): Run => {
+    const { npm_execpath: _npm, ...env } = process.env;
+    return new Run(
+      spawn(process.execPath, ['tools/start.mjs', ...args], {
+        cwd: checkout,
+        env: { ...env, PATH: `${join(checkout, 'bin')}:${process.env['PATH'] ?? ''}` },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+  };
+
+  it('installs, builds and becomes "fairlead up --demo" with the given arguments and its exit code', async () => {
+    const { code, output } = await launch('--once').ended;
+    expect({ code, calls: calls() }).toEqual({
+      code: 7,
+      calls: ['npm ci --ignore-scripts --include=dev --no-audit --no-fund --loglevel=error', 'tsc -b'],
+    });
+    expect(output).toContain('main up --demo --once');
+  });
+
+  it('neither installs nor builds again when nothing changed', async () => {
+    await launch('--prepare-only').ended;
+    const { code, output } = await launch('--prepare-only').ended;
+    expect({ code, output, count: calls().length }).toEqual({ code: 0, output: '', count: 2 });
+  });
+
+  it('builds again when a source changed, and does not for a spec', async () => {
+    await launch('--prepare-only').ended;
+    write('apps/cli/src/main.unit.spec.ts', 'a test');
+    await launch('--prepare-only').ended;
+    expect(calls()).toHaveLength(2);
+    write('apps/cli/src/main.ts', 'another');
+    await launch('--prepare-only').ended;
+    expect(calls().slice(2)).toEqual(['tsc -b']);
+  });
+
+  it('installs again when the lock file changed', async () => {
+    await launch('--prepare-only').ended;
+    write('package-lock.json', '{"changed":true}');
+    await launch('--prepare-only').ended;
+    expect(calls().filter((call) => call.startsWith('npm'))).toHaveLength(2);
+  });
+
+  it('trusts an installation that npm finished after the lock file was written', async () => {
+    await launch('--prepare-only').ended;
+    rmSync(join(checkout, 'node_modules/.fairlead-lock.sha256'));
+    write('node_modules/.package-lock.json', '{}');
+    await launch('--prepare-only').ended;
+    expect(calls().filter((call) => call.startsWith('npm'))).toHaveLength(1);
+    utimesSync(join(checkout, 'node_modules/.package-lock.json'), 1, 1);
+    await launch('--prepare-only').ended;
+    expect(calls().filter((call) => call.startsWith('npm'))).toHaveLength(2);
+  });
+
+  it('lets one of two that start at once install, and the other one wait for it', async () => {
+    write('hold-npm', '');
+    const first = launch('--prepare-only');
+    await until(() => calls().length === 1);
+    const second = launch('--prepare-only');
+    await until(() => second.output.includes('waiting for it'));
+    rmSync(join(checkout, 'hold-npm'));
+    expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0]);
+    expect(calls().map((call) => call.split(' ')[0])).toEqual(['npm', 'tsc']);
+  });
+
+  it('takes over from one that was killed, when the step that it had begun has ended too', async () => {
+    write('hold-npm', '');
+    const killed = launch('--prepare-only');
+    await until(() => calls().length === 1);
+    killed.kill();
+    const next = launch('--prepare-only');
+    await until(() => next.output.includes('waiting for it'));
+    rmSync(join(checkout, 'hold-npm'));
+    expect((await next.ended).code).toBe(0);
+    expect(existsSync(join(checkout, '.fairlead/start/lock'))).toBe(false);
+  });
+
+  it('says which step failed, and builds anew the next time', async () => {
+    write('bin/npm', '#!/bin/sh\nexit 3\n');
+    const { code, output } = await launch('--prepare-only').ended;
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('npm ci failed with exit code 3') });
+    write('bin/npm', NPM);
+    expect((await launch('--prepare-only').ended).code).toBe(0);
+  });
+
+  const asRoot = process.getuid?.() === 0 ? it : it.skip;
+  asRoot("refuses to change another user's checkout, and names both", async () => {
+    chmodSync(checkout, 0o755);
+    const child = spawn(process.execPath, ['tools/start.mjs'], {
+      cwd: checkout,
+      uid: 65534,
+      gid: 65534,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const { code, output } = await new Run(child).ended;
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: expect.stringMatching(/belongs to user 0 and this is user 65534, who may not write there\. Run "/),
+    });
+  });
+
+  it.each(['16.20.2', '18.20.8', '20.18.3', '22.11.0', '19.9.0'])(
+    'refuses Node %s in one sentence',
+    async (version) => {
+      const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
+      const child = spawn(process.execPath, ['--import', pretend, SCRIPT], { stdio: ['ignore', 'pipe', 'pipe'] });
+      const { code, output } = await new Run(child).ended;
+      expect({ code, output }).toEqual({
+        code: 1,
+        output: expect.stringMatching(/^fairlead: Fairlead needs Node\.js 20\.19 .*this is \d+\.\d+\.\d+\. Install/),
+      });
+    },
+  );
+});
+
+/** A started program: what it has said so far, and how it ended. */
+class Run {
+  output = '';
+  readonly ended: Promise<{ code: number | null; output: string }>;
+
+  constructor(private readonly child: ChildProcessByStdio<null, Readable, Readable>) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    }
+    this.ended = new Promise((resolve) => child.once('close', (code) => resolve({ code, output: this.output })));
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+  }
+}
+
+const until = async (holds: () => boolean): Promise<void> => {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
+    await pause(10);
+  }
+};

@@ -1,0 +1,293 @@
+/**
+ * What `npm start` runs, from a fresh clone on: checks Node, installs, builds what changed, and becomes `fairlead up --demo`.
+ * With `--prepare-only` it ends after the build (`npm test` begins so).
+ *
+ * Plain JavaScript without dependencies, in words that Node 12 can read: an old Node must get to the sentence that says it is too old.
+ */
+import { spawn } from 'child_process';
+import { createHash, randomBytes } from 'crypto';
+import fs from 'fs';
+import path from 'path';
+import { fileURLToPath, pathToFileURL } from 'url';
+
+const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const MAIN = path.join(ROOT, 'apps', 'cli', 'dist', 'main.js');
+const STATE = path.join(ROOT, '.fairlead', 'start');
+const LOCK = path.join(STATE, 'lock');
+const BUILD_STAMP = path.join(STATE, 'build.sha256');
+const INSTALL_STAMP = path.join(ROOT, 'node_modules', '.fairlead-lock.sha256');
+const NPM_WRITES_WITHIN_MS = 2000;
+const WAIT_TIMEOUT_MS = 15 * 60 * 1000;
+const WAIT_POLL_MS = 250;
+
+/** A reason to stop that is not our bug: the sentence says what to do. */
+class Refusal extends Error {}
+
+async function main(args) {
+  refuseOldNode();
+  const passedOn = args.filter((arg) => arg !== '--prepare-only');
+  await prepare();
+  if (passedOn.length !== args.length) return undefined;
+  // In this very process, so that signals and the exit code need no passing on, and nothing stays behind when it is killed.
+  process.argv = [process.execPath, MAIN, 'up', '--demo'].concat(passedOn);
+  return import(pathToFileURL(MAIN).href);
+}
+
+/** As `engines` in package.json: ^20.19.0 || >=22.12.0. */
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22) return;
+  throw new Refusal(
+    'Fairlead needs Node.js 20.19 or newer of 20, or 22.12 or newer; this is ' +
+      process.versions.node +
+      '. Install a newer one (https://nodejs.org/en/download), then run this again.',
+  );
+}
+
+/** Installs and builds if something changed. Of several that start at once, one does it and the others wait for it. */
+async function prepare() {
+  if (isInstalled() && isBuilt(fingerprint())) return;
+  const lock = await takeLock();
+  try {
+    if (!isInstalled()) await install(lock);
+    const current = fingerprint();
+    if (!isBuilt(current)) await build(current, lock);
+  } finally {
+    lock.release();
+  }
+}
+
+function isInstalled() {
+  const lock = path.join(ROOT, 'package-lock.json');
+  if (readIfAny(INSTALL_STAMP) === hashOf(fs.readFileSync(lock))) return true;
+  // Somebody ran npm by hand: npm leaves a lock file of its own at the end of each installation, and writes both at about the same time.
+  const installed = statIfAny(path.join(ROOT, 'node_modules', '.package-lock.json'));
+  return installed !== undefined && installed.mtimeMs + NPM_WRITES_WITHIN_MS >= fs.statSync(lock).mtimeMs;
+}
+
+async function install(lock) {
+  refuseUnwritable(path.join(ROOT, 'node_modules'), 'npm ci --ignore-scripts');
+  say('installing the packages of package-lock.json (this can take a minute) ...');
+  await run(
+    'npm ci',
+    npm().concat('ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'),
+    lock,
+  );
+  fs.writeFileSync(INSTALL_STAMP, hashOf(fs.readFileSync(path.join(ROOT, 'package-lock.json'))));
+}
+
+/** The npm that runs us, else the one on PATH. */
+function npm() {
+  const script = process.env.npm_execpath;
+  return script && /\.[cm]?js$/.test(script) ? [process.execPath, script] : ['npm'];
+}
+
+function isBuilt(current) {
+  return fs.existsSync(MAIN) && readIfAny(BUILD_STAMP) === current;
+}
+
+async function build(current, lock) {
+  refuseUnwritable(path.join(ROOT, 'apps', 'cli'), 'node tools/start.mjs --prepare-only');
+  say('building ...');
+  await run('the TypeScript compiler', [path.join(ROOT, 'node_modules', '.bin', 'tsc'), '-b'], lock);
+  const bundle = path.join(ROOT, 'tools', 'bundle.mjs');
+  if (fs.existsSync(bundle)) await run('tools/bundle.mjs', [process.execPath, bundle], lock);
+  fs.writeFileSync(BUILD_STAMP, current);
+}
+
+/** Names, sizes and times of all that the build reads: cheap enough for each start. Specs are not built. */
+function fingerprint() {
+  const hash = createHash('sha256');
+  const note = (file) => {
+    const stat = fs.statSync(file);
+    hash.update(path.relative(ROOT, file) + '\0' + stat.size + '\0' + stat.mtimeMs + '\n');
+  };
+  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json']) note(path.join(ROOT, name));
+  for (const group of ['apps', 'libs', 'tools']) {
+    for (const project of entriesOf(path.join(ROOT, group))) {
+      const folder = path.join(ROOT, group, project.name);
+      if (!project.isDirectory()) note(folder);
+      else noteProject(folder, note);
+    }
+  }
+  return hash.digest('hex');
+}
+
+function noteProject(folder, note) {
+  for (const entry of entriesOf(folder)) {
+    const at = path.join(folder, entry.name);
+    if (entry.isFile() && entry.name.endsWith('.json')) note(at);
+    if (entry.isDirectory() && entry.name === 'src') noteTree(at, note);
+  }
+}
+
+function noteTree(folder, note) {
+  for (const entry of entriesOf(folder)) {
+    const at = path.join(folder, entry.name);
+    if (entry.isDirectory()) noteTree(at, note);
+    else if (!/\.(spec|features)\.ts$/.test(entry.name)) note(at);
+  }
+}
+
+function entriesOf(folder) {
+  return fs.existsSync(folder)
+    ? fs.readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+    : [];
+}
+
+/** Runs a step to its end. The lock names it, so that it keeps the others waiting even when we are killed and it is not. */
+function run(name, [command, ...args], lock) {
+  const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (child.pid !== undefined) lock.nameStep(child.pid);
+  const passOn = (signal) => child.kill(signal);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, passOn);
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => reject(new Refusal(name + ' could not be started: ' + error.message)));
+    child.on('exit', (status, signal) => {
+      for (const each of signals) process.off(each, passOn);
+      if (signal) reject(new Refusal(name + ' was ended by ' + signal + '.'));
+      else if (status === 0) resolve();
+      else reject(new Refusal(name + ' failed with exit code ' + status + '; its own words are above.'));
+    });
+  });
+}
+
+/** The folder, or the one where it would be made, must be ours to write. */
+function refuseUnwritable(folder, command) {
+  const existing = fs.existsSync(folder) ? folder : path.dirname(folder);
+  try {
+    fs.accessSync(existing, fs.constants.W_OK);
+  } catch (error) {
+    throw new Refusal(
+      existing +
+        ' must be brought up to date, but it belongs to user ' +
+        fs.statSync(existing).uid +
+        ' and this is user ' +
+        process.getuid() +
+        ', who may not write there. Run "' +
+        command +
+        '" as its owner, or use a clone of your own.',
+    );
+  }
+}
+
+/** Waits for whoever prepares already; a lock of processes that have ended is taken over. */
+async function takeLock() {
+  refuseUnwritable(
+    fs.existsSync(path.dirname(STATE)) ? path.dirname(STATE) : ROOT,
+    'node tools/start.mjs --prepare-only',
+  );
+  fs.mkdirSync(STATE, { recursive: true, mode: 0o700 });
+  const self = identityOf(process.pid);
+  const deadline = Date.now() + WAIT_TIMEOUT_MS;
+  for (let waiting = false; ;) {
+    if (linkNew(LOCK, JSON.stringify([self]))) return ownLock(self);
+    const held = readIfAny(LOCK);
+    if (held === undefined) continue;
+    const holder = JSON.parse(held).find(isAlive);
+    if (holder === undefined) {
+      moveAway(LOCK, held);
+      continue;
+    }
+    if (Date.now() > deadline) {
+      throw new Refusal('process ' + holder.pid + ' has prepared this checkout for too long; stop it and try again.');
+    }
+    if (!waiting) say('process ' + holder.pid + ' is preparing this checkout; waiting for it ...');
+    waiting = true;
+    await new Promise((resolve) => setTimeout(resolve, WAIT_POLL_MS));
+  }
+}
+
+function ownLock(self) {
+  return {
+    nameStep(pid) {
+      const next = LOCK + '.next';
+      fs.writeFileSync(next, JSON.stringify([self, identityOf(pid)]));
+      fs.renameSync(next, LOCK);
+    },
+    release() {
+      fs.unlinkSync(LOCK);
+    },
+  };
+}
+
+function identityOf(pid) {
+  return { pid, birth: birthOf(pid) };
+}
+
+/** The file appears whole, so nobody reads half a holder. */
+function linkNew(file, content) {
+  const temporary = file + '.' + randomBytes(6).toString('hex');
+  fs.writeFileSync(temporary, content);
+  try {
+    fs.linkSync(temporary, file);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    fs.unlinkSync(temporary);
+  }
+}
+
+/** Of several that find it stale, one gets to move it; a fresh one that was moved by mistake is put back. */
+function moveAway(file, stale) {
+  const moved = file + '.' + randomBytes(6).toString('hex');
+  try {
+    fs.renameSync(file, moved);
+  } catch (error) {
+    if (error.code === 'ENOENT') return;
+    throw error;
+  }
+  const content = fs.readFileSync(moved, 'utf8');
+  if (content !== stale) linkNew(file, content);
+  fs.unlinkSync(moved);
+}
+
+/** That very process still runs, and not a later one with its number. */
+function isAlive(holder) {
+  if (holder.birth !== null) return birthOf(holder.pid) === holder.birth;
+  try {
+    return process.kill(holder.pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** When a process started; null when there is none, or the system does not tell. */
+function birthOf(pid) {
+  const stat = readIfAny('/proc/' + pid + '/stat');
+  if (stat === undefined) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' ? null : fields[19];
+}
+
+function readIfAny(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return undefined;
+    throw error;
+  }
+}
+
+function statIfAny(file) {
+  return fs.existsSync(file) ? fs.statSync(file) : undefined;
+}
+
+function hashOf(content) {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function say(sentence) {
+  process.stderr.write('fairlead: ' + sentence + '\n');
+}
+
+// No top-level await: an old Node would stop at it.
+Promise.resolve(process.argv.slice(2))
+  .then(main)
+  .catch((error) => {
+    say(error instanceof Refusal ? error.message : error.stack);
+    process.exitCode = 1;
+  });
