@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RootDisk } from './cluster-spec.js';
+import { HostProfile } from './hosts.js';
 import { ConnectionName, NodeName, SecretRef } from './ids.js';
 
 export const NodeRole = z.enum(['control-plane', 'worker']);
@@ -18,16 +19,21 @@ export const MachinePlan = z.strictObject({
 });
 export type MachinePlan = z.infer<typeof MachinePlan>;
 
-/** How bootstrap-svc reaches a machine. The private key is behind `keyRef`. */
-export const SshEndpoint = z.strictObject({
+const sshHost = {
   host: z.string(),
   port: z.int().min(1).max(65535),
-  user: z.string(),
+  user: z.string().describe('Other than root: commands run through sudo -n'),
   keyRef: SecretRef,
   hostKey: z
     .string()
     .nullable()
     .describe('SHA256:<base64> fingerprint that the provider vouches for; null: pin the first one seen'),
+};
+
+/** How bootstrap-svc reaches a machine. The private key is behind `keyRef`. */
+export const SshEndpoint = z.strictObject({
+  ...sshHost,
+  jump: z.strictObject(sshHost).optional().describe('The host through which the machine is reached'),
 });
 export type SshEndpoint = z.infer<typeof SshEndpoint>;
 
@@ -46,5 +52,6 @@ export const Machine = z.strictObject({
   csp: z.string(),
   region: z.string(),
   zone: z.string(),
+  profile: HostProfile.optional(),
 });
 export type Machine = z.infer<typeof Machine>;

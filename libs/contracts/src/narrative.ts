@@ -14,6 +14,16 @@ const listed = (software: Readonly<Record<string, string>>): string =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
 
+const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
+const earliest = (dates: readonly string[]): string => [...dates].sort()[0] ?? 'never';
+const wanted = ({ kubernetes, software, renewCertificates, reboot }: EventData<'UpgradeRequested'>['target']): string =>
+  [
+    ...(kubernetes === undefined ? [] : [`Kubernetes ${kubernetes}`]),
+    ...(software === undefined ? [] : [listed(software)]),
+    ...(renewCertificates ? ['new certificates'] : []),
+    ...(reboot ? ['a boot of every node'] : []),
+  ].join(', ');
+
 /** What each event says to a person: one sentence in the past or present, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
@@ -84,6 +94,60 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     `${node} differs from what is wanted and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.wanted}`).join('; ')}`,
   VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
   NodeRebooted: ({ node }) => `${node} has booted`,
+  NodeChangeProgressed: ({ node, phase, status, message, tookMs }) =>
+    `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
+  CertificatesReported: ({ node, certificates }) =>
+    `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
+  ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
+  UpgradeRequested: ({ target, mode }) =>
+    `${mode === 'dry-run' ? 'a plan' : 'a change'} was asked for: ${wanted(target)}`,
+  UpgradeApproved: ({ planHash }) => `the plan ${planHash.slice(0, 12)} was approved`,
+  UpgradePauseRequested: ({ reason }) => `the roll-out was asked to pause: ${reason}`,
+  UpgradeResumeRequested: () => 'the roll-out was asked to go on',
+  UpgradeAbortRequested: ({ reason }) => `the end of the roll-out was asked for: ${reason}`,
+  UpgradeRetryRequested: () => 'what failed in the roll-out was asked to be tried again',
+  UpgradeNodeSkipRequested: ({ node, reason }) => `${node} was asked to be left out: ${reason}`,
+  UpdatesDisabledSet: ({ scope, disabled, reason }) =>
+    `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is held out of changes' : 'may be changed again'}: ${reason}`,
+  UpgradeRuleOverridden: ({ rule, reason }) => `an operator takes rule ${rule} upon themselves: ${reason}`,
+  NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
+  EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',
+  EtcdRestoreRequested: ({ snapshot }) => `etcd was asked to be set back to ${snapshot}`,
+  UpgradeRejected: ({ findings }) =>
+    `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
+  UpgradePlanned: ({ plan, planHash }) =>
+    `${count(plan.operations.length, 'operation')} ${was(plan.operations.length)} planned (${planHash.slice(0, 12)})`,
+  RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
+  EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
+  EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
+  OperationStarted: ({ operation, node }) => `${operation} began${node === null ? '' : ` on ${node}`}`,
+  OperationCompleted: ({ operation, node, tookMs }) =>
+    `${operation} is done${node === null ? '' : ` on ${node}`} after ${seconds(tookMs)}`,
+  OperationFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
+    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  UpgradeAllowed: ({ node }) => `${node} may be changed`,
+  NodeCordoned: ({ node, byPlan }) => (byPlan ? `${node} takes no new pods` : `${node} took no new pods before`),
+  EvictionRefused: ({ node, budget, pods, message }) =>
+    `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
+  NodeEmptied: ({ node, evictedPods }) => `${node} is empty (${count(evictedPods, 'pod')} evicted)`,
+  DrainTimedOut: ({ node, pods, policy }) => `${node} could not be emptied in time (${pods.join(', ')}): ${policy}`,
+  GatePassed: ({ gate, node }) => `gate ${gate} holds${node === null ? '' : ` on ${node}`}`,
+  GateFailed: ({ gate, node, message }) =>
+    `gate ${gate} does not hold${node === null ? '' : ` on ${node}`}: ${message}`,
+  NodeUncordoned: ({ node }) => `${node} takes pods again`,
+  UpgradeWithdrawn: ({ node }) => `${node} may no longer be changed`,
+  NodeSkipped: ({ node, reason }) => `${node} is left as it is: ${reason}`,
+  NodeQuarantined: ({ node, pods }) => `${node} stays cordoned with ${pods.join(', ')}; others go on`,
+  RolloutPaused: ({ by, reason }) => `the roll-out pauses (${by}): ${reason}`,
+  RolloutResumed: () => 'the roll-out goes on',
+  RolloutHalted: ({ rule, cause, nodes }) =>
+    `the roll-out has stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
+  RolloutAborted: ({ parked }) =>
+    parked.length === 0 ? 'the roll-out has ended early' : `the roll-out has ended early; parked: ${parked.join(', ')}`,
+  RolloutCompleted: ({ upgraded, tookMs }) =>
+    `the roll-out is done: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
+  CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 
 /** What an event says to a person, without a full stop. */

@@ -52,7 +52,8 @@ export interface Api {
   deleteConnection(name: string): Promise<void>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
-  cluster(at: ClusterAt): Promise<ClusterView>;
+  /** Shows at least what the log held at `minSeq`. */
+  cluster(at: ClusterAt, minSeq?: number): Promise<ClusterView>;
   /** Accepted is not done: the cluster is being built when this resolves. The same key asks for the same cluster. */
   createCluster(
     namespace: string,

@@ -110,7 +110,11 @@ type ClusterMethods =
 
 const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, ClusterMethods> => ({
   clusters: (namespace) => itemsOf(access, client.GET('/ns/{namespace}/clusters', { params: { path: { namespace } } })),
-  cluster: (address) => dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}', at(address))),
+  cluster: (address, minSeq = 0) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}', { params: { ...at(address).params, query: { minSeq } } }),
+    ),
   createCluster: async (namespace, request, key) => {
     // The generated type wants what has a default, too; the server does not.
     const body = request as Schemas['ClusterRequest'];

@@ -83,7 +83,7 @@ const create = async (session: Session, name: string | undefined, options: Creat
     );
     return clusterAnswer(cluster, session.io.now());
   }
-  return clusterAnswer(await session.api.cluster(at), session.io.now());
+  return clusterAnswer(await session.api.cluster(at, progress.lastSeq), session.io.now());
 };
 
 const readDocument = async (file: string, io: Io): Promise<ClusterRequest> => {
@@ -163,8 +163,8 @@ const addRetry = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.retryCluster(at);
-      await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
-      return clusterAnswer(await session.api.cluster(at), io.now());
+      const progress = await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
+      return clusterAnswer(await session.api.cluster(at, progress?.lastSeq ?? seq), io.now());
     }),
   );
 };

@@ -3,14 +3,17 @@ import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { parkingEvents } from './parking.events.js';
+import { rolloutFactEvents, upgradeWishEvents } from './rollout.events.js';
 import { wishEvents } from './wish.events.js';
 
 /** Every public event, by type. Append-only: a released version never changes; a new one comes with an upcaster. */
 export const EVENTS = {
   ...wishEvents,
+  ...upgradeWishEvents,
   ...machinesEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
+  ...rolloutFactEvents,
   ...nodeEvents,
   ...parkingEvents,
 } as const;

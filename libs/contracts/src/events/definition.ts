@@ -15,6 +15,7 @@ export type ContextPattern =
   | 'audit'
   | 'machines'
   | 'bootstrap'
+  | 'rollout'
   | 'desired-<node>'
   | 'health-<node>'
   | 'node-<node>'

@@ -75,7 +75,18 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'machines',
     doc: "The API server's address is known and will be balanced over the control planes.",
-    data: z.strictObject({ uid, kind: z.enum(['haproxy', 'nlb']), host: z.string(), port: z.int() }),
+    data: z.strictObject({
+      uid,
+      kind: z.enum(['haproxy', 'nlb']),
+      host: z.string(),
+      port: z.int(),
+      placement: z
+        .enum(['provider', 'control-planes', 'elsewhere'])
+        .optional()
+        .describe(
+          'Who balances: the provider (default), haproxy and keepalived on the control planes with host as their shared address, or something that is not ours',
+        ),
+    }),
   }),
   InfrastructureStepFailed: defineEvent({
     version: 1,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
+import { NodeChange, Probe } from '../upgrades.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -22,6 +23,8 @@ export const rolloutEvents = {
       revision: z.int().min(1),
       software: SoftwareVersions,
       changesAllowed: z.boolean(),
+      change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
+      probes: z.array(Probe).optional().describe('What the node asks all the time while this is wanted'),
     }),
   }),
   NodeLost: defineEvent({
@@ -120,5 +123,48 @@ export const nodeEvents = {
     context: 'node-<node>',
     doc: 'The node has booted since its agent last ran.',
     data: z.strictObject({ uid, node, bootIdBefore: z.string(), bootId: z.string() }),
+  }),
+  NodeChangeProgressed: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'A phase of a change on the node began, ended or failed; each phase is done once, also over crashes and boots.',
+    data: z.strictObject({
+      uid,
+      node,
+      revision: z.int(),
+      change: z.string(),
+      phase: z.enum(['stage', 'kubeadm', 'kubelet', 'certificates', 'runtime', 'reboot']),
+      status: z.enum(['started', 'done', 'failed']),
+      attempt: z.int().min(1),
+      tookMs: z.int().min(0).nullable(),
+      command: z.string().nullable(),
+      message: z.string().nullable().describe('What a failing command said'),
+    }),
+  }),
+  CertificatesReported: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'The certificates of the control plane on this node end then; told when they change.',
+    data: z.strictObject({
+      uid,
+      node,
+      certificates: z.array(z.strictObject({ name: z.string(), expiresAt: z.iso.datetime() })),
+    }),
+  }),
+  ProbeFailed: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'What the node was told to ask did not answer, twice in a row.',
+    data: z.strictObject({ uid, node, probe: z.string(), message: z.string() }),
+  }),
+  ProbeRecovered: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'What did not answer answers again.',
+    data: z.strictObject({ uid, node, probe: z.string(), failedForMs: z.int() }),
   }),
 } as const;

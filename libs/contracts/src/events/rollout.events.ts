@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { Cause } from '../failures.js';
+import { ClusterUid, NodeName, SecretRef } from '../ids.js';
+import { Finding, UpgradeId, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const node = NodeName;
+const upgradeId = UpgradeId;
+const operation = z.string().describe('Id of the operation in the plan');
+
+const wish = <Data extends z.ZodType>(doc: string, data: Data) =>
+  defineEvent({ version: 1, writer: 'gateway', context: 'wish', doc, data });
+
+const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
+  defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
+
+export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
+
+/** What people ask of upgrades. Written by the gateway. */
+export const upgradeWishEvents = {
+  UpgradeRequested: wish(
+    'Someone asked for a change of software, certificates or boots. Nothing is touched yet.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      target: UpgradeTarget,
+      pools: z.array(z.string()).nullable().describe('Worker pools that take part; null: all'),
+      controlPlane: z.boolean().describe('Whether control planes take part'),
+      strategy: UpgradeStrategy,
+      mode: z.enum(UPGRADE_MODES).describe('dry-run: the plan only; ask: the plan waits for its approval; go: it runs'),
+      requestHash: z.string(),
+    }),
+  ),
+  UpgradeApproved: wish(
+    'Someone approved the plan with this hash.',
+    z.strictObject({ uid, upgradeId, planHash: z.string() }),
+  ),
+  UpgradePauseRequested: wish('No further node shall begin.', z.strictObject({ uid, upgradeId, reason: z.string() })),
+  UpgradeResumeRequested: wish('The roll-out shall go on.', z.strictObject({ uid, upgradeId })),
+  UpgradeAbortRequested: wish(
+    'The roll-out shall end: nodes in flight are finished or parked, no other begins.',
+    z.strictObject({ uid, upgradeId, reason: z.string() }),
+  ),
+  UpgradeRetryRequested: wish('What failed shall be tried again.', z.strictObject({ uid, upgradeId })),
+  UpgradeNodeSkipRequested: wish(
+    'A node shall be left out of this roll-out.',
+    z.strictObject({ uid, upgradeId, node, reason: z.string() }),
+  ),
+  UpdatesDisabledSet: wish(
+    'A node or a pool is held out of changes, or no longer is; others go on.',
+    z.strictObject({
+      uid,
+      scope: z.discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('node'), node }),
+        z.strictObject({ kind: z.literal('pool'), pool: z.string() }),
+      ]),
+      disabled: z.boolean(),
+      reason: z.string(),
+    }),
+  ),
+  UpgradeRuleOverridden: wish(
+    'An operator takes a rule that can be taken upon oneself, for this upgrade.',
+    z.strictObject({ uid, upgradeId, rule: z.string(), reason: z.string() }),
+  ),
+  NodeRollbackRequested: wish(
+    'A failed worker shall get the software back that it had (G3).',
+    z.strictObject({ uid, upgradeId, node }),
+  ),
+  EtcdSnapshotRequested: wish('A snapshot of etcd shall be taken.', z.strictObject({ uid, requestId: z.string() })),
+  EtcdRestoreRequested: wish(
+    'etcd shall be set back to a snapshot; everything since is lost (G4).',
+    z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
+  ),
+} as const;
+
+/** What upgrade-svc decides about a roll-out. */
+export const rolloutFactEvents = {
+  UpgradeRejected: fact(
+    'The upgrade would break a rule; nothing was touched.',
+    z.strictObject({ uid, upgradeId, findings: z.array(Finding).min(1) }),
+  ),
+  UpgradePlanned: fact(
+    'This is what would be done, in order; it never changes.',
+    z.strictObject({ uid, upgradeId, plan: UpgradePlan, planHash: z.string(), mode: z.enum(UPGRADE_MODES) }),
+  ),
+  RolloutStarted: fact('The approved plan runs.', z.strictObject({ uid, upgradeId, planHash: z.string() })),
+  EtcdSnapshotTaken: fact(
+    'A snapshot of etcd lies off its node, its status was read.',
+    z.strictObject({
+      uid,
+      upgradeId: upgradeId.nullable(),
+      snapshot: z.string(),
+      node,
+      sha256: z.string(),
+      bytes: z.int(),
+      revision: z.int(),
+      keys: z.int(),
+      dataRef: SecretRef.nullable().describe('Where it is sealed'),
+    }),
+  ),
+  EtcdRestored: fact(
+    'etcd was set back to a snapshot.',
+    z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
+  ),
+  OperationStarted: fact(
+    'An operation of the plan began.',
+    z.strictObject({ uid, upgradeId, operation, node: node.nullable() }),
+  ),
+  OperationCompleted: fact(
+    'An operation of the plan is done, its gates passed.',
+    z.strictObject({ uid, upgradeId, operation, node: node.nullable(), tookMs: z.int().min(0) }),
+  ),
+  OperationFailed: fact(
+    'An operation of the plan failed; it is tried again at nextAttemptAt, unless that is null.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      operation,
+      node: node.nullable(),
+      cause: Cause,
+      attempt: z.int().min(1),
+      attemptsMax: z.int().min(1),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  ),
+  UpgradeAllowed: fact(
+    'This plan may change the node, and no other plan may.',
+    z.strictObject({ uid, upgradeId, operation, node }),
+  ),
+  NodeCordoned: fact(
+    'The node takes no new pods; byPlan tells whether this plan did it, and so may undo it.',
+    z.strictObject({ uid, upgradeId, node, byPlan: z.boolean() }),
+  ),
+  EvictionRefused: fact(
+    'Kubernetes refused to evict pods; told when who refuses changes, not for each try.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      node,
+      budget: z.string().nullable().describe('namespace/name of the PodDisruptionBudget; null: another reason'),
+      pods: z.array(z.string()).min(1).describe('namespace/name'),
+      message: z.string(),
+    }),
+  ),
+  NodeEmptied: fact(
+    'Every pod that must go has gone.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      node,
+      evictedPods: z.int().min(0),
+      forcedPods: z.int().min(0),
+      tookMs: z.int().min(0),
+    }),
+  ),
+  DrainTimedOut: fact(
+    'The node could not be emptied in time.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      node,
+      pods: z.array(z.string()),
+      policy: z.enum(['stop', 'quarantine', 'force']),
+    }),
+  ),
+  GatePassed: fact(
+    'A gate of the rules holds.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      gate: z.string(),
+      node: node.nullable(),
+      facts: z.record(z.string(), z.unknown()),
+      waitedMs: z.int(),
+    }),
+  ),
+  GateFailed: fact(
+    'A gate does not hold; told when its reason changes.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      gate: z.string(),
+      node: node.nullable(),
+      facts: z.record(z.string(), z.unknown()),
+      message: z.string(),
+    }),
+  ),
+  NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, node })),
+  UpgradeWithdrawn: fact(
+    'The permission to change the node is withdrawn.',
+    z.strictObject({ uid, upgradeId, operation, node }),
+  ),
+  NodeSkipped: fact('The node is left as it is.', z.strictObject({ uid, upgradeId, node, reason: z.string() })),
+  NodeQuarantined: fact(
+    'The node could not be emptied and stays cordoned; others go on.',
+    z.strictObject({ uid, upgradeId, node, pods: z.array(z.string()) }),
+  ),
+  RolloutPaused: fact(
+    'No further node begins.',
+    z.strictObject({ uid, upgradeId, by: z.enum(['user', 'probe', 'window', 'gate']), reason: z.string() }),
+  ),
+  RolloutResumed: fact('The roll-out goes on.', z.strictObject({ uid, upgradeId })),
+  RolloutHalted: fact(
+    'A rule says stop: nodes in flight are parked as they are, and nothing begins until someone decides.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      rule: z.string(),
+      cause: Cause,
+      nodes: z.array(node),
+      nextActions: z.array(z.string()),
+    }),
+  ),
+  RolloutAborted: fact(
+    'The roll-out has ended before its end; these nodes were left parked.',
+    z.strictObject({ uid, upgradeId, parked: z.array(node) }),
+  ),
+  RolloutCompleted: fact(
+    'Everything in the plan is done.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      upgraded: z.array(node),
+      skipped: z.array(node),
+      quarantined: z.array(node),
+      tookMs: z.int(),
+    }),
+  ),
+  CertificatesExpiring: fact(
+    'Certificates of a control plane end soon; they should be renewed.',
+    z.strictObject({ uid, node, earliest: z.iso.datetime(), names: z.array(z.string()) }),
+  ),
+} as const;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/**
+ * Where a host gets Kubernetes' own files from. `files` is the layout of the official release site, at a URL or in a folder
+ * of the host; `bundle` is such a folder in one archive, which bootstrap-svc puts on the host.
+ */
+export const SoftwareSource = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('packages') }).describe("The distribution's package manager, already configured"),
+  z.strictObject({
+    kind: z.literal('files'),
+    location: z.string().describe('https://..., http://... or an absolute folder on the host'),
+  }),
+  z.strictObject({
+    kind: z.literal('bundle'),
+    path: z.string().describe('An archive made by "fairlead bundle create", on the machine of bootstrap-svc'),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+]);
+export type SoftwareSource = z.infer<typeof SoftwareSource>;
+
+/** What differs between kinds of hosts, not between clusters; a connection's provider says it. Absent: our default. */
+export const HostProfile = z.strictObject({
+  source: SoftwareSource.optional(),
+  nodeBinary: z.string().optional().describe('The Node runtime on the host; absent: bootstrap-svc ships its own'),
+  cgroupDriver: z.enum(['systemd', 'cgroupfs']).optional(),
+  failSwapOn: z.boolean().optional(),
+  kubeProxyMode: z.enum(['iptables', 'ipvs', 'nftables']).optional(),
+  tuneConntrack: z.boolean().optional().describe('false leaves connection tracking limits alone (shared kernel)'),
+  imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
+  imageRepository: z.string().optional(),
+  resolvConf: z.string().optional(),
+  ignorePreflightErrors: z.array(z.string()).optional(),
+  failCgroupV1: z.boolean().optional().describe('false lets a kubelet of 1.35 or newer run on cgroup v1'),
+});
+export type HostProfile = z.infer<typeof HostProfile>;
