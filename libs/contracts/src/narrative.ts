@@ -120,6 +120,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     `${count(plan.operations.length, 'operation')} ${was(plan.operations.length)} planned (${planHash.slice(0, 12)})`,
   RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
   EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
+  EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
+  EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not set back to ${snapshot}: ${sentenceOf(cause)}`,
   EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
   OperationStarted: ({ operation, node }) => `${operation} began${node === null ? '' : ` on ${node}`}`,
   OperationCompleted: ({ operation, node, tookMs }) =>

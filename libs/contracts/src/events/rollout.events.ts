@@ -29,6 +29,9 @@ export const upgradeWishEvents = {
       controlPlane: z.boolean().describe('Whether control planes take part'),
       strategy: UpgradeStrategy,
       mode: z.enum(UPGRADE_MODES).describe('dry-run: the plan only; ask: the plan waits for its approval; go: it runs'),
+      overrides: z
+        .array(z.strictObject({ rule: z.string(), reason: z.string() }))
+        .describe('Rules that its author takes upon oneself from the start, so that the plan is made at all'),
       requestHash: z.string(),
     }),
   ),
@@ -90,6 +93,7 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId: upgradeId.nullable(),
+      requestId: z.string().nullable().describe('Of the EtcdSnapshotRequested that it answers'),
       snapshot: z.string(),
       node,
       sha256: z.string(),
@@ -98,6 +102,14 @@ export const rolloutFactEvents = {
       keys: z.int(),
       dataRef: SecretRef.nullable().describe('Where it is sealed'),
     }),
+  ),
+  EtcdSnapshotFailed: fact(
+    'A snapshot of etcd that was asked for could not be taken.',
+    z.strictObject({ uid, requestId: z.string(), cause: Cause }),
+  ),
+  EtcdRestoreFailed: fact(
+    'etcd could not be set back to a snapshot; the cause tells in which state it was left.',
+    z.strictObject({ uid, requestId: z.string(), snapshot: z.string(), cause: Cause }),
   ),
   EtcdRestored: fact(
     'etcd was set back to a snapshot.',
