@@ -132,9 +132,10 @@ export class Creation {
     const targets = Object.values(held.created)
       .filter(({ role }) => role === 'control-plane')
       .map(providerIdOf);
-    const { host, port } = await provider.ensureLoadBalancer(loadBalancerOf(clusterOf(job, held), targets), signal);
+    const wanted = loadBalancerOf(clusterOf(job, held), targets);
+    const { name: _name, ...balancer } = await provider.ensureLoadBalancer(wanted, signal);
     const kind = held.spec.kubernetes.loadbalancer;
-    await this.log.record(job, { type: 'RecordLoadBalancer', data: { uid: held.uid, kind, host, port } });
+    await this.log.record(job, { type: 'RecordLoadBalancer', data: { uid: held.uid, kind, ...balancer } });
   }
 }
 

@@ -2,6 +2,7 @@ import type {
   Cause,
   ClusterSpec,
   ClusterUid,
+  EventData,
   Fact,
   Machine,
   MachinePlan,
@@ -69,7 +70,7 @@ export type MachinesCommand =
   | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
   | Command<'Plan', About<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
   | Command<'RecordMachine', About<{ machine: Machine }>>
-  | Command<'RecordLoadBalancer', About<{ kind: 'haproxy' | 'nlb'; host: string; port: number }>>
+  | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
   | Command<'RecordFailure', About<{ failure: StepFailure }>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
@@ -179,9 +180,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
     case 'RecordLoadBalancer': {
-      const { kind, host, port } = command.data;
       if (held.balanced || status === 'leaving') return nothing;
-      return [{ type: 'LoadBalancerReady', data: { uid, kind, host, port } }];
+      return [{ type: 'LoadBalancerReady', data: command.data }];
     }
     case 'RecordFailure':
       return recordFailure(state, command.data.failure);

@@ -134,6 +134,13 @@ describe('the machines of a cluster', () => {
       .when(record)
       .thenNothing();
   });
+
+  it('say who balances, where it is not the provider', () => {
+    const placed = { kind: 'haproxy', host: '10.0.0.100', port: 6443, placement: 'control-planes' } as const;
+    given(...made.slice(0, -1))
+      .when({ type: 'RecordLoadBalancer', data: about(placed) })
+      .then({ type: 'LoadBalancerReady', data: about(placed) });
+  });
 });
 
 describe('a failure of the world', () => {

@@ -151,10 +151,12 @@ export const wantedMachine =
     },
   });
 
+type Running = Extract<MachineAnswer, { status: 'running' }>;
+
 /** A planned machine that runs, as the other services know it. */
 export const machineOf = (
   plan: MachinePlan,
-  answer: Extract<MachineAnswer, { status: 'running' }>,
+  answer: Running,
   by: { readonly provider: string; readonly keyRef: SecretRef },
 ): Machine => ({
   name: plan.name,
@@ -166,10 +168,17 @@ export const machineOf = (
   providerId: `${by.provider}://${answer.id}`,
   publicIp: answer.publicIp,
   privateIp: answer.privateIp,
-  ssh: { ...answer.ssh, keyRef: by.keyRef },
+  ssh: endpointOf(answer.ssh, by.keyRef),
   csp: by.provider,
   region: answer.region,
   zone: answer.zone,
+  ...(answer.profile === undefined ? {} : { profile: answer.profile }),
+});
+
+const endpointOf = ({ jump, ...ssh }: Running['ssh'], keyRef: SecretRef): Machine['ssh'] => ({
+  keyRef,
+  ...ssh,
+  ...(jump === undefined ? {} : { jump: { keyRef, ...jump } }),
 });
 
 /** What the provider calls a machine. */

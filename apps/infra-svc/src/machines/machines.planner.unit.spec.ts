@@ -1,7 +1,7 @@
-import type { ConnectionName, MachinePlan } from '@fairlead/contracts';
+import type { ClusterUid, ConnectionName, MachinePlan, SecretRef } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
-import { groupOf, machineName, planCluster, planWorkers } from './machines.planner.js';
+import { groupOf, machineName, machineOf, planCluster, planWorkers } from './machines.planner.js';
 
 const ZONES = ['lab-1a', 'lab-1b', 'lab-1c'];
 const threeZones = () => ZONES;
@@ -75,6 +75,38 @@ describe('more workers', () => {
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };
     const more = planWorkers(cluster, [nodeSet(2)], threeZones);
     expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
+  });
+});
+
+describe('a machine that runs', () => {
+  const [plan] = planCluster(UID, clusterSpec(), noZones);
+  const own = 'infra-svc.ssh-key.lab' as SecretRef;
+  const answer = {
+    id: 'm-1',
+    name: plan!.name,
+    uid: UID as ClusterUid,
+    status: 'running' as const,
+    publicIp: '',
+    privateIp: '10.0.0.1',
+    region: 'r',
+    zone: 'z',
+    ssh: { host: '10.0.0.1', port: 22, user: 'ops', hostKey: null },
+  };
+  const by = { provider: 'lab', keyRef: own };
+
+  it("is opened by the connection's key and has no profile, unless its provider says otherwise", () => {
+    const machine = machineOf(plan!, answer, by);
+    expect(machine.ssh).toEqual({ ...answer.ssh, keyRef: own });
+    expect('profile' in machine).toBe(false);
+  });
+
+  it('keeps what its provider says of its key, its jump host and its profile', () => {
+    const other = 'ssh.key' as SecretRef;
+    const jump = { host: '10.0.0.254', port: 2222, user: 'jump', hostKey: 'SHA256:abc' };
+    const profile = { cgroupDriver: 'cgroupfs', failSwapOn: false } as const;
+    const machine = machineOf(plan!, { ...answer, ssh: { ...answer.ssh, keyRef: other, jump }, profile }, by);
+    expect(machine.ssh).toEqual({ ...answer.ssh, keyRef: other, jump: { ...jump, keyRef: own } });
+    expect(machine.profile).toEqual(profile);
   });
 });
 

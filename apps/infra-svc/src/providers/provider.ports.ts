@@ -1,6 +1,8 @@
 import type {
   ClusterUid,
   ConnectionName,
+  EventData,
+  HostProfile,
   MachineSpec,
   Namespace,
   NodeName,
@@ -108,6 +110,18 @@ export interface MachineGroup extends GroupRef {
   readonly machines: readonly WantedMachine[];
 }
 
+/** How a host is reached, as its provider says it. */
+export interface ReportedSsh {
+  readonly host: string;
+  readonly port: number;
+  /** Other than root: commands run through `sudo -n`. */
+  readonly user: string;
+  /** `SHA256:<base64>`; null when the provider does not know it. */
+  readonly hostKey: string | null;
+  /** The private key that opens it; absent: that of the connection's shared resources. */
+  readonly keyRef?: SecretRef;
+}
+
 interface Reported {
   /** What the provider calls it. */
   readonly id: string;
@@ -125,13 +139,10 @@ export type MachineReport =
       readonly privateIp: string;
       readonly region: string;
       readonly zone: string;
-      readonly ssh: {
-        readonly host: string;
-        readonly port: number;
-        readonly user: string;
-        /** `SHA256:<base64>`; null when the provider does not know it. */
-        readonly hostKey: string | null;
-      };
+      /** `jump`: the host through which it is reached, where it is not reached directly. */
+      readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
+      /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */
+      readonly profile?: HostProfile;
     });
 
 /** The two answers that end the waiting for a machine. */
@@ -148,10 +159,15 @@ export interface LoadBalancerSpec {
   readonly targets: readonly string[];
 }
 
+/** Who balances: the provider, haproxy and keepalived on the control planes, or something that is not ours. */
+export type LoadBalancerPlacement = NonNullable<EventData<'LoadBalancerReady'>['placement']>;
+
 export interface LoadBalancer {
   readonly name: string;
   readonly host: string;
   readonly port: number;
+  /** Absent: the provider. */
+  readonly placement?: LoadBalancerPlacement;
 }
 
 /**
