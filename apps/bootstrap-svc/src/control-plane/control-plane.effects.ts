@@ -33,7 +33,7 @@ export class ControlPlaneEffects {
       const rendered = renderStep('kubeadm-init', {
         uid: state.uid,
         cluster,
-        node: nodeSettings(host),
+        node: nodeSettings(host, this.settings.tuning),
         schedulable: state.spec.singleNode,
       });
       const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));

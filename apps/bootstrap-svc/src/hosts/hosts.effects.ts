@@ -6,6 +6,7 @@ import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunn
 import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { AgentKit } from './agent.kit.js';
+import { tuningOf } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
 const BUNDLE_MODE = 0o644;
@@ -41,14 +42,14 @@ export class HostsEffects {
   verifyNode(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
       const host = hostOf(step);
-      const { name, role, privateIp } = host.machine;
+      const { name, role, privateIp, profile } = host.machine;
       const { problems } = await this.hosts.on(host, step, (worker) =>
         worker.run(
           renderStep('verify', {
             controlPlane: role === 'control-plane',
             address: privateIp,
             kubernetesVersion: step.state.spec.kubernetes.version,
-            failSwapOn: this.settings.tuning.failSwapOn,
+            failSwapOn: tuningOf(this.settings.tuning, profile).failSwapOn,
           }),
         ),
       );

@@ -1,6 +1,6 @@
-import { releaseOf, WorldFailure, type Machine } from '@fairlead/contracts';
+import { releaseOf, WorldFailure, type HostProfile, type Machine } from '@fairlead/contracts';
 import type { ClusterSettings, NodeSettings, Tuning } from '@fairlead/node-scripts';
-import type { Host, Known } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
 
 /**
  * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
@@ -17,15 +17,29 @@ export const clusterLabel = (cluster: string): Readonly<Record<string, string>> 
   'kubernetes.io/cluster': cluster,
 });
 
+/** What a host's provider says of it, over what this service was configured with. */
+export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): Tuning => {
+  const { source: _source, nodeBinary: _nodeBinary, ...said } = profile ?? {};
+  const known = Object.entries(said).filter(([, value]) => value !== undefined);
+  return { ...configured, ...(Object.fromEntries(known) as Partial<Tuning>) };
+};
+
 /** The private address is the one that the machine itself has; a public one may be translated on the way. */
-export const nodeSettings = ({ machine }: Host): NodeSettings => ({
+export const nodeSettings = ({ machine }: Host, configured: Tuning): NodeSettings => ({
   name: machine.name,
   address: machine.privateIp,
   providerId: machine.providerId,
   labels: nodeLabels(machine),
+  tuning: tuningOf(configured, machine.profile),
 });
 
-export const clusterSettings = (state: Known, tuning: Tuning): ClusterSettings => {
+/** The host on which kubeadm init runs, or ran; once it has left, the first of the control planes speaks for them. */
+const first = (state: Known): Host | undefined => {
+  const controlPlanes = hostsOf(state).filter(isControlPlane);
+  return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
+};
+
+export const clusterSettings = (state: Known, configured: Tuning): ClusterSettings => {
   const { name, kubernetes } = state.spec;
   const release = releaseOf(kubernetes.version);
   if (release === undefined)
@@ -44,6 +58,6 @@ export const clusterSettings = (state: Known, tuning: Tuning): ClusterSettings =
     podCidr: kubernetes.podCidr,
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
-    tuning,
+    tuning: tuningOf(configured, first(state)?.machine.profile),
   };
 };

@@ -26,7 +26,7 @@ export class JoinsEffects {
       const rendered = renderStep('kubeadm-join-control-plane', {
         uid: state.uid,
         cluster: clusterSettings(state, this.settings.tuning),
-        node: nodeSettings(host),
+        node: nodeSettings(host, this.settings.tuning),
         credentials: await this.credentials.forControlPlane(step),
       });
       await this.hosts.on(host, step, (worker) => worker.run(rendered));
@@ -42,7 +42,7 @@ export class JoinsEffects {
       const rendered = renderStep('kubeadm-join-worker', {
         uid: state.uid,
         cluster: clusterSettings(state, this.settings.tuning),
-        node: nodeSettings(host),
+        node: nodeSettings(host, this.settings.tuning),
         credentials: await this.credentials.forWorker(step),
       });
       await this.hosts.on(host, step, (worker) => worker.run(rendered));

@@ -142,4 +142,5 @@ export const nodeSettings = (machine: TestMachine): StepInputs['kubeadm-init']['
   address: machine.publicIp,
   providerId: `lab://${machine.id}`,
   labels: { 'topology.kubernetes.io/zone': 'lab-1a' },
+  tuning: DEFAULT_TUNING,
 });

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { API_PORT, CRI_SOCKET } from './kubeadm.types.js';
-import type { ClusterSettings, JoinCredentials, NodeSettings } from './kubeadm.types.js';
+import type { ClusterSettings, JoinCredentials, NodeSettings, Tuning } from './kubeadm.types.js';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -27,8 +27,8 @@ const labelsText = (labels: Readonly<Record<string, string>>): string =>
 const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Document => ({
   name: node.name,
   criSocket: CRI_SOCKET,
-  imagePullPolicy: cluster.tuning.imagePullPolicy,
-  ignorePreflightErrors: cluster.tuning.ignorePreflightErrors,
+  imagePullPolicy: node.tuning.imagePullPolicy,
+  ignorePreflightErrors: node.tuning.ignorePreflightErrors,
   kubeletExtraArgs: extraArgs(cluster.api, {
     'node-ip': node.address,
     'provider-id': node.providerId,
@@ -54,14 +54,43 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
   },
 });
 
-const kubeletConfiguration = ({ tuning }: ClusterSettings): Document => ({
-  apiVersion: 'kubelet.config.k8s.io/v1beta1',
-  kind: 'KubeletConfiguration',
+/** The kubelet's field failCgroupV1 came with 1.31; an older one calls its whole configuration malformed. */
+const FAIL_CGROUP_V1_SINCE_MINOR = 31;
+
+const minorOf = (kubernetesVersion: string): number => Number(kubernetesVersion.split('.')[1]);
+
+const kubeletSettings = ({ kubernetesVersion }: ClusterSettings, tuning: Tuning): Document => ({
   cgroupDriver: tuning.cgroupDriver,
   failSwapOn: tuning.failSwapOn,
-  ...(tuning.failCgroupV1 === undefined ? {} : { failCgroupV1: tuning.failCgroupV1 }),
+  ...(tuning.failCgroupV1 === undefined || minorOf(kubernetesVersion) < FAIL_CGROUP_V1_SINCE_MINOR
+    ? {}
+    : { failCgroupV1: tuning.failCgroupV1 }),
   ...(tuning.resolvConf === undefined ? {} : { resolvConf: tuning.resolvConf }),
 });
+
+const kubeletConfiguration = (cluster: ClusterSettings): Document => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  ...kubeletSettings(cluster, cluster.tuning),
+});
+
+/** Where kubeadm finds what is different on this node; an upgrade of the node must name the folder again. */
+export const PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
+
+/**
+ * What the node's own kubelet is told beyond what the cluster tells all of them: every kubelet gets the configuration that
+ * init wrote into the cluster, and a host may be of another kind than the first one. undefined: nothing differs.
+ */
+export const kubeletPatch = (cluster: ClusterSettings, node: NodeSettings): string | undefined => {
+  const wanted = kubeletSettings(cluster, node.tuning);
+  const given = kubeletSettings(cluster, cluster.tuning);
+  const names = new Set([...Object.keys(given), ...Object.keys(wanted)]);
+  // null takes a field away (merge patch), so that the kubelet's own default holds.
+  const differing = [...names]
+    .filter((name) => wanted[name] !== given[name])
+    .map((name) => [name, wanted[name] ?? null]);
+  return differing.length === 0 ? undefined : stringify(Object.fromEntries(differing), { lineWidth: 0 });
+};
 
 const kubeProxyConfiguration = ({ tuning, podCidr }: ClusterSettings): Document => ({
   apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
@@ -116,6 +145,7 @@ const joinConfiguration = (cluster: ClusterSettings, node: NodeSettings, credent
     ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeout: DISCOVERY_TIMEOUT } : {}),
   },
   nodeRegistration: nodeRegistration(cluster, node),
+  ...(kubeletPatch(cluster, node) === undefined ? {} : { patches: { directory: PATCHES_FOLDER } }),
   ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? {} : { timeouts: { discovery: DISCOVERY_TIMEOUT } }),
 });
 

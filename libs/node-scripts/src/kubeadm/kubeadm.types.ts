@@ -9,6 +9,7 @@ export interface ClusterSettings {
   readonly podCidr: string;
   readonly serviceCidr: string;
   readonly dnsDomain: string;
+  /** Of the host on which kubeadm init runs: what it says of kubelets and kube-proxy is written into the cluster. */
   readonly tuning: Tuning;
 }
 
@@ -49,6 +50,8 @@ export interface NodeSettings {
   readonly providerId: string;
   /** Only labels that a kubelet may give itself (NodeRestriction admission). */
   readonly labels: Readonly<Record<string, string>>;
+  /** Of the node's own host. Where its kubelet must be set differently from the cluster's, a kubeadm patch says so. */
+  readonly tuning: Tuning;
 }
 
 export interface JoinCredentials {

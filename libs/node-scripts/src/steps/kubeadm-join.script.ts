@@ -1,4 +1,4 @@
-import { joinControlPlaneConfig, joinWorkerConfig } from '../kubeadm/kubeadm.config.js';
+import { joinControlPlaneConfig, joinWorkerConfig, kubeletPatch, PATCHES_FOLDER } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
@@ -22,10 +22,18 @@ export interface KubeadmJoinResult {
 
 const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
 
-const joinBody = (uid: string, config: string): string => `
+/** kubeadm reads the target and the kind of a patch from the file's name. */
+const KUBELET_PATCH = `${PATCHES_FOLDER}/kubeletconfiguration0+merge.yaml`;
+
+const patches = (input: KubeadmJoinWorkerInput): string => {
+  const patch = kubeletPatch(input.cluster, input.node);
+  return patch === undefined ? `rm -rf "$root${PATCHES_FOLDER}"` : writeFile(KUBELET_PATCH, '644', patch);
+};
+
+const joinBody = (input: KubeadmJoinWorkerInput, config: string): string => `
 kubelet_conf="$root/etc/kubernetes/kubelet.conf"
-started="$root/var/lib/fairlead/"${quote(`kubeadm-join.${uid}.started`)}
-finished="$root/var/lib/fairlead/"${quote(`kubeadm-join.${uid}.finished`)}
+started="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.started`)}
+finished="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.finished`)}
 
 if [ -e "$finished" ] && [ -e "$kubelet_conf" ]; then
   result '{"changed":false}'
@@ -39,6 +47,7 @@ ${CLEAN_KUBEADM}
 fi
 : >"$started"
 
+${patches(input)}
 ${writeFile(JOIN_CONFIG, '600', config)}
 
 run kubeadm join --config "$root${JOIN_CONFIG}"
@@ -51,12 +60,12 @@ result '{"changed":true}'
 export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
   script(
     { step: 'kubeadm-join-control-plane', limitSeconds: 900, lockSeconds: 600 },
-    joinBody(input.uid, joinControlPlaneConfig(input.cluster, input.node, input.credentials)),
+    joinBody(input, joinControlPlaneConfig(input.cluster, input.node, input.credentials)),
   );
 
 /** Joins a worker; an interrupted join is cleaned and begun anew, a finished one is left alone. */
 export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScript =>
   script(
     { step: 'kubeadm-join-worker', limitSeconds: 600, lockSeconds: 600 },
-    joinBody(input.uid, joinWorkerConfig(input.cluster, input.node, input.credentials)),
+    joinBody(input, joinWorkerConfig(input.cluster, input.node, input.credentials)),
   );

@@ -44,6 +44,7 @@ export const CONTROL_PLANE: NodeSettings = {
     'topology.kubernetes.io/region': 'lab-1',
     'topology.kubernetes.io/zone': 'lab-1a',
   },
+  tuning: DEFAULT_TUNING,
 };
 
 export const WORKER: NodeSettings = {
@@ -52,6 +53,8 @@ export const WORKER: NodeSettings = {
   address: '198.18.7.14',
   providerId: 'lab://demo-w-1-q3m9d',
 };
+
+export const CONTAINER_NODE: NodeSettings = { ...WORKER, tuning: CONTAINER_CLUSTER.tuning };
 
 export const CREDENTIALS = {
   token: 'abcdef.0123456789abcdef',

@@ -1,12 +1,19 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { initConfig, joinControlPlaneConfig, joinWorkerConfig, uploadCertsConfig } from '../kubeadm/kubeadm.config.js';
+import {
+  initConfig,
+  joinControlPlaneConfig,
+  joinWorkerConfig,
+  kubeletPatch,
+  uploadCertsConfig,
+} from '../kubeadm/kubeadm.config.js';
 import { agentUnit } from '../agent/agent.unit.js';
 import {
   AGENT_CONFIG,
   CLUSTER,
   CONTAINER_CLUSTER,
+  CONTAINER_NODE,
   CONTROL_PLANE,
   CREDENTIALS,
   NATS_CREDENTIALS,
@@ -34,7 +41,8 @@ it.each([
   ['init.v1beta4.yaml', initConfig(CLUSTER, schedulable(false))],
   ['init.v1beta3.yaml', initConfig(OLD_CLUSTER, schedulable(false))],
   ['init.single-node.yaml', initConfig(CLUSTER, schedulable(true))],
-  ['init.container-hosts.yaml', initConfig(CONTAINER_CLUSTER, schedulable(false))],
+  ['init.container-hosts.yaml', initConfig(CONTAINER_CLUSTER, { ...CONTAINER_NODE, schedulable: false })],
+  ['join-worker.container-host.yaml', joinWorkerConfig(CLUSTER, CONTAINER_NODE, CREDENTIALS)],
   ['join-control-plane.v1beta4.yaml', joinControlPlaneConfig(CLUSTER, CONTROL_PLANE, CREDENTIALS)],
   ['join-control-plane.v1beta3.yaml', joinControlPlaneConfig(OLD_CLUSTER, CONTROL_PLANE, CREDENTIALS)],
   ['join-worker.v1beta4.yaml', joinWorkerConfig(CLUSTER, WORKER, CREDENTIALS)],
@@ -95,8 +103,35 @@ it.each([
     renderStep('kubeadm-join-worker', { uid: UID, cluster: CLUSTER, node: WORKER, credentials: CREDENTIALS }).script,
   ],
   [
+    'kubeadm-join-worker.container-host.sh',
+    renderStep('kubeadm-join-worker', { uid: UID, cluster: CLUSTER, node: CONTAINER_NODE, credentials: CREDENTIALS })
+      .script,
+  ],
+  [
     'etcd-remove-member.sh',
     renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', self: 'demo-cp-1-x7k2p' }).script,
   ],
   ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true }).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
+
+describe("a kubelet is told beyond the cluster's own configuration", () => {
+  it('nothing on a host of the same kind as the first control plane', () => {
+    expect(kubeletPatch(CLUSTER, WORKER)).toBeUndefined();
+    expect(kubeletPatch(CONTAINER_CLUSTER, CONTAINER_NODE)).toBeUndefined();
+  });
+
+  it('what its own host needs, and that what only the others need does not hold for it', () => {
+    expect(kubeletPatch(CLUSTER, CONTAINER_NODE)).toBe(
+      'cgroupDriver: cgroupfs\nfailSwapOn: false\nfailCgroupV1: false\nresolvConf: /etc/resolv.conf\n',
+    );
+    expect(kubeletPatch(CONTAINER_CLUSTER, WORKER)).toBe(
+      'cgroupDriver: systemd\nfailSwapOn: true\nfailCgroupV1: null\nresolvConf: null\n',
+    );
+  });
+
+  it('nothing that its version does not know', () => {
+    const old = { ...CONTAINER_CLUSTER, kubernetesVersion: 'v1.30.14' };
+    expect(initConfig(old, { ...CONTAINER_NODE, schedulable: false })).not.toContain('failCgroupV1');
+    expect(kubeletPatch({ ...old, tuning: CLUSTER.tuning }, CONTAINER_NODE)).not.toContain('failCgroupV1');
+  });
+});

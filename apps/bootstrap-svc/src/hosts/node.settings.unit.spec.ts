@@ -1,0 +1,38 @@
+import { expect, it } from '@jest/globals';
+import type { Fact, Machine } from '@fairlead/contracts';
+import { DEFAULT_TUNING } from '@fairlead/node-scripts';
+import { balanced, cp, created, machine, requested, stateAfter, w } from '../bootstrap/bootstrap.fixtures.js';
+import { hostsOf, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { clusterSettings, nodeSettings, tuningOf } from './node.settings.js';
+
+const CONTAINER: Machine['profile'] = {
+  source: { kind: 'files', location: '/opt/fairlead/mirror' },
+  nodeBinary: '/opt/fairlead/node',
+  cgroupDriver: 'cgroupfs',
+  kubeProxyMode: 'nftables',
+  failSwapOn: undefined,
+};
+
+const stateWith = (...machines: readonly Machine[]): Known => {
+  const facts: Fact[] = [requested(1, 1), created(machines), balanced];
+  return stateAfter(...facts) as Known;
+};
+const hostNamed = (state: Known, name: string): Host =>
+  hostsOf(state).find((host) => host.machine.name === name) as Host;
+
+it("what a host's provider says goes before what this service was configured with, and that before our default", () => {
+  const configured = { ...DEFAULT_TUNING, failSwapOn: false, kubeProxyMode: 'ipvs' } as const;
+  expect(tuningOf(configured, undefined)).toEqual(configured);
+  expect(tuningOf(configured, CONTAINER)).toEqual({
+    ...configured,
+    cgroupDriver: 'cgroupfs',
+    kubeProxyMode: 'nftables',
+  });
+});
+
+it("the cluster is set as its first control plane's host asks for, each node as its own host does", () => {
+  const state = stateWith({ ...machine(cp(1), true), profile: CONTAINER }, machine(w(1)));
+  expect(clusterSettings(state, DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
+  expect(nodeSettings(hostNamed(state, cp(1)), DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
+  expect(nodeSettings(hostNamed(state, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
+});
