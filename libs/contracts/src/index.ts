@@ -11,6 +11,7 @@ export * from './heartbeats.js';
 export * from './hosts.js';
 export * from './ids.js';
 export * from './machines.js';
+export * from './mirror.js';
 export * from './narrative.js';
 export * from './permissions.js';
 export * from './refusals.js';

@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { WorldFailure } from './failures.js';
+import { NodeRole } from './machines.js';
+
+/**
+ * A mirror: what a cluster is made of, in the layout of the official release site, at an https URL, an http URL or in a
+ * folder. A bundle is the part of one that some versions need, in one archive. Everything here is data and paths; who
+ * fetches and verifies is the agent, the CLI and the tools.
+ */
+
+export const ARCHITECTURES = ['amd64', 'arm64'] as const;
+export type Architecture = (typeof ARCHITECTURES)[number];
+
+/** What a node runs of Kubernetes' own files. */
+export const NODE_BINARIES = ['kubeadm', 'kubelet', 'kubectl'] as const;
+export type NodeBinary = (typeof NODE_BINARIES)[number];
+
+/** The client programs of etcd, for a node's own use. */
+export const ETCD_TOOLS = ['etcdctl', 'etcdutl'] as const;
+export type EtcdTool = (typeof ETCD_TOOLS)[number];
+
+/** Paths of a mirror, relative to where it is. Versions are written as their makers write them. */
+export const mirrorPaths = {
+  catalogue: 'catalogue.json',
+  binary: (version: string, name: NodeBinary, architecture: Architecture = 'amd64'): string =>
+    `release/${version}/bin/linux/${architecture}/${name}`,
+  cniPlugins: (version: string, architecture: Architecture = 'amd64'): string =>
+    `cni-plugins/${version}/cni-plugins-linux-${architecture}-${version}.tgz`,
+  /** Beside a file; the file's SHA-256 as 64 hexadecimal digits, and nothing else that matters. */
+  sha256: (path: string): string => `${path}.sha256`,
+  /** An archive that `ctr images import` and `docker load` read. */
+  image: (version: string, name: string): string => `images/${version}/${name}.tar`,
+  /** An image that belongs to no Kubernetes version: `flannel-v0.28.4`, `busybox-1`. */
+  sharedImage: (name: string, tag: string): string => `images/${name}-${tag}.tar`,
+  etcdTool: (version: string, name: EtcdTool): string => `tools/etcd-${version}/${name}`,
+  /** A flat apt repository of the distribution's own packages; `debian-13` is ID-VERSION_ID of /etc/os-release. */
+  packages: (distribution: string): string => `packages/${distribution}`,
+  conformance: (version: string, name: string): string => `conformance/${version}/${name}`,
+} as const;
+
+/** Shared images of every mirror: what a host without any registry needs for flannel and for looking around. */
+export const SHARED_IMAGES = {
+  flannel: { reference: 'localhost/flannel:0.28.4', path: mirrorPaths.sharedImage('flannel', 'v0.28.4') },
+  busybox: { reference: 'localhost/busybox:1', path: mirrorPaths.sharedImage('busybox', '1') },
+} as const;
+
+/** The official sites: Kubernetes' own has no CNI plugins, no images and no catalogue. */
+export const OFFICIAL_RELEASES = 'https://dl.k8s.io';
+const OFFICIAL_CNI_PLUGINS = 'https://github.com/containernetworking/plugins/releases/download';
+
+/** Where a path of the mirror at this location (URL or folder) is. Only the official site keeps a part elsewhere. */
+export const mirrorLocation = (location: string, path: string): string => {
+  const base = location.replace(/\/+$/, '');
+  if (base === OFFICIAL_RELEASES && path.startsWith('cni-plugins/'))
+    return `${OFFICIAL_CNI_PLUGINS}/${path.slice('cni-plugins/'.length)}`;
+  return `${base}/${path}`;
+};
+
+export const isUrl = (location: string): boolean => /^https?:\/\//.test(location);
+
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
+const MirrorPath = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/)
+  .max(240);
+
+export const MirrorFile = z.object({
+  path: MirrorPath,
+  size: z.int().min(0).describe('Bytes'),
+  sha256: Sha256,
+});
+export type MirrorFile = z.infer<typeof MirrorFile>;
+
+/** What is really inside. `standsInFor` is said wherever the tag or the kubeadm of that version names another version. */
+export const MirrorComponent = z.object({
+  name: z.string(),
+  version: z.string(),
+  standsInFor: z.string().optional(),
+});
+export type MirrorComponent = z.infer<typeof MirrorComponent>;
+
+export const MirrorImage = z.object({
+  name: z.string(),
+  reference: z.string().describe('The tag that it has after the import'),
+  path: MirrorPath,
+  roles: z.array(NodeRole).describe('Nodes that need it'),
+});
+export type MirrorImage = z.infer<typeof MirrorImage>;
+
+export const MirrorRelease = z.object({
+  version: z.string().describe('v1.34.4'),
+  components: z.array(MirrorComponent),
+  binaries: z.array(MirrorPath),
+  cniPlugins: MirrorPath,
+  images: z.array(MirrorImage),
+  tools: z.array(MirrorPath).describe('etcdctl and etcdutl of the etcd inside'),
+  conformance: z.array(MirrorPath).default([]),
+});
+export type MirrorRelease = z.infer<typeof MirrorRelease>;
+
+/** A distribution's packages with all they depend on, as a flat repository: `Packages` and the `.deb` files in one folder. */
+export const MirrorPackages = z.object({
+  distribution: z.string().describe('ID-VERSION_ID of /etc/os-release'),
+  folder: MirrorPath,
+  requested: z.array(MirrorComponent).describe('What was asked for; the folder has what these depend on, too'),
+  files: z.array(MirrorPath),
+});
+export type MirrorPackages = z.infer<typeof MirrorPackages>;
+
+export const MIRROR_FORMAT = 'fairlead-mirror/1';
+
+/** `catalogue.json` at the root of a mirror. Readers ignore what they do not know: a newer writer may say more. */
+export const MirrorCatalogue = z.object({
+  format: z.literal(MIRROR_FORMAT),
+  platform: z.literal('linux/amd64'),
+  releases: z.array(MirrorRelease),
+  images: z.array(MirrorImage).describe('Of no Kubernetes version: flannel, busybox'),
+  packages: z.array(MirrorPackages),
+  files: z.array(MirrorFile).describe('Every file but this one and the .sha256 beside others, by path'),
+});
+export type MirrorCatalogue = z.infer<typeof MirrorCatalogue>;
+
+const unusable = (location: string, message: string): WorldFailure =>
+  new WorldFailure({ operation: 'read the mirror catalogue', target: location, message, retryable: false });
+
+/** Reads `catalogue.json`. Throws WorldFailure when it is not one, or names a file without saying its checksum. */
+export const parseCatalogue = (text: string, location: string): MirrorCatalogue => {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw unusable(location, `it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const read = MirrorCatalogue.safeParse(json);
+  if (!read.success) {
+    const issue = read.error.issues[0];
+    throw unusable(location, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a catalogue'}`);
+  }
+  const known = new Set(read.data.files.map(({ path }) => path));
+  const missing = namedPaths(read.data).find((path) => !known.has(path));
+  if (missing !== undefined) throw unusable(location, `it names ${missing} without its checksum`);
+  return read.data;
+};
+
+const releasePaths = (release: MirrorRelease): readonly string[] => [
+  ...release.binaries,
+  release.cniPlugins,
+  ...release.images.map(({ path }) => path),
+  ...release.tools,
+];
+
+const namedPaths = ({ releases, images, packages }: MirrorCatalogue): readonly string[] => [
+  ...releases.flatMap((release) => [...releasePaths(release), ...release.conformance]),
+  ...images.map(({ path }) => path),
+  ...packages.flatMap(({ files }) => files),
+];
+
+export const releaseIn = (catalogue: MirrorCatalogue, version: string): MirrorRelease | undefined =>
+  catalogue.releases.find((release) => release.version === version);
+
+export const fileIn = (catalogue: MirrorCatalogue, path: string): MirrorFile | undefined =>
+  catalogue.files.find((file) => file.path === path);
+
+/** The images that a node of this role runs in a cluster of this version, shared ones included. */
+export const imagesFor = (catalogue: MirrorCatalogue, version: string, role: NodeRole): readonly MirrorImage[] =>
+  [...(releaseIn(catalogue, version)?.images ?? []), ...catalogue.images].filter(({ roles }) => roles.includes(role));
+
+/**
+ * The part of a mirror that clusters of these versions need: a catalogue that names only that. Conformance tools are left
+ * out. Throws WorldFailure when a version is not there.
+ */
+export const partOf = (catalogue: MirrorCatalogue, versions: readonly string[], location: string): MirrorCatalogue => {
+  const releases = versions.map((version) => {
+    const release = releaseIn(catalogue, version);
+    if (release !== undefined) return { ...release, conformance: [] };
+    const there = catalogue.releases.map((each) => each.version).join(', ') || 'no version at all';
+    throw unusable(location, `it has no ${version}, only ${there}`);
+  });
+  const part = { ...catalogue, releases };
+  const wanted = new Set(namedPaths(part));
+  return { ...part, files: catalogue.files.filter(({ path }) => wanted.has(path)) };
+};
+
+/** The digest in a `.sha256` file: official ones are the bare digits, others are `sha256sum` lines. */
+export const parseSha256 = (text: string): string | undefined => /^([0-9a-f]{64})(\s|$)/.exec(text.trim())?.[1];
