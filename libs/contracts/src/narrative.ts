@@ -82,7 +82,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
   ClusterDismantled: () => 'no step of the cluster runs any more',
-  DesiredVersionsSet: ({ node, revision, software }) => `${node} shall have ${listed(software)} (revision ${revision})`,
+  DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
+    `${node} shall have ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; it may not be changed'})`,
   NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,
   NodeRecovered: ({ node, lostForMs }) => `${node} sends heartbeats again after ${Math.round(lostForMs / 1000)} s`,
   NodeInitialized: ({ node, software }) => `${node} has ${listed(software)}`,
@@ -123,11 +124,21 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
   EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not set back to ${snapshot}: ${sentenceOf(cause)}`,
   EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
+  UpgradeWishRefused: ({ finding }) =>
+    `what was asked of the change cannot be done: ${finding.sentence} (${finding.rule})`,
   OperationStarted: ({ operation, node }) => `${operation} began${node === null ? '' : ` on ${node}`}`,
   OperationCompleted: ({ operation, node, tookMs }) =>
     `${operation} is done${node === null ? '' : ` on ${node}`} after ${seconds(tookMs)}`,
   OperationFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} gives way: ${reason}`,
+  NodesMarked: ({ nodes }) => `pods prefer other nodes than these ${nodes.length}, which are not yet changed`,
+  NodesUnmarked: ({ nodes }) => `pods no longer avoid ${nodes.join(', ')}`,
+  SurgeRequested: ({ pool, count: number }) =>
+    `${count(number, 'more node')} ${was(number)} asked for in ${pool} while it is under way`,
+  SurgeReturned: ({ pool, nodes }) => `${count(nodes.length, 'extra node')} of ${pool} shall go`,
+  AddonsUpgraded: ({ addons }) => `addons fit the new version: ${listed(addons)}`,
+  EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,
   NodeCordoned: ({ node, byPlan }) => (byPlan ? `${node} takes no new pods` : `${node} took no new pods before`),
   EvictionRefused: ({ node, budget, pods, message }) =>
@@ -138,7 +149,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   GateFailed: ({ gate, node, message }) =>
     `gate ${gate} does not hold${node === null ? '' : ` on ${node}`}: ${message}`,
   NodeUncordoned: ({ node }) => `${node} takes pods again`,
-  UpgradeWithdrawn: ({ node }) => `${node} may no longer be changed`,
+  UpgradeWithdrawn: ({ node, parked }) => `${node} may no longer be changed${parked ? ' and stays as it is' : ''}`,
   NodeSkipped: ({ node, reason }) => `${node} is left as it is: ${reason}`,
   NodeQuarantined: ({ node, pods }) => `${node} stays cordoned with ${pods.join(', ')}; others go on`,
   RolloutPaused: ({ by, reason }) => `the roll-out pauses (${by}): ${reason}`,

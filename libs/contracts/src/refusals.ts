@@ -285,6 +285,11 @@ export const REFUSALS = {
     '{step} is not what {cluster} needs now',
     'Nothing is to be done: it was done already, or the cluster has failed or is being deleted.',
   ),
+  'upgrade.not-wanted': definition(
+    409,
+    '{job} is not what the upgrade of {cluster} needs now',
+    'Nothing is to be done: it was done already, or the upgrade pauses, has stopped or has ended.',
+  ),
   'upgrade.minor-downgrade': definition(
     422,
     'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',

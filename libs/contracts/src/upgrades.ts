@@ -61,6 +61,9 @@ export const UpgradeStrategy = z.strictObject({
   probes: z.array(Probe).max(20).default([]),
   windows: z.array(MaintenanceWindow).max(20).default([]).describe('No node begins outside; empty: always'),
   consecutiveFailuresMax: z.int().min(1).default(2).describe('Stop at so many failed nodes in a row (E)'),
+  failedShareMax: NodeShare.default('10%').describe('Stop when more nodes of a pool than this have failed (E)'),
+  excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2); left out'),
+  stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only told'),
   twoStep: z
     .boolean()
     .default(false)
@@ -95,14 +98,34 @@ export const NodeChange = z.strictObject({
 });
 export type NodeChange = z.infer<typeof NodeChange>;
 
+/** The kinds of operations, in the order in which one step of a path has them. */
+export const PLAN_OPERATION_KINDS = [
+  'snapshot-etcd',
+  'stage',
+  'control-plane',
+  'addons',
+  'book-surge',
+  'mark-workers',
+  'worker',
+  'return-surge',
+] as const;
+export type PlanOperationKind = (typeof PLAN_OPERATION_KINDS)[number];
+
 /** One step of a plan, with its reason. */
 export const PlanOperation = z.strictObject({
   id: z.string().describe('Unique within the plan, in order'),
-  kind: z.enum(['snapshot-etcd', 'stage', 'control-plane', 'addons', 'worker']),
+  kind: z.enum(PLAN_OPERATION_KINDS),
   node: NodeName.nullable(),
+  nodes: z.array(NodeName).describe('All nodes that it concerns: those staged or marked; of a node: itself'),
   role: NodeRole.nullable(),
   pool: z.string().nullable(),
-  batch: z.int().min(0).describe('Operations of one batch may run at the same time, within the budget of their pool'),
+  batch: z
+    .int()
+    .min(0)
+    .describe(
+      'Begins when every operation of the batches before has ended; within it as many as the budget of the pool',
+    ),
+  canary: z.boolean().describe('The first of its pool; the others wait for its gates (D1)'),
   from: z.record(z.string(), z.string()),
   to: z.record(z.string(), z.string()),
   change: NodeChange.nullable(),
@@ -122,15 +145,105 @@ export const Finding = z.strictObject({
 });
 export type Finding = z.infer<typeof Finding>;
 
+/** How many nodes of a pool may be away at a time, in numbers. */
+export const PlannedPool = z.strictObject({
+  name: z.string(),
+  nodes: z.int().min(0).describe('Nodes of the pool, held ones too: of these the shares are taken'),
+  atOnce: z.int().min(1),
+  surge: z.int().min(0).describe('Extra nodes while the pool is under way'),
+});
+export type PlannedPool = z.infer<typeof PlannedPool>;
+
 /** Immutable once it is in the log. */
 export const UpgradePlan = z.strictObject({
   upgradeId: UpgradeId,
   target: UpgradeTarget,
   path: z.array(KubernetesVersion).describe('The versions on the way, the present one first'),
   strategy: UpgradeStrategy,
+  pools: z.array(PlannedPool),
   operations: z.array(PlanOperation),
   held: z.array(NodeName).describe('Left out: held by their user'),
+  current: z.array(NodeName).describe('Left out: they have everything already'),
   findings: z.array(Finding),
   predictedSeconds: z.number().min(0),
 });
 export type UpgradePlan = z.infer<typeof UpgradePlan>;
+
+/** The rules of upgrades. `overridable`: an operator may take it upon oneself, for one upgrade. */
+export const UPGRADE_RULES = {
+  A1: { title: 'API servers are at most one minor apart and never skip one', overridable: false },
+  A2: { title: 'No kubelet is newer than the oldest API server, nor more than three minors older', overridable: false },
+  A3: { title: 'Controller manager and scheduler are never newer than an API server', overridable: false },
+  A4: { title: 'First the latest patch, then minor by minor', overridable: false },
+  A5: { title: 'kubeadm has the version of the target', overridable: false },
+  A6: { title: 'Every state on the way keeps the skew', overridable: false },
+  B1: { title: 'One operation of a cluster at a time', overridable: false },
+  B2: { title: 'The cluster is healthy', overridable: true },
+  B3: { title: 'etcd is healthy, and its members are the control planes', overridable: false },
+  B4: { title: 'A fresh snapshot of etcd lies off its node', overridable: true },
+  B5: { title: 'Nothing uses what the target no longer has', overridable: true },
+  B6: { title: 'No webhook can lock the control plane out', overridable: true },
+  B7: { title: 'Pods can move', overridable: true },
+  B8: { title: 'Certificates outlive the upgrade, and clocks agree', overridable: true },
+  B9: { title: 'Every node has room, and its files and images', overridable: true },
+  B10: { title: 'etcd goes one minor at a time, from a version that can', overridable: false },
+  C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
+  C2: { title: 'A control plane is emptied and gives up the lead of etcd', overridable: false },
+  C3: { title: 'The API server stops in order before its etcd does', overridable: false },
+  C4: { title: 'kubeadm upgrade apply runs once per step, on the first control plane', overridable: false },
+  C5: { title: 'A control plane is done when it was seen to work', overridable: false },
+  C6: { title: 'The kubelet of a control plane follows while it is empty', overridable: false },
+  C7: { title: 'Control planes are changed in place, never doubled', overridable: false },
+  C8: { title: 'etcd keeps its quorum, before and after', overridable: false },
+  C9: { title: 'Addons follow the last control plane, workers follow them', overridable: true },
+  D1: { title: 'A canary goes first', overridable: true },
+  D2: { title: 'Never more nodes away than the budget', overridable: false },
+  D3: { title: 'Evicted pods prefer nodes that are done', overridable: true },
+  D4: { title: 'A node is emptied, changed and seen Ready in this order', overridable: false },
+  D5: { title: 'A node that cannot be emptied is never forced silently', overridable: false },
+  D6: { title: 'A new minor of the kubelet needs an empty node', overridable: false },
+  D7: { title: 'Gates of the user and windows hold nodes back', overridable: true },
+  E1: { title: 'Too many look dead: our view is wrong, nothing is done', overridable: false },
+  E2: { title: 'Too many failures in a row', overridable: true },
+  E3: { title: 'Too large a share of a pool has failed', overridable: true },
+  E4: { title: 'Too many nodes could not be emptied', overridable: true },
+  E5: { title: 'The cluster is less healthy than before', overridable: true },
+  E6: { title: 'The API server cannot be reached', overridable: false },
+  E7: { title: 'A control plane or a step for the whole cluster has failed', overridable: false },
+  F1: { title: 'Certificates are renewed on one control plane after the other', overridable: false },
+  G1: { title: 'What failed is looked at and run again first', overridable: false },
+  G2: { title: 'Nothing goes back over a minor of etcd', overridable: false },
+  G3: { title: 'A worker may get its former software back', overridable: false },
+  G4: { title: 'A snapshot is restored only as an operation of its own', overridable: false },
+  G5: { title: 'New binaries first behave as the old version', overridable: false },
+} as const;
+export type UpgradeRule = keyof typeof UPGRADE_RULES;
+
+export const isUpgradeRule = (rule: string): rule is UpgradeRule => Object.hasOwn(UPGRADE_RULES, rule);
+
+export const GATE_STAGES = ['before', 'after', 'finish'] as const;
+export type GateStage = (typeof GATE_STAGES)[number];
+
+/** What is asked of the world before an operation, after it, and at the end of a step. `user:<name>` is a gate of the user's own. */
+export const GATES = {
+  'cluster-healthy': {
+    rule: 'B2',
+    sentence: 'every node that is not excused is Ready, and what runs in kube-system is',
+  },
+  'etcd-healthy': {
+    rule: 'B3',
+    sentence: 'every member of etcd is started, healthy, without alarm, and none is learning',
+  },
+  'etcd-quorum': { rule: 'C8', sentence: 'etcd keeps its quorum without this member' },
+  'etcd-leader': { rule: 'C2', sentence: 'the leader of etcd is known; facts name its node' },
+  'api-answers': { rule: 'E6', sentence: 'the API answers at the address that everybody uses' },
+  'static-pods': { rule: 'C5', sentence: 'the static pods of the node run the images of the target' },
+  'api-server': { rule: 'C5', sentence: '/readyz answers on the own address of the node' },
+  'etcd-member': { rule: 'C5', sentence: 'the etcd member of the node is healthy and has caught up' },
+  leases: { rule: 'C5', sentence: 'controller manager and scheduler renew their leases' },
+  'node-ready': { rule: 'C6', sentence: 'Kubernetes calls the node Ready, at the version of the target' },
+  daemonsets: { rule: 'D4', sentence: 'the DaemonSet pods of the node are Ready' },
+  'kube-proxy': { rule: 'C9', sentence: 'kube-proxy has rolled out' },
+  dns: { rule: 'C9', sentence: 'CoreDNS is Ready' },
+} as const satisfies Readonly<Record<string, { readonly rule: UpgradeRule; readonly sentence: string }>>;
+export type GateName = keyof typeof GATES | `user:${string}`;

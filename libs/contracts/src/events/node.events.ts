@@ -24,6 +24,10 @@ export const rolloutEvents = {
       software: SoftwareVersions,
       changesAllowed: z.boolean(),
       change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
+      stage: z
+        .strictObject({ id: z.string(), software: SoftwareVersions })
+        .optional()
+        .describe('What the agent fetches and verifies ahead; it needs no permission, for it changes nothing'),
       probes: z.array(Probe).optional().describe('What the node asks all the time while this is wanted'),
     }),
   }),
@@ -133,7 +137,7 @@ export const nodeEvents = {
       uid,
       node,
       revision: z.int(),
-      change: z.string(),
+      change: z.string().describe('Id of the change, or of what is staged'),
       phase: z.enum(['stage', 'kubeadm', 'kubelet', 'certificates', 'runtime', 'reboot']),
       status: z.enum(['started', 'done', 'failed']),
       attempt: z.int().min(1),

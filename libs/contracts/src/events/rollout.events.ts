@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';
-import { Finding, UpgradeId, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
+import { Finding, GATE_STAGES, UpgradeId, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -93,6 +93,7 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId: upgradeId.nullable(),
+      operation: operation.nullable(),
       requestId: z.string().nullable().describe('Of the EtcdSnapshotRequested that it answers'),
       snapshot: z.string(),
       node,
@@ -115,6 +116,10 @@ export const rolloutFactEvents = {
     'etcd was set back to a snapshot.',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
+  UpgradeWishRefused: fact(
+    'Something that was asked of an upgrade cannot be done; the upgrade is as it was.',
+    z.strictObject({ uid, upgradeId, wish: z.string().describe('The type of the event that asked'), finding: Finding }),
+  ),
   OperationStarted: fact(
     'An operation of the plan began.',
     z.strictObject({ uid, upgradeId, operation, node: node.nullable() }),
@@ -136,19 +141,45 @@ export const rolloutFactEvents = {
       nextAttemptAt: z.iso.datetime().nullable(),
     }),
   ),
+  OperationPostponed: fact(
+    'An operation that had begun gives way to the others of its kind; nothing of the node was touched.',
+    z.strictObject({ uid, upgradeId, operation, node, reason: z.string() }),
+  ),
+  NodesMarked: fact(
+    'These nodes are not yet changed, and pods prefer others (a soft taint, D3).',
+    z.strictObject({ uid, upgradeId, operation, nodes: z.array(node) }),
+  ),
+  NodesUnmarked: fact('Pods no longer avoid these nodes.', z.strictObject({ uid, upgradeId, nodes: z.array(node) })),
+  SurgeRequested: fact(
+    'A pool shall have more nodes while it is under way; infra-svc makes them.',
+    z.strictObject({ uid, upgradeId, operation, pool: z.string(), count: z.int().min(1) }),
+  ),
+  SurgeReturned: fact(
+    'The extra nodes of a pool are no longer needed and shall go.',
+    z.strictObject({ uid, upgradeId, operation, pool: z.string(), nodes: z.array(node) }),
+  ),
+  AddonsUpgraded: fact(
+    'What the cluster runs for itself fits the version of its control plane.',
+    z.strictObject({ uid, upgradeId, operation, addons: z.record(z.string(), z.string()) }),
+  ),
+  EtcdLeaderMoved: fact(
+    'Another member leads etcd, so that this node can be changed.',
+    z.strictObject({ uid, upgradeId, node, to: node }),
+  ),
   UpgradeAllowed: fact(
     'This plan may change the node, and no other plan may.',
     z.strictObject({ uid, upgradeId, operation, node }),
   ),
   NodeCordoned: fact(
     'The node takes no new pods; byPlan tells whether this plan did it, and so may undo it.',
-    z.strictObject({ uid, upgradeId, node, byPlan: z.boolean() }),
+    z.strictObject({ uid, upgradeId, operation, node, byPlan: z.boolean() }),
   ),
   EvictionRefused: fact(
     'Kubernetes refused to evict pods; told when who refuses changes, not for each try.',
     z.strictObject({
       uid,
       upgradeId,
+      operation,
       node,
       budget: z.string().nullable().describe('namespace/name of the PodDisruptionBudget; null: another reason'),
       pods: z.array(z.string()).min(1).describe('namespace/name'),
@@ -160,6 +191,7 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId,
+      operation,
       node,
       evictedPods: z.int().min(0),
       forcedPods: z.int().min(0),
@@ -171,6 +203,7 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId,
+      operation,
       node,
       pods: z.array(z.string()),
       policy: z.enum(['stop', 'quarantine', 'force']),
@@ -181,7 +214,10 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId,
+      operation,
+      stage: z.enum(GATE_STAGES),
       gate: z.string(),
+      rule: z.string(),
       node: node.nullable(),
       facts: z.record(z.string(), z.unknown()),
       waitedMs: z.int(),
@@ -192,16 +228,19 @@ export const rolloutFactEvents = {
     z.strictObject({
       uid,
       upgradeId,
+      operation,
+      stage: z.enum(GATE_STAGES),
       gate: z.string(),
+      rule: z.string(),
       node: node.nullable(),
       facts: z.record(z.string(), z.unknown()),
       message: z.string(),
     }),
   ),
-  NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, node })),
+  NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, operation, node })),
   UpgradeWithdrawn: fact(
-    'The permission to change the node is withdrawn.',
-    z.strictObject({ uid, upgradeId, operation, node }),
+    'The permission to change the node is withdrawn; parked: it stays cordoned as it is.',
+    z.strictObject({ uid, upgradeId, operation, node, parked: z.boolean() }),
   ),
   NodeSkipped: fact('The node is left as it is.', z.strictObject({ uid, upgradeId, node, reason: z.string() })),
   NodeQuarantined: fact(

@@ -1,0 +1,202 @@
+import type {
+  ClusterUid,
+  GateName,
+  GateStage,
+  NodeChange,
+  NodeName,
+  PoolStrategy,
+  Probe,
+  SoftwareVersions,
+  UpgradeId,
+} from '@fairlead/contracts';
+
+/**
+ * What the roll-out asks of the world. Every job is a question: its handler sends `BeginJob` to the decider first, which
+ * refuses what is no longer wanted, then ensures the effect, then records what came of it by `Record` (one fact at a time,
+ * or several). A fact that is known already is not stated again. After the last fact the process asks for what comes next.
+ *
+ * A handler that throws has failed an attempt: JOB_FAILURES records it by `RecordFailure`, with the time of the next.
+ */
+export interface RolloutJob {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly upgradeId: UpgradeId;
+  /** Counts the retries that people asked for: jobs of an earlier run are no longer wanted. */
+  readonly run: number;
+  readonly type: RolloutJobType;
+  /** Absent: it is about the upgrade as a whole. */
+  readonly operation?: string;
+  readonly node?: NodeName;
+}
+
+/**
+ * Gathers ClusterFacts (read only), calls `checkUpgrade(state, facts)`, and records by `RecordCheck`:
+ * UpgradeRejected | UpgradePlanned.
+ */
+export interface CheckUpgrade extends RolloutJob {
+  readonly type: 'CheckUpgrade';
+}
+
+/** No effect on the world: sends `Advance{now}` to the decider, which states all that follows from what is known. */
+export interface AdvanceRollout extends RolloutJob {
+  readonly type: 'AdvanceRollout';
+}
+
+/** EtcdSnapshotTaken{operation}: saved, its status read, lying off its node. */
+export interface TakeSnapshot extends RolloutJob {
+  readonly type: 'TakeSnapshot';
+  readonly operation: string;
+}
+
+/**
+ * DesiredVersionsSet{stage, changesAllowed as it is} for each node; the agents answer NodeChangeProgressed{change: stage.id,
+ * phase: stage, status: done}, which ends the operation.
+ */
+export interface StageNodes extends RolloutJob {
+  readonly type: 'StageNodes';
+  readonly operation: string;
+  readonly nodes: readonly NodeName[];
+  readonly stage: { readonly id: string; readonly software: SoftwareVersions };
+}
+
+/** NodesMarked: each gets the taint PreferNoSchedule (D3); those that are gone are left out. */
+export interface MarkWorkers extends RolloutJob {
+  readonly type: 'MarkWorkers';
+  readonly operation: string;
+  readonly nodes: readonly NodeName[];
+}
+
+/** NodesUnmarked: the taint is off these nodes again. Asked for node by node as they are done, and for the rest at the end. */
+export interface UnmarkWorkers extends RolloutJob {
+  readonly type: 'UnmarkWorkers';
+  readonly nodes: readonly NodeName[];
+}
+
+/** SurgeRequested; infra-svc makes the machines, and VmsCreated and NodeReady end the operation. */
+export interface BookSurge extends RolloutJob {
+  readonly type: 'BookSurge';
+  readonly operation: string;
+  readonly pool: string;
+  readonly count: number;
+}
+
+/** SurgeReturned. */
+export interface ReturnSurge extends RolloutJob {
+  readonly type: 'ReturnSurge';
+  readonly operation: string;
+  readonly pool: string;
+  readonly nodes: readonly NodeName[];
+}
+
+/** AddonsUpgraded: what kubeadm does not upgrade fits the target. Gates of stage finish follow. */
+export interface UpgradeAddons extends RolloutJob {
+  readonly type: 'UpgradeAddons';
+  readonly operation: string;
+  /** Kubernetes version that they must fit. */
+  readonly kubernetes: string | null;
+}
+
+/**
+ * GatePassed for each of `gates` that holds, in this order; GateFailed when one does not, told when its reason changes. A gate
+ * that does not hold is asked again (context.later) until `deadline`; then the handler throws. Gates that passed are not asked
+ * again: the state knows them. `user:<name>` is in the plan's strategy. Facts of etcd-leader: {leader: NodeName}.
+ */
+export interface CheckGates extends RolloutJob {
+  readonly type: 'CheckGates';
+  readonly operation: string;
+  readonly stage: GateStage;
+  readonly gates: readonly GateName[];
+  /** Of the operation's node, when stage is after: what must be seen there. */
+  readonly software: SoftwareVersions;
+  readonly timeoutMs: number;
+}
+
+/**
+ * On the node, in this order: cordon (NodeCordoned{byPlan}), if `moveEtcdLeader` EtcdLeaderMoved, evict (EvictionRefused when
+ * who refuses changes), NodeEmptied. On the pool's timeout DrainTimedOut with its policy; with `quarantine` the decider adds
+ * NodeQuarantined; with `force` pods go only before forceUntil, then NodeEmptied{forcedPods}.
+ * Resumable: a node that was cordoned by this plan stays byPlan, also after a crash between cordon and event.
+ */
+export interface EmptyNode extends RolloutJob {
+  readonly type: 'EmptyNode';
+  readonly operation: string;
+  readonly node: NodeName;
+  readonly pool: PoolStrategy;
+  /** The member that shall lead instead of this node's; null: it need not be moved. */
+  readonly moveEtcdLeader: NodeName | null;
+  /** RFC 3339: when the cordon began, from which the timeout counts; null: not yet. */
+  readonly since: string | null;
+}
+
+/**
+ * DesiredVersionsSet{software, change, changesAllowed: true, probes} in the node's own stream. The agent's NodeReady of that
+ * revision ends it.
+ */
+export interface ChangeNode extends RolloutJob {
+  readonly type: 'ChangeNode';
+  readonly operation: string;
+  readonly node: NodeName;
+  readonly software: SoftwareVersions;
+  readonly change: NodeChange;
+  readonly probes: readonly Probe[];
+  /** A worker goes back to its former software (G3): a lower minor is allowed this once. */
+  readonly rollback: boolean;
+}
+
+/**
+ * If `uncordon`: NodeUncordoned. Then DesiredVersionsSet{changesAllowed: false, no change} in the node's stream, and at last
+ * UpgradeWithdrawn{parked}. `uncordon` is false for what this plan did not cordon, and for a node that is parked.
+ */
+export interface ReleaseNode extends RolloutJob {
+  readonly type: 'ReleaseNode';
+  readonly operation: string;
+  readonly node: NodeName;
+  readonly uncordon: boolean;
+  readonly unmark: boolean;
+  readonly parked: boolean;
+  /** What stays wanted of the node. */
+  readonly software: SoftwareVersions;
+}
+
+/** A deadline or a failing agent has ended an operation: sends `RecordFailure` with nextAttemptAt null. */
+export interface FailOperation extends RolloutJob {
+  readonly type: 'FailOperation';
+  readonly operation: string;
+  readonly message: string;
+}
+
+export type AnyRolloutJob =
+  | CheckUpgrade
+  | AdvanceRollout
+  | TakeSnapshot
+  | StageNodes
+  | MarkWorkers
+  | UnmarkWorkers
+  | BookSurge
+  | ReturnSurge
+  | UpgradeAddons
+  | CheckGates
+  | EmptyNode
+  | ChangeNode
+  | ReleaseNode
+  | FailOperation;
+
+export type RolloutJobType =
+  | 'CheckUpgrade'
+  | 'AdvanceRollout'
+  | 'TakeSnapshot'
+  | 'StageNodes'
+  | 'MarkWorkers'
+  | 'UnmarkWorkers'
+  | 'BookSurge'
+  | 'ReturnSurge'
+  | 'UpgradeAddons'
+  | 'CheckGates'
+  | 'EmptyNode'
+  | 'ChangeNode'
+  | 'ReleaseNode'
+  | 'FailOperation';
+
+/** Names a job inside its upgrade: while it is wanted it is done once. */
+export const keyOf = ({ type, operation, stage }: { type: string; operation?: string; stage?: unknown }): string =>
+  [type, operation, typeof stage === 'string' ? stage : undefined].filter((part) => part !== undefined).join('/');
