@@ -188,6 +188,11 @@ export const REFUSALS = {
     'External etcd must have 3,5,7 controlPlane count',
     'Use 3, 5 or 7 control planes, or etcd local.',
   ),
+  'cluster.etcd-external-unbuilt': definition(
+    422,
+    'etcd on machines of its own is not built yet',
+    'Use etcd local: each control plane then runs a member of its own.',
+  ),
   'cluster.pod-cidr': definition(
     400,
     'podCidr {value} : Type mismatch ex)10.244.0.0/16',

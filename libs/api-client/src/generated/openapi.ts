@@ -1961,7 +1961,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.single-connection, connection.unknown, idempotency.key-reused */
+      /** @description cluster.etcd-external-unbuilt, cluster.single-connection, connection.unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

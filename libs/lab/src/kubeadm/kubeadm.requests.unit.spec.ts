@@ -1,10 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { initConfig, joinControlPlaneConfig, joinWorkerConfig } from '@fairlead/node-scripts';
+import { DEFAULT_TUNING, initConfig, joinControlPlaneConfig, joinWorkerConfig } from '@fairlead/node-scripts';
 import { clusterSettings } from '../light/light.fixtures.js';
 import { parseInitConfiguration, parseJoinConfiguration } from './kubeadm.requests.js';
 import { goDurationMs } from './kubeadm.command.js';
 
-const node = { name: 'cp-1', address: '127.9.0.1', providerId: 'lab://i-1', labels: { a: 'b', 'c.d/e': 'f' } };
+const node = {
+  name: 'cp-1',
+  address: '127.9.0.1',
+  providerId: 'lab://i-1',
+  labels: { a: 'b', 'c.d/e': 'f' },
+  tuning: DEFAULT_TUNING,
+};
 const cluster = clusterSettings('demo', { host: '127.9.200.1', port: 6443 });
 const hash = `sha256:${'ab'.repeat(32)}`;
 
