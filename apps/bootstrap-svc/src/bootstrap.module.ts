@@ -1,10 +1,10 @@
 import { HANDLE, JOB_FAILURES, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, DATABASE, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
 import { PostgresRunningSteps } from './adapters/postgres/postgres.running-steps.js';
-import { NodeSshShell } from './adapters/ssh/node-ssh.shell.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import { FailuresEffects, makeRecordFailure } from './bootstrap/failures.effects.js';
 import { StepRunner } from './bootstrap/step.runner.js';

@@ -1,72 +1,11 @@
-/** Where a host is, and how we prove who we are. */
-export interface HostAddress {
-  readonly name: string;
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly privateKey: string;
-  /** `SHA256:<base64>`; null: none is known yet, and the first one seen counts. */
-  readonly hostKey: string | null;
-}
-
-/** A script for a host, with the parameters that were rendered into it. */
-export interface HostScript {
-  /** Names the script's file on the host: a step's name and something that no other run has. */
-  readonly name: string;
-  /** What it does, in words for people: names the operation in a failure. */
-  readonly operation: string;
-  readonly text: string;
-  readonly input: unknown;
-  /** Its processes are ended after this time. */
-  readonly limitMs: number;
-}
-
-export interface ScriptOutput {
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface HostFile {
-  readonly path: string;
-  readonly content: Uint8Array;
-  /** Permission bits, e.g. 0o600. */
-  readonly mode: number;
-  /** Lower-case hex. */
-  readonly sha256: string;
-}
-
-/**
- * A way onto one host. Every method rejects with WorldFailure, whose target is the host's name; a script that fails says so
- * in its own last words. What a script prints may be secret and is never logged.
- */
-export interface HostSession {
-  /** Fingerprint of the host's key, as it was seen and accepted. */
-  readonly hostKey: string;
-  /** How many tries it took to get in; 0 when a connection was still open. */
-  readonly attempts: number;
-  /** Resolves when the script has ended with exit code 0. Aborting the signal rejects at once, with the signal's reason. */
-  run(script: HostScript, signal: AbortSignal): Promise<ScriptOutput>;
-  /** Is there such a file? A host that does not let us look is a host without it. */
-  exists(path: string, signal: AbortSignal): Promise<boolean>;
-  /** Puts the file in place in one piece, after its checksum on the host was found right. */
-  upload(file: HostFile, signal: AbortSignal): Promise<void>;
-  /** Gives the way back. It stays open for a while, for the next step of the same host. */
-  release(): void;
-}
-
-export interface OpenOptions {
-  readonly signal: AbortSignal;
-  /** A host that is expected to be there soon gets many tries; one that may be dead gets one. */
-  readonly triesMax: number;
-  readonly deadlineMs: number;
-}
-
-export interface HostShell {
-  /**
-   * Tries with backoff until the host answers, at most `triesMax` times and no longer than `deadlineMs`. A host key that is
-   * not the expected one, and a key that the host does not accept after all tries, end it at once, for good.
-   */
-  open(address: HostAddress, options: OpenOptions): Promise<HostSession>;
-  /** Closes what is open. */
-  close(): Promise<void>;
-}
+/** Hosts are reached by the shell that all services share; specs bring one of their own. */
+export type {
+  HostAddress,
+  HostFile,
+  HostScript,
+  HostSession,
+  HostShell,
+  OpenOptions,
+  ScriptOutput,
+  SshHop,
+} from '@fairlead/service-kit/ssh';

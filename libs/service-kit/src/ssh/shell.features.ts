@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import type { HostAddress, HostScript, HostShell, OpenOptions } from '../../hosts/hosts.ports.js';
+import type { HostAddress, HostScript, HostShell, OpenOptions } from './ssh.ports.js';
 
 /** One host under test, as seen from beside it. */
 export interface HostUnderTest {
@@ -52,7 +52,7 @@ const until = async (what: () => Promise<boolean>): Promise<void> => {
   }
 };
 
-/** What every way onto a host promises (hosts.ports.ts). */
+/** What every way onto a host promises (ssh.ports.ts). */
 export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnderTest): void => {
   describe(`a shell on a host: ${name}`, () => {
     let host: HostUnderTest;

@@ -1,7 +1,8 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
-import type { HostAddress, HostSession, HostShell, OpenOptions } from '../../hosts/hosts.ports.js';
+import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from './ssh.ports.js';
 import { connect, type Connected } from './ssh.connection.js';
+import { SshJumps } from './ssh.jumps.js';
 import { SshLink, SshSession } from './ssh.session.js';
 
 export interface PoolLimits {
@@ -19,16 +20,25 @@ interface Entry {
 
 const ROOM_AGAIN_MS = 100;
 
+/** Tells connections apart: another user, or another key, is another connection. */
+const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
+  const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
+  return `${user}@${host}:${port}/${proof}`;
+};
+
 /** SSH by node-ssh. Connections are kept for a while and shared by the steps of a host. */
 export class NodeSshShell implements HostShell {
   /** In the order of their last use: the first idle one is the one to give up. */
   private readonly entries = new Map<string, Entry>();
   private readonly opening = new Map<string, Promise<Connected>>();
+  private readonly jumps: SshJumps;
 
-  constructor(private readonly limits: PoolLimits) {}
+  constructor(private readonly limits: PoolLimits) {
+    this.jumps = new SshJumps(limits.idleMs);
+  }
 
   async open(address: HostAddress, options: OpenOptions): Promise<HostSession> {
-    const key = this.keyOf(address);
+    const key = keyOf(address) + (address.jump === undefined ? '' : ` via ${keyOf(address.jump)}`);
     const open = this.usable(key, address);
     if (open !== undefined) return this.session(key, open, 0);
     await this.makeRoom(address, options);
@@ -39,13 +49,17 @@ export class NodeSshShell implements HostShell {
 
   async close(): Promise<void> {
     for (const key of [...this.entries.keys()]) this.drop(key);
+    this.jumps.close();
   }
 
   /** Two steps that want the same host at the same time share one connection. */
   private connectOnce(key: string, address: HostAddress, options: OpenOptions): Promise<Connected> {
     const underWay = this.opening.get(key);
     if (underWay !== undefined) return underWay;
-    const connecting = connect(address, options).finally(() => this.opening.delete(key));
+    const { jump } = address;
+    const channel =
+      jump === undefined ? undefined : (timeoutMs: number) => this.jumps.channel(keyOf(jump), jump, address, timeoutMs);
+    const connecting = connect(address, options, channel).finally(() => this.opening.delete(key));
     this.opening.set(key, connecting);
     return connecting;
   }
@@ -112,10 +126,5 @@ export class NodeSshShell implements HostShell {
     this.entries.delete(key);
     clearTimeout(entry?.idle);
     entry?.link.ssh.dispose();
-  }
-
-  private keyOf({ host, port, user, privateKey }: HostAddress): string {
-    const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
-    return `${user}@${host}:${port}/${proof}`;
   }
 }

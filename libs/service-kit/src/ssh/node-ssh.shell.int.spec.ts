@@ -122,9 +122,12 @@ describe('node-ssh', () => {
       await session.upload({ path: '/opt/fairlead/agent.mjs', content, mode: 0o644, sha256 }, signal);
       expect(await host.read('/opt/fairlead/agent.mjs')).toBe('// the agent');
       expect(await host.read(`/.fairlead/${sha256}`)).toBeUndefined();
+      expect(await host.modeOf('/.fairlead')).toBe(0o700);
       expect((await host.read('/sudo.log'))?.split('\n')).toEqual([
         '-n sh .fairlead/steps/verify-abc.sh',
         expect.stringMatching(/^-n install -D -m 644 \.fairlead\/\w+ /),
+        '-n sha256sum --check --status',
+        expect.stringMatching(/^-n mv -f \S+agent\.mjs\.\w+ \S+agent\.mjs$/),
         '',
       ]);
       session.release();
@@ -132,6 +135,97 @@ describe('node-ssh', () => {
       await host.stop();
       rmSync(bin, { recursive: true });
     }
+  });
+
+  it.each([
+    ['sudo: a password is required', /NOPASSWD in sudoers\): sudo: a password is required/],
+    ['ops is not in the sudoers file.', /NOPASSWD in sudoers\): ops is not in the sudoers file/],
+    ['sh: 1: sudo: not found', /NOPASSWD in sudoers\): sh: 1: sudo: not found/],
+  ])('says what to do when sudo says %j', async (words, expected) => {
+    const bin = mkdtempSync(join(tmpdir(), 'fairlead-bin-'));
+    writeFileSync(join(bin, 'sudo'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`);
+    chmodSync(join(bin, 'sudo'), 0o755);
+    const host = await TestSshd.start({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    try {
+      const session = await makeShell().open({ ...host.address, user: 'ops' }, options);
+      const failure = await session
+        .run({ name: 'verify-abc', operation: 'verify', text: 'true', input: {}, limitMs: 5_000 }, signal)
+        .catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false });
+      expect((failure as WorldFailure).message).toMatch(expected);
+      session.release();
+    } finally {
+      await host.stop();
+      rmSync(bin, { recursive: true });
+    }
+  });
+
+  describe('through a jump host', () => {
+    let jump: TestSshd;
+    let second: TestSshd;
+
+    beforeEach(async () => {
+      [jump, second] = await Promise.all([TestSshd.start(), TestSshd.start()]);
+    });
+
+    afterEach(() => Promise.all([jump.stop(), second.stop()]));
+
+    const via = (host: TestSshd, hop: Partial<typeof jump.address> = {}) => ({
+      ...host.address,
+      hostKey: host.fingerprint,
+      jump: { ...jump.address, hostKey: jump.fingerprint, ...hop },
+    });
+
+    it('reaches hosts, and does to them what it does to any', async () => {
+      const session = await makeShell().open(via(sshd), options);
+      const said = await session.run(
+        { name: 'verify-abc', operation: 'verify', text: 'echo behind', input: {}, limitMs: 5_000 },
+        signal,
+      );
+      expect([said.stdout, session.hostKey]).toEqual(['behind\n', sshd.fingerprint]);
+      expect(await sshd.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeDefined();
+      expect(await jump.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeUndefined();
+      session.release();
+    });
+
+    it('opens one connection to the jump host for all hosts behind it, and closes it when they are left', async () => {
+      const shell = makeShell({ idleMs: 100 });
+      const sessions = await Promise.all([via(sshd), via(second)].map((address) => shell.open(address, options)));
+      expect([jump.connections(), jump.forwarded]).toEqual([1, 2]);
+      for (const session of sessions) session.release();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      (await shell.open(via(sshd), options)).release();
+      expect(jump.connections()).toBe(2);
+    });
+
+    it('pins the jump host as well: a wrong key there ends it at once, and names it', async () => {
+      const wrong = via(sshd, { hostKey: `SHA256:${'A'.repeat(43)}` });
+      const failure = await makeShell()
+        .open(wrong, { ...options, triesMax: 5 })
+        .catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false, target: 'demo-cp-1-aaaaa' });
+      expect((failure as WorldFailure).message).toMatch(/^the jump host root@127\.0\.0\.1:\d+: the host shows the key/);
+      expect(jump.connections()).toBe(1);
+    });
+
+    it('pins the host behind it', async () => {
+      const wrong = { ...via(sshd), hostKey: jump.fingerprint };
+      await expect(makeShell().open(wrong, options)).rejects.toThrow(/^the host shows the key/);
+    });
+
+    it('tells a jump host that is away from a host that is', async () => {
+      await sshd.goAway();
+      await expect(makeShell().open(via(sshd), { ...options, triesMax: 2 })).rejects.toThrow(
+        /does not answer after 2 tries: the jump host .*/,
+      );
+      await sshd.comeBack();
+      await jump.goAway();
+      await expect(makeShell().open(via(sshd), { ...options, triesMax: 1 })).rejects.toThrow(
+        /the jump host .*ECONNREFUSED/,
+      );
+      await jump.comeBack();
+      (await makeShell().open(via(sshd), options)).release();
+    });
   });
 
   it('is a WorldFailure when the host accepts no key of ours', async () => {

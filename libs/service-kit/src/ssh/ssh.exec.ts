@@ -28,6 +28,17 @@ const kill = (channel: ClientChannel | undefined): void => {
   channel?.close();
 };
 
+/** sudo's own words for "not without a person at a terminal": asking again cannot help, a line in sudoers can. */
+const SUDO_REFUSES =
+  /^sudo: (?:a password|a terminal|no tty|sorry, you must have a tty).*|^.*is not (?:in the sudoers file|allowed to (?:run sudo|execute)).*|^.*sudo: (?:command )?not found.*/m;
+
+const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string): WorldFailure | undefined => {
+  const words = command.includes('sudo -n ') ? SUDO_REFUSES.exec(stderr)?.[0] : undefined;
+  if (words === undefined) return undefined;
+  const message = `commands need root, and sudo gives it only without a password (NOPASSWD in sudoers): ${words.trim()}`;
+  return new WorldFailure({ operation, target, message, retryable: false });
+};
+
 /** Runs one command. Rejects when it fails, takes too long, says too much, or the signal aborts; then it is killed. */
 export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutput> => {
   const { command, operation, target, timeoutMs, signal } = request;
@@ -54,7 +65,7 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
     if (code === 0) return { stdout, stderr };
     if (code === null)
       throw failure(endedBy === null ? 'the connection was lost while it ran' : `it was ended by ${endedBy}`);
-    throw failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
+    throw sudoRefusal(request, stderr) ?? failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
   } catch (error) {
     kill(channel);
     if (error instanceof WorldFailure || signal.aborted) throw error;

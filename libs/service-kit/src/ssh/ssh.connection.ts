@@ -1,7 +1,8 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { NodeSSH } from 'node-ssh';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostAddress, OpenOptions } from '../../hosts/hosts.ports.js';
+import type { Duplex } from 'node:stream';
+import type { HostAddress, OpenOptions, SshHop } from './ssh.ports.js';
 import { fingerprintOf } from './host.key.js';
 
 /** One try to get in: TCP, key exchange and authentication. */
@@ -27,13 +28,37 @@ const backoffMs = (attempt: number): number =>
 
 class WrongHostKey extends Error {}
 
-const connectOnce = async (address: HostAddress, timeoutMs: number): Promise<Omit<Connected, 'attempts'>> => {
+/** The way to a host fails before the host. `final`: trying again cannot help. */
+export class HopFailure extends Error {
+  static at({ user, host, port }: SshHop, cause: unknown): HopFailure {
+    const failure = new HopFailure(
+      `the jump host ${user}@${host}:${port}: ${wordsOf(cause)}`,
+      cause instanceof WrongHostKey,
+    );
+    failure.cause = cause;
+    return failure;
+  }
+
+  private constructor(
+    message: string,
+    readonly final: boolean,
+  ) {
+    super(message);
+    this.name = 'HopFailure';
+  }
+}
+
+/** One try. `channel`: the way through another host, instead of a connection of our own. */
+export const connectOnce = async (
+  address: SshHop,
+  timeoutMs: number,
+  channel?: Duplex,
+): Promise<Omit<Connected, 'attempts'>> => {
   const ssh = new NodeSSH();
   let seen = '';
   try {
     await ssh.connect({
-      host: address.host,
-      port: address.port,
+      ...(channel === undefined ? { host: address.host, port: address.port } : { sock: channel }),
       username: address.user,
       privateKey: address.privateKey,
       readyTimeout: timeoutMs,
@@ -47,28 +72,37 @@ const connectOnce = async (address: HostAddress, timeoutMs: number): Promise<Omi
     // node-ssh stops listening once it is connected; an error without a listener would end the process.
     ssh.connection?.on('error', () => undefined);
     // File transfer is many small questions and answers: waiting to fill packets costs 40 ms for each of them.
-    ssh.connection?.setNoDelay(true);
+    if (channel === undefined) ssh.connection?.setNoDelay(true);
     return { ssh, hostKey: seen };
   } catch (error) {
     ssh.dispose();
+    channel?.destroy();
     if (address.hostKey !== null && seen !== '' && seen !== address.hostKey)
       throw new WrongHostKey(`the host shows the key ${seen}, and ${address.hostKey} is the one that is known`);
     throw error;
   }
 };
 
-/** Tries until the host lets us in, within the limits of `options`. */
-export const connect = async (address: HostAddress, options: OpenOptions): Promise<Connected> => {
+/** Opens a way to an address, within a time. */
+export type OpenChannel = (timeoutMs: number) => Promise<Duplex>;
+
+/** Tries until the host lets us in, within the limits of `options`; each try opens a new channel where it needs one. */
+export const connect = async (
+  address: HostAddress,
+  options: OpenOptions,
+  openChannel?: OpenChannel,
+): Promise<Connected> => {
   const { triesMax, deadlineMs, signal } = options;
   const deadline = Date.now() + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
-      const leftMs = Math.max(deadline - Date.now(), 1);
-      return { ...(await connectOnce(address, Math.min(TRY_TIMEOUT_MS, leftMs))), attempts: attempt };
+      const timeoutMs = Math.min(TRY_TIMEOUT_MS, Math.max(deadline - Date.now(), 1));
+      const channel = await openChannel?.(timeoutMs);
+      return { ...(await connectOnce(address, timeoutMs, channel)), attempts: attempt };
     } catch (error) {
       const pauseMs = backoffMs(attempt);
-      const final = error instanceof WrongHostKey;
+      const final = error instanceof WrongHostKey || (error instanceof HopFailure && error.final);
       if (final || attempt >= triesMax || Date.now() + pauseMs >= deadline) {
         throw new WorldFailure({
           operation: 'open SSH',

@@ -3,7 +3,7 @@ import { quote } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
 import { posix } from 'node:path';
 import type { SFTPWrapper } from 'ssh2';
-import type { HostAddress, HostFile, HostScript, HostSession, ScriptOutput } from '../../hosts/hosts.ports.js';
+import type { HostAddress, HostFile, HostScript, HostSession, ScriptOutput } from './ssh.ports.js';
 import { interruptible } from './interruptible.js';
 import { exec } from './ssh.exec.js';
 
@@ -12,7 +12,8 @@ const UPLOAD_TIMEOUT_MS = 120_000;
 const LIMIT_SLACK_MS = 30_000;
 const PRIVATE_FILE = 0o600;
 const FOLDER_MODE = 0o755;
-/** Where a user who is not root leaves what root shall take, below the home directory. */
+const PRIVATE_FOLDER_MODE = 0o700;
+/** Where a user who is not root leaves what root shall take, below the home directory; nobody else may look into it. */
 const HOME_FOLDER = '.fairlead';
 
 /** What stays the same for a connection: the file transfer channel, and the folders that are known to exist. */
@@ -74,13 +75,17 @@ const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
   if (path === '/' || path === '.' || (await isFolder(sftp, path))) return;
   await makeFolder(sftp, posix.dirname(path));
   const failed = await new Promise<Error | undefined>((resolve) => {
-    sftp.mkdir(path, { mode: FOLDER_MODE }, (error) => resolve(error ?? undefined));
+    const mode = path.startsWith(HOME_FOLDER) ? PRIVATE_FOLDER_MODE : FOLDER_MODE;
+    sftp.mkdir(path, { mode }, (error) => resolve(error ?? undefined));
   });
   if (failed !== undefined && !(await isFolder(sftp, path))) throw failed;
 };
 
 /** File transfer sees the host's own paths; commands of a simulated host find them below `$FAIRLEAD_ROOT`. */
 const onHost = (path: string): string => (path.startsWith('/') ? `"\${FAIRLEAD_ROOT:-}"${quote(path)}` : quote(path));
+
+const checked = (sha256: string, path: string, asRoot: string): string =>
+  `printf '%s  %s\\n' ${sha256} ${onHost(path)} | ${asRoot}sha256sum --check --status`;
 
 /** Uses a link for one piece of work. */
 export class SshSession implements HostSession {
@@ -119,13 +124,24 @@ export class SshSession implements HostSession {
 
   async upload({ path, content, mode, sha256 }: HostFile, signal: AbortSignal): Promise<void> {
     const operation = `upload ${path}`;
-    const staged = this.link.isRoot ? `${path}.${sha256.slice(0, 12)}` : `${HOME_FOLDER}/${sha256}`;
-    await this.said(operation, signal, () => this.link.write(staged, content, mode));
-    const command = [
-      `printf '%s  %s\\n' ${sha256} ${onHost(staged)} | sha256sum --check --status`,
-      `${this.asRoot()}install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(path)}`,
-      `rm -f ${onHost(staged)}`,
-    ].join(' && ');
+    const beside = `${path}.${sha256.slice(0, 12)}`;
+    const staged = this.link.isRoot ? beside : `${HOME_FOLDER}/${sha256}`;
+    await this.said(operation, signal, () => this.link.write(staged, content, this.link.isRoot ? mode : PRIVATE_FILE));
+    const command = (
+      this.link.isRoot
+        ? [
+            checked(sha256, staged, ''),
+            `chmod ${mode.toString(8)} ${onHost(staged)}`,
+            `mv -f ${onHost(staged)} ${onHost(path)}`,
+          ]
+        : [
+            // Checked where nobody but root can change it any more.
+            `sudo -n install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(beside)}`,
+            checked(sha256, beside, 'sudo -n '),
+            `sudo -n mv -f ${onHost(beside)} ${onHost(path)}`,
+            `rm -f ${onHost(staged)}`,
+          ]
+    ).join(' && ');
     await exec(this.link.ssh, {
       command,
       operation,

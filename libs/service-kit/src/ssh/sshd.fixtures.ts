@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import ssh2, { type Connection, type SFTPWrapper } from 'ssh2';
 import { fingerprintOf } from './host.key.js';
 import type { HostUnderTest } from './shell.features.js';
@@ -15,6 +16,8 @@ export class TestSshd implements HostUnderTest {
   private readonly sockets = new Set<Socket>();
   private listener: NetServer | undefined;
   private accepted = 0;
+  /** Connections that were made through this server to others. */
+  forwarded = 0;
   private port = 0;
 
   private constructor(
@@ -92,9 +95,28 @@ export class TestSshd implements HostUnderTest {
     await rm(this.root, { recursive: true, force: true });
   }
 
+  private forward(accept: () => Duplex, reject: () => void, host: string, port: number): void {
+    const socket = connect(port, host);
+    const refused = (): void => reject();
+    socket.once('error', refused);
+    socket.once('connect', () => {
+      socket.off('error', refused);
+      this.forwarded += 1;
+      const channel = accept();
+      const end = (): void => {
+        socket.destroy();
+        channel.destroy();
+      };
+      socket.on('error', end).on('close', end);
+      channel.on('error', end).on('close', end);
+      socket.pipe(channel).pipe(socket);
+    });
+  }
+
   private serve(client: Connection): void {
     client.on('error', () => client.end());
     client.on('authentication', (context) => (context.method === 'publickey' ? context.accept() : context.reject()));
+    client.on('tcpip', (accept, reject, { destIP, destPort }) => this.forward(accept, reject, destIP, destPort));
     client.on('session', (accept) => {
       const session = accept();
       session.on('sftp', (acceptSftp) => serveFiles(acceptSftp(), this.root));
@@ -157,7 +179,9 @@ const serveFiles = (sftp: SFTPWrapper, root: string): void => {
   sftp.on('SETSTAT', (id, path, { mode }) =>
     answer(id, async () => (mode === undefined ? undefined : chmod(at(path), mode & 0o777))),
   );
-  sftp.on('MKDIR', (id, path) => answer(id, async () => void (await mkdir(at(path)))));
+  sftp.on('MKDIR', (id, path, { mode }) =>
+    answer(id, async () => void (await mkdir(at(path), mode === undefined ? {} : { mode }))),
+  );
   sftp.on('RENAME', (id, from, to) => answer(id, () => rename(at(from), at(to))));
   sftp.on('STAT', (id, path) => {
     stat(at(path)).then(

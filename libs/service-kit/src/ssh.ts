@@ -1,0 +1,12 @@
+export { fingerprintOf } from './ssh/host.key.js';
+export { NodeSshShell, type PoolLimits } from './ssh/node-ssh.shell.js';
+export type {
+  HostAddress,
+  HostFile,
+  HostScript,
+  HostSession,
+  HostShell,
+  OpenOptions,
+  ScriptOutput,
+  SshHop,
+} from './ssh/ssh.ports.js';
