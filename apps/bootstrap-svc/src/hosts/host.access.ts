@@ -1,10 +1,10 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type SshEndpoint } from '@fairlead/contracts';
 import { parseResult, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.runner.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
-import type { HostSession, HostShell, OpenOptions } from './hosts.ports.js';
+import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from './hosts.ports.js';
 
 /** What each step does, in words for people. */
 const OPERATIONS: Readonly<Record<StepName, string>> = {
@@ -72,23 +72,28 @@ export class HostAccess {
     patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
     work: (worker: HostWorker) => Promise<T>,
   ): Promise<T> {
-    const { name, ssh } = host.machine;
-    const privateKey = await this.secrets.get(ssh.keyRef);
-    if (privateKey === undefined)
-      throw new WorldFailure({ operation: 'open SSH', target: name, message: `there is no key behind ${ssh.keyRef}` });
-    const address = {
-      name,
-      host: ssh.host,
-      port: ssh.port,
-      user: ssh.user,
-      privateKey,
-      hostKey: ssh.hostKey ?? host.hostKey,
-    };
+    const address = await this.addressOf(host);
     const session = await this.shell.open(address, { ...patience, signal: step.signal });
     try {
       return await work(new HostWorker(session, host, step));
     } finally {
       session.release();
     }
+  }
+
+  /** The first host key that was seen counts, where the provider vouches for none. */
+  private async addressOf({ machine: { name, ssh }, hostKey }: Host): Promise<HostAddress> {
+    const hop = await this.hopOf(name, ssh);
+    const address = { name, ...hop, hostKey: hop.hostKey ?? hostKey };
+    return ssh.jump === undefined ? address : { ...address, jump: await this.hopOf(name, ssh.jump) };
+  }
+
+  private async hopOf(
+    target: string,
+    { host, port, user, hostKey, keyRef }: Omit<SshEndpoint, 'jump'>,
+  ): Promise<SshHop> {
+    const privateKey = await this.secrets.get(keyRef);
+    if (privateKey !== undefined) return { host, port, user, hostKey, privateKey };
+    throw new WorldFailure({ operation: 'open SSH', target, message: `there is no key behind ${keyRef}` });
   }
 }
