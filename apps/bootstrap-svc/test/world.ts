@@ -1,10 +1,10 @@
 import { WorldFailure, type ClusterUid, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import type { KubernetesAccess } from '@fairlead/kubernetes';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
 import type { SecretStore } from '@fairlead/service-kit';
 import type { HostAddress, HostScript, HostSession, HostShell, ScriptOutput } from '../src/hosts/hosts.ports.js';
 import type {
   Evicted,
-  KubernetesAccess,
   KubernetesApi,
   KubernetesCluster,
   Manifest,

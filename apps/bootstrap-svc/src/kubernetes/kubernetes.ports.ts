@@ -1,3 +1,5 @@
+import type { KubernetesAccess } from '@fairlead/kubernetes';
+
 /** Any Kubernetes object, as plain JSON. */
 export interface Manifest {
   readonly apiVersion: string;
@@ -38,13 +40,6 @@ export interface Evicted {
   readonly evictedPods: number;
   /** The node stopped being Ready before its pods were gone: they are not waited for. */
   readonly dead: boolean;
-}
-
-/** How a cluster's API is reached: as its administrator, through the load balancer. */
-export interface KubernetesAccess {
-  readonly uid: string;
-  readonly cluster: string;
-  readonly kubeconfig: string;
 }
 
 /**

@@ -10,7 +10,7 @@ export type {
 } from './cluster/cluster.options.js';
 export { DEFAULT_DELAYS } from './cluster/cluster.options.js';
 export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
-export type { EtcdMember, EtcdMemberReport } from './cluster/etcd.members.js';
+export type { EtcdMember, EtcdMemberReport } from './etcd/etcd.members.js';
 export { SimulatedCluster, type ListenWish } from './cluster/simulated.cluster.js';
 export type { ApiListener } from './http/api.listener.js';
 export { BEHAVIOUR, type Behaviour } from './kubelet/pod.planner.js';

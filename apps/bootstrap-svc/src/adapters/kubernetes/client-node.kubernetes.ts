@@ -1,8 +1,7 @@
+import { KubernetesClients, type KubernetesAccess, type KubernetesClient } from '@fairlead/kubernetes';
 import { PatchStrategy, type KubernetesObject, type V1Node, type V1Pod } from '@kubernetes/client-node';
-import { LRUCache } from 'lru-cache';
 import type {
   Evicted,
-  KubernetesAccess,
   KubernetesApi,
   KubernetesCluster,
   Manifest,
@@ -10,14 +9,10 @@ import type {
   StaticPodView,
   WorkloadView,
 } from '../../kubernetes/kubernetes.ports.js';
-import { KubernetesClient } from './kubernetes.client.js';
 import { drainNode } from './node.drain.js';
 
 const FIELD_MANAGER = 'fairlead';
 const KUBE_SYSTEM = 'kube-system';
-const CLIENTS_MAX = 2_000;
-/** A cluster that nobody asks about for so long keeps no connection open. */
-const CLIENT_IDLE_MS = 60_000;
 
 const nodeView = (node: V1Node): NodeView => {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
@@ -140,28 +135,17 @@ class ClientNodeCluster implements KubernetesCluster {
 
 /** Clusters' APIs by @kubernetes/client-node, each with connections that are kept for a while. */
 export class ClientNodeKubernetes implements KubernetesApi {
-  private readonly clients = new LRUCache<string, KubernetesClient>({
-    max: CLIENTS_MAX,
-    ttl: CLIENT_IDLE_MS,
-    ttlAutopurge: true,
-    updateAgeOnGet: true,
-    dispose: (client) => client.close(),
-  });
+  private readonly clients = new KubernetesClients();
 
-  of({ uid, cluster, kubeconfig }: KubernetesAccess): KubernetesCluster {
-    const known = this.clients.get(uid);
-    if (known?.kubeconfig === kubeconfig) return new ClientNodeCluster(known);
-    // Every call makes it younger: what is in use is not closed.
-    const client = new KubernetesClient(cluster, kubeconfig, () => void this.clients.get(uid));
-    this.clients.set(uid, client);
-    return new ClientNodeCluster(client);
+  of(access: KubernetesAccess): KubernetesCluster {
+    return new ClientNodeCluster(this.clients.of(access));
   }
 
   forget(uid: string): void {
-    this.clients.delete(uid);
+    this.clients.forget(uid);
   }
 
   close(): void {
-    this.clients.clear();
+    this.clients.close();
   }
 }

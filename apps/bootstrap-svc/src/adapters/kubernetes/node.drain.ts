@@ -3,7 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Evicted } from '../../kubernetes/kubernetes.ports.js';
-import { statusOf, type KubernetesClient } from './kubernetes.client.js';
+import { statusOf, type KubernetesClient } from '@fairlead/kubernetes';
 
 const LOOK_EVERY_MS = 1_000;
 const EVICTIONS_AT_ONCE_MAX = 10;

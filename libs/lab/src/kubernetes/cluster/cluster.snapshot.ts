@@ -1,7 +1,7 @@
 import type { KeyPair } from '../certificates/certificate.authority.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import type { KubeletsState } from '../nodes/kubelets.js';
-import type { EtcdMember } from './etcd.members.js';
+import type { EtcdMember } from '../etcd/etcd.members.js';
 
 /** Everything that must survive a restart of the lab, as JSON. It holds the private keys of a simulation, and nothing else that is secret. */
 export interface ClusterSnapshot {

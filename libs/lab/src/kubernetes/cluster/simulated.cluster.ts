@@ -29,7 +29,9 @@ import { ObjectStore } from '../store/object.store.js';
 import { BootstrapTokens } from './bootstrap.tokens.js';
 import { DEFAULT_DELAYS, type NodeRegistration, type SimulatedClusterOptions } from './cluster.options.js';
 import type { ClusterSnapshot } from './cluster.snapshot.js';
-import { EtcdMembers, type EtcdMemberReport } from './etcd.members.js';
+import { EtcdMembers, type EtcdMemberChange, type EtcdMemberReport } from '../etcd/etcd.members.js';
+import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
+import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
 import { companionsOf } from '../controlplane/static.pods.planner.js';
@@ -78,7 +80,8 @@ export class SimulatedCluster {
   private readonly tokens: BootstrapTokens;
   private readonly etcd: EtcdMembers;
   private readonly deprecatedRequests = new DeprecatedRequests();
-  private readonly listeners = new Set<ApiListener>();
+  private readonly listeners = new Map<ApiListener, string | undefined>();
+  private readonly containerFiles = new ContainerFiles();
   private readonly credentials = new Map<string, Promise<KeyPair>>();
   private readonly watchers = new Set<() => void>();
   private readonly controlPlaneVersions: Map<string, string>;
@@ -178,7 +181,7 @@ export class SimulatedCluster {
       await listener.close();
     };
     const open: ApiListener = { ...listener, close };
-    this.listeners.add(open);
+    this.listeners.set(open, node);
     return open;
   }
 
@@ -289,7 +292,7 @@ export class SimulatedCluster {
 
   etcdMembers(): readonly EtcdMemberReport[] {
     return this.etcd.list({
-      versionOf: (name) => companionsOf(this.controlPlaneVersions.get(name) ?? this.version).etcd.replace(/-\d+$/, ''),
+      versionOf: (name) => companionsOf(this.controlPlaneVersions.get(name) ?? this.version).etcdReports,
       dbSizeBytes: ETCD_BYTES_MIN + this.store.currentVersion() * ETCD_BYTES_PER_WRITE,
     });
   }
@@ -308,9 +311,26 @@ export class SimulatedCluster {
     this.withQuorumWatched(() => this.etcd.remove(name));
   }
 
-  /** A member whose machine is off still counts for the majority it cannot join. */
-  setEtcdMember(name: string, { running }: { readonly running: boolean }): void {
-    this.withQuorumWatched(() => this.etcd.setRunning(name, running));
+  /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
+  setEtcdMember(name: string, change: EtcdMemberChange): void {
+    this.withQuorumWatched(() => this.etcd.set(name, change));
+  }
+
+  /** The etcd as the tools in its containers, or on its hosts, see it. */
+  etcdUnderTool(): EtcdUnderTool {
+    return {
+      name: this.name,
+      members: () => this.etcdMembers(),
+      hasQuorum: () => this.etcd.hasQuorum(),
+      revision: () => this.store.currentVersion(),
+      keys: () => this.store.export().objects.length,
+      contents: () => {
+        const { version, objects } = this.store.export();
+        return Buffer.from(JSON.stringify({ revision: version, keys: objects.length, objects }));
+      },
+      moveLeader: (name) => this.moveEtcdLeader(name),
+      removeMember: (name) => this.removeEtcdMember(name),
+    };
   }
 
   /** For labs that keep their own account of etcd: what they say counts until `undefined` is given. */
@@ -361,7 +381,7 @@ export class SimulatedCluster {
   /** Ends all listeners and control loops. The state stays readable. */
   async close(): Promise<void> {
     this.manager.close();
-    await Promise.all([...this.listeners].map((listener) => listener.close()));
+    await Promise.all([...this.listeners.keys()].map((listener) => listener.close()));
   }
 
   private load(state: ClusterSnapshot): void {
@@ -410,6 +430,10 @@ export class SimulatedCluster {
       heartbeats: this.fleet,
       checkToken: (token) => this.tokens.check(token),
       hasQuorum: () => this.etcd.hasQuorum(),
+      etcd: this.etcdUnderTool(),
+      filesOf: (pod) => this.containerFiles.of(pod),
+      // A listener of no node stands for all of them.
+      servesApi: (node) => [...this.listeners.values()].some((known) => known === undefined || known === node),
     };
   }
 

@@ -8,13 +8,15 @@ import { PODS } from '../resources/builtin.resources.js';
 const COMPANIONS: readonly {
   readonly minor: number;
   readonly etcd: string;
+  /** What that etcd says of itself: on real hosts another patch stands in under kubeadm's tag where kubeadm's own cannot be built. */
+  readonly etcdReports: string;
   readonly coredns: string;
   readonly pause: string;
 }[] = [
-  { minor: 31, etcd: '3.5.15-0', coredns: 'v1.11.3', pause: '3.10' },
-  { minor: 32, etcd: '3.5.16-0', coredns: 'v1.11.3', pause: '3.10' },
-  { minor: 33, etcd: '3.5.21-0', coredns: 'v1.12.0', pause: '3.10' },
-  { minor: 34, etcd: '3.6.4-0', coredns: 'v1.12.1', pause: '3.10.1' },
+  { minor: 31, etcd: '3.5.15-0', etcdReports: '3.5.15', coredns: 'v1.11.3', pause: '3.10' },
+  { minor: 32, etcd: '3.5.16-0', etcdReports: '3.5.16', coredns: 'v1.11.3', pause: '3.10' },
+  { minor: 33, etcd: '3.5.24-0', etcdReports: '3.5.35', coredns: 'v1.12.0', pause: '3.10' },
+  { minor: 34, etcd: '3.6.5-0', etcdReports: '3.6.8', coredns: 'v1.12.1', pause: '3.10.1' },
 ];
 
 export const minorOf = (version: string): number => Number(/^v?1\.(\d+)/.exec(version)?.[1] ?? 0);

@@ -12,6 +12,7 @@ const SUBRESOURCE_KINDS: Partial<
   eviction: EVICTION,
   binding: { group: '', version: 'v1', kind: 'Binding' },
   exec: { group: '', version: 'v1', kind: 'PodExecOptions' },
+  proxy: { group: '', version: 'v1', kind: 'PodProxyOptions' },
 };
 
 const SUBRESOURCE_VERBS: Partial<Record<Subresource, readonly string[]>> = {
@@ -19,6 +20,7 @@ const SUBRESOURCE_VERBS: Partial<Record<Subresource, readonly string[]>> = {
   binding: ['create'],
   log: ['get'],
   exec: ['create', 'get'],
+  proxy: ['create', 'delete', 'get', 'patch', 'update'],
   finalize: ['update'],
 };
 const DEFAULT_SUBRESOURCE_VERBS = ['get', 'patch', 'update'];

@@ -39,6 +39,7 @@ export const listenApi = async (cluster: ServedCluster, options: ListenOptions):
   const endpoint: ApiEndpoint = { address: `${host}:${bound.port}`, version };
   const api = new ApiServer(cluster, endpoint);
   server.on('request', (request, response) => void api.handle(request, response));
+  server.on('upgrade', (request, socket, head) => api.upgrade(request, socket, head));
   return {
     host,
     port: bound.port,

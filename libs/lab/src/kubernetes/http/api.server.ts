@@ -1,5 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, noLeader, noSuchPath, unauthorized } from '../api/api.error.js';
+import type { Duplex } from 'node:stream';
+import { ApiError, badRequest, noLeader, noSuchPath, notFound, unauthorized } from '../api/api.error.js';
+import type { ToolResult } from '../etcd/etcd.tools.js';
+import { runInEtcd, type NoSuchProgram } from '../exec/container.programs.js';
+import { answerExec } from '../exec/exec.socket.js';
+import type { Pod } from '../objects/core.types.js';
 import { PODS } from '../resources/builtin.resources.js';
 import { sendError } from './answer.js';
 import { denial, isAllowed } from './authorization.js';
@@ -49,10 +54,35 @@ export class ApiServer {
     }
   }
 
+  /** Answers a request to become a WebSocket; of these there is only exec. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    try {
+      const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
+      if (info.kind !== 'resource' || info.plural !== 'pods' || info.subresource !== 'exec') throw noSuchPath();
+      this.authorize(
+        authenticate(request, (token) => this.cluster.checkToken(token)),
+        info,
+      );
+      answerExec({ request, socket, head }, this.exec(info));
+    } catch (error) {
+      refuseUpgrade(socket, error);
+    }
+  }
+
   /** Ends all open watches. */
   close(): void {
     for (const watch of this.watches) watch.finish();
     this.watches.clear();
+  }
+
+  private exec({ namespace, name = '', query }: ResourceRequest): ToolResult | NoSuchProgram {
+    const pod: Pod | undefined = this.cluster.store.get(PODS, namespace, name);
+    if (pod === undefined) throw notFound(PODS, name);
+    if (pod.status?.phase !== 'Running') throw badRequest(`pod ${name} does not have a host assigned or does not run`);
+    if (pod.metadata.labels?.['component'] !== 'etcd')
+      throw new ApiError(501, 'NotImplemented', 'this cluster is a simulation: only its etcd can be entered');
+    const call = { etcd: this.cluster.etcd, self: pod.spec.nodeName ?? '', files: this.cluster.filesOf(pod) };
+    return runInEtcd(call, query.getAll('command'));
   }
 
   private path({ request, response, identity }: Call, info: PathRequest): void {
@@ -105,3 +135,19 @@ export class ApiServer {
     sendError(response, new ApiError(500, 'InternalError', `the simulated API server failed: ${words}`));
   }
 }
+
+/** As an API server refuses what it does not switch protocols for: a plain answer, then the end. */
+const refuseUpgrade = (socket: Duplex, error: unknown): void => {
+  const status =
+    error instanceof ApiError
+      ? error.status
+      : new ApiError(500, 'InternalError', `the simulated API server failed: ${String(error)}`).status;
+  const text = JSON.stringify(status);
+  const head = [
+    `HTTP/1.1 ${status.code} ${status.reason ?? ''}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+};

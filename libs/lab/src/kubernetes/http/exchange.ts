@@ -3,6 +3,8 @@ import type { Deletion } from '../api/deletion.js';
 import type { ObjectApi } from '../api/object.api.js';
 import { present, type Heartbeats } from '../api/present.js';
 import type { Clock } from '../clock/clock.js';
+import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
+import type { Pod } from '../objects/core.types.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import type { ResourceDefinition } from '../resources/resource.js';
 import type { ResourceRegistry } from '../resources/resource.registry.js';
@@ -23,8 +25,13 @@ export interface ServedCluster {
   readonly clock: Clock;
   readonly heartbeats: Heartbeats;
   readonly deprecatedRequests: DeprecatedRequests;
+  readonly etcd: EtcdUnderTool;
   checkToken(token: string): boolean;
   hasQuorum(): boolean;
+  /** The files that programs in a pod's container have written, as long as the pod lives. */
+  filesOf(pod: Pod): Map<string, Buffer>;
+  /** The API server of that control plane listens. */
+  servesApi(node: string): boolean;
 }
 
 /** One request about objects, from its parsing to its answer. */

@@ -117,10 +117,20 @@ const groupVersionRoot = ({ response, resources }: PlainPathOptions, group: stri
 };
 
 const health = (info: PathRequest, { response, hasQuorum }: PlainPathOptions): void => {
-  const [root = '', ...rest] = info.path.split('/').filter((part) => part !== '');
+  const { code, text } = healthAnswer(info.path, info.query, hasQuorum);
+  sendText(response, code, text);
+};
+
+/** What `/healthz`, `/livez` and `/readyz` say. */
+export const healthAnswer = (
+  path: string,
+  query: URLSearchParams,
+  hasQuorum: boolean,
+): { readonly code: number; readonly text: string } => {
+  const [root = '', ...rest] = path.split('/').filter((part) => part !== '');
   const one = rest.join('/');
-  if (one !== '' && !HEALTH_CHECKS.includes(one)) throw noSuchPath();
-  const excluded = info.query.getAll('exclude');
+  if (!HEALTH_ROOTS.includes(`/${root}`) || (one !== '' && !HEALTH_CHECKS.includes(one))) throw noSuchPath();
+  const excluded = query.getAll('exclude');
   const checks = (one === '' ? HEALTH_CHECKS : [one]).filter((check) => !excluded.includes(check));
   // A server without etcd is alive and can do nothing.
   const failed: readonly string[] = hasQuorum ? [] : checks.filter((check) => check === 'etcd');
@@ -128,8 +138,8 @@ const health = (info: PathRequest, { response, hasQuorum }: PlainPathOptions): v
     failed.includes(check) ? `[-]${check} failed: etcdserver: no leader` : `[+]${check} ok`,
   );
   const verdict = failed.length === 0 ? `${root} check passed` : `${root} check failed`;
-  if (failed.length > 0) return sendText(response, 500, `${[...lines, verdict].join('\n')}\n`);
-  sendText(response, 200, info.query.has('verbose') ? `${[...lines, verdict].join('\n')}\n` : 'ok');
+  if (failed.length > 0) return { code: 500, text: `${[...lines, verdict].join('\n')}\n` };
+  return { code: 200, text: query.has('verbose') ? `${[...lines, verdict].join('\n')}\n` : 'ok' };
 };
 
 const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';

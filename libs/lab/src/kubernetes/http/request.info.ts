@@ -11,6 +11,8 @@ export interface ResourceRequest {
   readonly plural: string;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+  /** What comes after a subresource: the path behind a proxy, `/` when there is none. */
+  readonly below: string;
   readonly query: URLSearchParams;
 }
 
@@ -64,7 +66,7 @@ const resource = (method: string, query: URLSearchParams, { group, version, part
   // The namespace object itself, and its own subresources, are addressed like the things inside it.
   const inside = parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
   const namespace = inside ? parts[1] : undefined;
-  const [plural = '', name, subresource] = inside ? parts.slice(2) : parts;
+  const [plural = '', name, subresource, ...below] = inside ? parts.slice(2) : parts;
   return {
     kind: 'resource',
     verb: verbOf(method, name, query),
@@ -74,6 +76,7 @@ const resource = (method: string, query: URLSearchParams, { group, version, part
     plural,
     name,
     subresource,
+    below: `/${below.join('/')}`,
     query,
   };
 };

@@ -11,6 +11,7 @@ import { sendJson, sendText, success } from './answer.js';
 import { parseBody, readBody } from './body.js';
 import { presented, type Exchange } from './exchange.js';
 import { patched } from './patching.js';
+import { handleProxy } from './proxying.js';
 import { deleteOptions, isDryRun } from './write.options.js';
 
 /** The object that a subresource belongs to. */
@@ -38,12 +39,10 @@ export const handleSubresource = async (exchange: Exchange): Promise<void> => {
       return sendJson(response, 200, presented(exchange, parent(exchange)));
     case 'log':
       return log(exchange);
+    case 'proxy':
+      return handleProxy(exchange);
     case 'exec':
-      throw new ApiError(
-        501,
-        'NotImplemented',
-        'this cluster is a simulation: its containers run nothing that a command could enter',
-      );
+      throw badRequest('you must specify at least 1 of stdin, stdout, stderr, over a WebSocket');
     case undefined:
       break;
   }

@@ -66,7 +66,10 @@ const clusterWide = define(false);
 const ALL = ['all'];
 const WORKLOAD: Details = { categories: ALL, subresources: ['status', 'scale'] };
 
-export const NODES = clusterWide<Node>('v1', 'Node', 'nodes', { shortNames: ['no'], subresources: ['status'] });
+export const NODES = clusterWide<Node>('v1', 'Node', 'nodes', {
+  shortNames: ['no'],
+  subresources: ['status', 'proxy'],
+});
 export const NAMESPACES = clusterWide<Namespace>('v1', 'Namespace', 'namespaces', {
   shortNames: ['ns'],
   subresources: ['status', 'finalize'],
@@ -75,7 +78,7 @@ export const NAMESPACES = clusterWide<Namespace>('v1', 'Namespace', 'namespaces'
 export const PODS = namespaced<Pod>('v1', 'Pod', 'pods', {
   shortNames: ['po'],
   categories: ALL,
-  subresources: ['status', 'eviction', 'binding', 'log', 'exec'],
+  subresources: ['status', 'eviction', 'binding', 'log', 'exec', 'proxy'],
 });
 export const SERVICES = namespaced<Service>('v1', 'Service', 'services', {
   shortNames: ['svc'],

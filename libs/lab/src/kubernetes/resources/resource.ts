@@ -1,6 +1,7 @@
 import type { KubeObject } from '../objects/kube.object.js';
 
-export type Subresource = 'status' | 'scale' | 'eviction' | 'binding' | 'log' | 'exec' | 'approval' | 'finalize';
+export type Subresource =
+  'status' | 'scale' | 'eviction' | 'binding' | 'log' | 'exec' | 'proxy' | 'approval' | 'finalize';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+export type EtcdAlarm = 'NOSPACE' | 'CORRUPT';
+
 /** A member of the simulated etcd, as `etcdctl member list` and `endpoint status` would report it. */
 export interface EtcdMember {
   /** Sixteen hex digits. */
@@ -8,12 +10,16 @@ export interface EtcdMember {
   readonly peerUrl: string;
   readonly clientUrl: string;
   readonly running: boolean;
+  readonly learner?: boolean;
+  readonly alarm?: EtcdAlarm;
+  /** How many entries of the log it has not applied yet. */
+  readonly behind?: number;
 }
 
 export interface EtcdMemberReport extends EtcdMember {
   readonly leader: boolean;
-  readonly learner: false;
-  /** `3.6.4`, as the control plane's static pod has it. */
+  readonly learner: boolean;
+  /** `3.6.8`: what the server in the control plane's static pod reports of itself. */
   readonly version: string;
   readonly dbSizeBytes: number;
 }
@@ -23,6 +29,11 @@ export interface EtcdFacts {
   readonly versionOf: (member: string) => string;
   readonly dbSizeBytes: number;
 }
+
+/** What can be told of a member, or set wrong with it. */
+export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 'behind'>> & {
+  readonly alarm?: EtcdAlarm | null;
+};
 
 /** The members of a cluster's etcd and whether enough of them run. A cluster without members is not watched for quorum. */
 export class EtcdMembers {
@@ -35,21 +46,22 @@ export class EtcdMembers {
     const leader = this.leader();
     return this.members.map((member) => {
       const version = versionOf(member.name);
-      return { ...member, leader: member.name === leader, learner: false, version, dbSizeBytes };
+      const learner = member.learner ?? false;
+      return { ...member, leader: member.name === leader, learner, version, dbSizeBytes };
     });
   }
 
   /** The name of the member that leads; undefined without quorum. A leader keeps its office until it stops. */
   leader(): string | undefined {
     if (!this.hasQuorum()) return undefined;
-    const running = this.members.filter((member) => member.running).map(({ name }) => name);
-    if (this.elected === undefined || !running.includes(this.elected)) this.elected = running[0];
+    const eligible = this.members.filter(canLead).map(({ name }) => name);
+    if (this.elected === undefined || !eligible.includes(this.elected)) this.elected = eligible[0];
     return this.elected;
   }
 
   /** `etcdctl move-leader`. False when that member cannot lead. */
   moveLeader(name: string): boolean {
-    if (!this.hasQuorum() || !this.members.some((member) => member.name === name && member.running)) return false;
+    if (!this.hasQuorum() || !this.members.some((member) => member.name === name && canLead(member))) return false;
     this.elected = name;
     return true;
   }
@@ -69,8 +81,13 @@ export class EtcdMembers {
     this.members = this.without(name);
   }
 
-  setRunning(name: string, running: boolean): void {
-    this.members = this.members.map((member) => (member.name === name ? { ...member, running } : member));
+  set(name: string, { alarm, ...change }: EtcdMemberChange): void {
+    this.members = this.members.map((member) => {
+      if (member.name !== name) return member;
+      const { alarm: before, ...rest } = member;
+      const raised = alarm === undefined ? before : (alarm ?? undefined);
+      return { ...rest, ...change, ...(raised === undefined ? {} : { alarm: raised }) };
+    });
   }
 
   /** For labs that keep their own account of etcd: overrides what the members say until `undefined` is given. */
@@ -78,14 +95,17 @@ export class EtcdMembers {
     this.forced = quorum;
   }
 
-  /** More than half of all members run. */
+  /** More than half of all voting members run. */
   hasQuorum(): boolean {
     if (this.forced !== undefined) return this.forced;
     if (this.members.length === 0) return true;
-    return this.members.filter(({ running }) => running).length >= Math.floor(this.members.length / 2) + 1;
+    const voting = this.members.filter(({ learner }) => learner !== true);
+    return voting.filter(({ running }) => running).length >= Math.floor(voting.length / 2) + 1;
   }
 
   private without(name: string): readonly EtcdMember[] {
     return this.members.filter((member) => member.name !== name);
   }
 }
+
+const canLead = ({ running, learner }: EtcdMember): boolean => running && learner !== true;

@@ -1,0 +1,275 @@
+import { WorldFailure } from '@fairlead/contracts';
+import {
+  AdmissionregistrationV1Api,
+  ApiException,
+  AppsV1Api,
+  BatchV1Api,
+  CoordinationV1Api,
+  CoreV1Api,
+  DiscoveryV1Api,
+  Exec,
+  KubeConfig,
+  PolicyV1Api,
+  StorageV1Api,
+  type RequestContext,
+  type V1Status,
+} from '@kubernetes/client-node';
+import { Agent, request } from 'node:https';
+import { Writable } from 'node:stream';
+import { ObjectApi } from './known.resources.js';
+
+/** One request; a slow one is a failed one, and is tried again where that is of use. */
+export const CALL_TIMEOUT_MS = 15_000;
+/** Each one is a TLS handshake of its own; only evictions are many at a time. */
+const SOCKETS_MAX = 4;
+const SOCKET_IDLE_MS = 30_000;
+const BODY_BYTES_MAX = 1024 * 1024;
+
+/** The library makes a new agent, so a new TLS handshake, for each request; this one keeps its connections. */
+class KeptAliveConfig extends KubeConfig {
+  readonly agent: Agent;
+
+  constructor(kubeconfig: string) {
+    super();
+    this.loadFromString(kubeconfig);
+    const decoded = (base64: string | undefined): Buffer | undefined =>
+      base64 === undefined ? undefined : Buffer.from(base64, 'base64');
+    const user = this.getCurrentUser();
+    this.agent = new Agent({
+      keepAlive: true,
+      maxSockets: SOCKETS_MAX,
+      timeout: SOCKET_IDLE_MS,
+      ca: decoded(this.getCurrentCluster()?.caData),
+      cert: decoded(user?.certData),
+      key: decoded(user?.keyData),
+    });
+  }
+
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    context.setAgent(this.agent);
+    context.setSignal(AbortSignal.timeout(CALL_TIMEOUT_MS));
+  }
+}
+
+const messageOf = (body: unknown): string | undefined => {
+  const parsed: unknown = typeof body === 'string' ? parseJson(body) : body;
+  return typeof parsed === 'object' && parsed !== null && 'message' in parsed ? String(parsed.message) : undefined;
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};
+
+/** A WebSocket that is not opened says so by an event with a message, which is no Error. */
+const isErrorEvent = (error: unknown): error is { readonly message: string } =>
+  typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
+
+const wordsOf = (error: unknown): string => {
+  if (error instanceof ApiException) return messageOf(error.body) ?? `HTTP ${error.code}`;
+  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
+    return `no answer after ${CALL_TIMEOUT_MS / 1000} s`;
+  return isErrorEvent(error) ? error.message : String(error);
+};
+
+export const statusOf = (error: unknown): number | undefined =>
+  error instanceof ApiException ? error.code : undefined;
+
+/** A program in a container that runs. */
+export interface ExecTarget {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  readonly command: readonly string[];
+  readonly signal: AbortSignal;
+  /** Where its standard output goes, piece by piece; absent: into the result, at most a megabyte of it. */
+  readonly onOutput?: (chunk: Buffer) => void;
+}
+
+export interface ExecResult {
+  /** null: the program could not be started; `stderr` has the runtime's words. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Page<T> {
+  readonly metadata?: { readonly _continue?: string } | undefined;
+  readonly items: readonly T[];
+}
+
+const PAGE_ITEMS_MAX = 500;
+/** 500 items each: more objects of one kind than any cluster may have pods (150,000). */
+const PAGES_MAX = 400;
+
+const collecting = (bytesMax: number, seen: (chunk: Buffer) => void): Writable => {
+  let bytes = 0;
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      bytes += chunk.length;
+      if (bytes <= bytesMax) seen(chunk);
+      done();
+    },
+  });
+};
+
+const exitCodeOf = (status: V1Status): number | null => {
+  if (status.status === 'Success') return 0;
+  const cause = status.details?.causes?.find(({ reason }) => reason === 'ExitCode');
+  return cause?.message === undefined ? null : Number(cause.message);
+};
+
+/** A cluster's API with connections of its own. */
+export class KubernetesClient {
+  readonly core: CoreV1Api;
+  readonly apps: AppsV1Api;
+  readonly discovery: DiscoveryV1Api;
+  readonly policy: PolicyV1Api;
+  readonly coordination: CoordinationV1Api;
+  readonly admission: AdmissionregistrationV1Api;
+  readonly batch: BatchV1Api;
+  readonly storage: StorageV1Api;
+  readonly objects: ObjectApi;
+  private readonly config: KeptAliveConfig;
+
+  constructor(
+    private readonly cluster: string,
+    readonly kubeconfig: string,
+    private readonly used: () => void,
+  ) {
+    this.config = new KeptAliveConfig(kubeconfig);
+    this.core = this.config.makeApiClient(CoreV1Api);
+    this.apps = this.config.makeApiClient(AppsV1Api);
+    this.discovery = this.config.makeApiClient(DiscoveryV1Api);
+    this.policy = this.config.makeApiClient(PolicyV1Api);
+    this.coordination = this.config.makeApiClient(CoordinationV1Api);
+    this.admission = this.config.makeApiClient(AdmissionregistrationV1Api);
+    this.batch = this.config.makeApiClient(BatchV1Api);
+    this.storage = this.config.makeApiClient(StorageV1Api);
+    this.objects = this.config.makeApiClient(ObjectApi);
+  }
+
+  /** Does one call and turns what goes wrong into a WorldFailure in the API's own words. */
+  async call<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    this.used();
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof WorldFailure) throw error;
+      throw new WorldFailure({ operation, target: this.cluster, message: wordsOf(error), cause: error });
+    }
+  }
+
+  /** The same; an object that is not there (any more) is undefined. */
+  async find<T>(operation: string, work: () => Promise<T>): Promise<T | undefined> {
+    return this.call(operation, () =>
+      work().catch((error: unknown) => {
+        if (statusOf(error) === 404) return undefined;
+        throw error;
+      }),
+    );
+  }
+
+  /** Everything of a kind, page by page. */
+  async listAll<T>(
+    operation: string,
+    page: (at: { readonly limit: number; readonly _continue?: string }) => Promise<Page<T>>,
+  ): Promise<readonly T[]> {
+    const all: T[] = [];
+    let next: string | undefined;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      const at = { limit: PAGE_ITEMS_MAX, ...(next === undefined ? {} : { _continue: next }) };
+      const { items, metadata } = await this.call(operation, () => page(at));
+      all.push(...items);
+      next = metadata?._continue;
+      if (next === undefined || next === '') return all;
+    }
+    throw new WorldFailure({ operation, target: this.cluster, message: `there are more than ${all.length} of them` });
+  }
+
+  /** Runs a program in a container and waits for its end. Rejects only when it cannot be entered, or when `signal` aborts. */
+  async exec({ namespace, pod, container, command, signal, onOutput }: ExecTarget): Promise<ExecResult> {
+    const operation = `run ${command[0]} in ${pod}`;
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    const out =
+      onOutput === undefined
+        ? collecting(BODY_BYTES_MAX, (chunk) => stdout.push(chunk))
+        : collecting(Infinity, onOutput);
+    const err = collecting(BODY_BYTES_MAX, (chunk) => stderr.push(chunk));
+    const status = await this.call(operation, () =>
+      this.exitStatus({ namespace, pod, container, command, signal }, out, err),
+    );
+    const words = Buffer.concat(stderr).toString('utf8');
+    const exitCode = exitCodeOf(status);
+    return {
+      exitCode,
+      stdout: Buffer.concat(stdout).toString('utf8'),
+      stderr: exitCode === null && words === '' ? (status.message ?? 'no reason was given') : words,
+    };
+  }
+
+  private async exitStatus(
+    { namespace, pod, container, command, signal }: ExecTarget,
+    out: Writable,
+    err: Writable,
+  ): Promise<V1Status> {
+    signal.throwIfAborted();
+    let told: V1Status | undefined;
+    const socket = await new Exec(this.config).exec(
+      namespace,
+      pod,
+      container,
+      [...command],
+      out,
+      err,
+      null,
+      false,
+      (status) => (told = status),
+    );
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        signal.removeEventListener('abort', end);
+        socket.close();
+        resolve();
+      };
+      signal.addEventListener('abort', end);
+      socket.onclose = end;
+      socket.onerror = end;
+      if (socket.readyState === socket.CLOSED) end();
+    });
+    signal.throwIfAborted();
+    if (told === undefined) throw new Error('the connection ended before the program did');
+    return told;
+  }
+
+  /** A plain GET, for what is no object. */
+  get(path: string): Promise<{ readonly status: number; readonly text: string }> {
+    const url = new URL(path, this.config.getCurrentCluster()?.server);
+    return new Promise((resolve, reject) => {
+      const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
+      const outgoing = request(url, { agent: this.config.agent, signal }, (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+        );
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+  }
+
+  close(): void {
+    this.config.agent.destroy();
+  }
+}

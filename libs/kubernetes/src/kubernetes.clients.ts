@@ -1,0 +1,41 @@
+import { LRUCache } from 'lru-cache';
+import { KubernetesClient } from './kubernetes.client.js';
+
+const CLIENTS_MAX = 2_000;
+/** A cluster that nobody asks about for so long keeps no connection open. */
+const CLIENT_IDLE_MS = 60_000;
+
+/** How a cluster's API is reached: as its administrator, through the load balancer. */
+export interface KubernetesAccess {
+  readonly uid: string;
+  readonly cluster: string;
+  readonly kubeconfig: string;
+}
+
+/** The clients of many clusters; each keeps its connections while it is used. */
+export class KubernetesClients {
+  private readonly clients = new LRUCache<string, KubernetesClient>({
+    max: CLIENTS_MAX,
+    ttl: CLIENT_IDLE_MS,
+    ttlAutopurge: true,
+    updateAgeOnGet: true,
+    dispose: (client) => client.close(),
+  });
+
+  of({ uid, cluster, kubeconfig }: KubernetesAccess): KubernetesClient {
+    const known = this.clients.get(uid);
+    if (known?.kubeconfig === kubeconfig) return known;
+    // Every call makes it younger: what is in use is not closed.
+    const client = new KubernetesClient(cluster, kubeconfig, () => void this.clients.get(uid));
+    this.clients.set(uid, client);
+    return client;
+  }
+
+  forget(uid: string): void {
+    this.clients.delete(uid);
+  }
+
+  close(): void {
+    this.clients.clear();
+  }
+}
