@@ -36,10 +36,9 @@ describe('a create in which services are killed', () => {
   let undisturbed: readonly string[];
 
   const create = async (name: string): Promise<void> => {
-    const answer = await system.call(
-      'POST',
-      '/ns/default/clusters',
-      clusterBody(name, { controlPlanes: 3, workers: 2 }),
+    const body = clusterBody(name, { controlPlanes: 3, workers: 2 });
+    const answer = await whileRefused(() =>
+      system.call('POST', '/ns/default/clusters', body, { 'idempotency-key': name }),
     );
     expect([name, answer.status]).toEqual([name, 202]);
   };
@@ -108,6 +107,18 @@ describe('a create in which services are killed', () => {
     60_000 + 2 * CREATE_TIMEOUT_MS,
   );
 });
+
+/** What a client does while the gateway is being started again: it asks once more, with the same key. */
+const whileRefused = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+};
 
 /** Kills the service the moment the cluster has so many facts that count. */
 const killAt = async (

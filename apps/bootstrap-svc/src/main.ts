@@ -12,4 +12,4 @@ const settingsOrExit = (): Settings => {
   }
 };
 
-await runService(bootstrapService(settingsOrExit()));
+void runService(bootstrapService(settingsOrExit()));

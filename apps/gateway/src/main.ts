@@ -1,4 +1,4 @@
 import { runService } from '@fairlead/service-kit';
 import { gateway } from './gateway.definition.js';
 
-await runService(gateway);
+void runService(gateway);

@@ -1,4 +1,4 @@
 import { runService } from '@fairlead/service-kit';
 import { infraDefinition } from './infra.definition.js';
 
-await runService(infraDefinition(process.env));
+void runService(infraDefinition(process.env));

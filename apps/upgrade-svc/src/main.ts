@@ -1,4 +1,4 @@
 import { runService } from '@fairlead/service-kit';
 import { upgradeService } from './definition.js';
 
-await runService(upgradeService);
+void runService(upgradeService);

@@ -1,0 +1,53 @@
+// Runs bundle.cjs beside it with the code that V8 compiled the last time: most of a program's start is compiling.
+// The compiled code lies beside the bundle under a name that says of which bytes and by which V8; where it cannot be kept
+// (a read-only folder) the program starts a little slower, that is all. From Node 22 on, node:module has the like built in.
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import vm from 'node:vm';
+
+/** By then a service has done most things once, and V8 has compiled what they need. */
+const KEEP_AFTER_MS = 5_000;
+
+const bundle = fileURLToPath(new URL('bundle.cjs', import.meta.url));
+const kept = `${bundle}.$SHA256.v8-${process.versions.v8}`;
+
+const read = () => {
+  try {
+    return readFileSync(kept);
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'EACCES') return undefined;
+    throw error;
+  }
+};
+
+const keep = (script) => {
+  const beside = `${kept}.${process.pid}`;
+  try {
+    writeFileSync(beside, script.createCachedData());
+    renameSync(beside, kept);
+  } catch (error) {
+    if (!['EACCES', 'EROFS', 'ENOSPC', 'ENOENT', 'EPERM'].includes(error.code)) throw error;
+    rmSync(beside, { force: true });
+  }
+};
+
+const cachedData = read();
+const source = readFileSync(bundle, 'utf8');
+// esbuild has made every import() of the bundle a require(), so that none needs a loader here.
+const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
+  filename: bundle,
+  cachedData,
+});
+if (cachedData === undefined || script.cachedDataRejected) {
+  const once = () => {
+    process.off('exit', once);
+    clearTimeout(timer);
+    keep(script);
+  };
+  const timer = setTimeout(once, KEEP_AFTER_MS).unref();
+  process.once('exit', once);
+}
+const module = { exports: {} };
+script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
