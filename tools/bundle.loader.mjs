@@ -35,7 +35,7 @@ const keep = (script) => {
 
 const cachedData = read();
 const source = readFileSync(bundle, 'utf8');
-// esbuild has made every import() of the bundle a require(), so that none needs a loader here.
+// No loader for import(): code that was kept cannot use one, so the bundle has none (see bundle.mjs).
 const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
   filename: bundle,
   cachedData,

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const PROGRAMS = ['apps/gateway', 'apps/infra-svc', 'apps/bootstrap-svc', 'apps/upgrade-svc', 'apps/cli', 'libs/lab'];
+const PROGRAMS = ['apps/gateway', 'apps/infra-svc', 'apps/bootstrap-svc', 'apps/upgrade-svc', 'apps/cli'];
+/** Loads agents, which are ES modules, by import(): code that V8 kept cannot do that, so this one is compiled at each start. */
+const IMPORTING_PROGRAMS = ['libs/lab'];
 
 /** Optional companions of the packages that we use: they are looked for at run time and may be missing. */
 const OPTIONAL = [
@@ -58,20 +60,25 @@ const replace = (file, text) => {
   renameSync(`${file}.new`, file);
 };
 
+const COMMON = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  external: OPTIONAL,
+  sourcemap: true,
+  keepNames: true, // Nest and TypeORM tell classes by their names.
+  logLevel: 'warning',
+};
+
 const bundle = async (folder) => {
   const dist = join(root, folder, 'dist');
   const { outputFiles } = await build({
+    ...COMMON,
     entryPoints: [join(dist, 'main.js')],
     outfile: join(dist, 'bundle.cjs'),
-    bundle: true,
     write: false,
-    platform: 'node',
     format: 'cjs',
-    target: 'node20',
-    external: OPTIONAL,
-    sourcemap: true,
-    keepNames: true, // Nest and TypeORM tell classes by their names.
-    logLevel: 'warning',
+    supported: { 'dynamic-import': false },
     define: { 'import.meta.url': '__bundleUrl' },
     banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   });
@@ -84,6 +91,18 @@ const bundle = async (folder) => {
   }
 };
 
-await Promise.all(PROGRAMS.filter((folder) => existsSync(join(root, folder, 'dist', 'main.js'))).map(bundle));
+const importingBundle = (folder) =>
+  build({
+    ...COMMON,
+    entryPoints: [join(root, folder, 'dist', 'main.js')],
+    outfile: join(root, folder, 'dist', 'bundle.mjs'),
+    format: 'esm',
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; import { fileURLToPath as __toPath } from 'node:url'; import { dirname as __dirnameOf } from 'node:path'; const require = __createRequire(import.meta.url); const __filename = __toPath(import.meta.url); const __dirname = __dirnameOf(__filename);",
+    },
+  });
+
+const built = (folder) => existsSync(join(root, folder, 'dist', 'main.js'));
+await Promise.all([...PROGRAMS.filter(built).map(bundle), ...IMPORTING_PROGRAMS.filter(built).map(importingBundle)]);
 // The agent has a bundle of its own kind: small, the same bytes from the same sources, without a runtime resolver.
 await import('../apps/node-agent/bundle.mjs');
