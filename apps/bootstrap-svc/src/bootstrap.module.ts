@@ -60,7 +60,7 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
     useFactory: (handle: Handle, steps: RunningSteps) => new StepRunner(handle, steps),
     inject: [HANDLE, RUNNING_STEPS],
   },
-  { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent) },
+  { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent, settings.tuning) },
   {
     provide: REMEMBERED_SECRETS,
     useFactory: (secrets: SecretStore) => new RememberedSecrets(secrets),

@@ -3,6 +3,8 @@ import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
 import { NatsLog } from './adapters/nats/nats.log.js';
 import { AgentLoop } from './agent/agent.effects.js';
 import type { AgentClock, AgentLog, EventLog, HostPort } from './agent/agent.ports.js';
+import type { HostFiles } from './files/files.ports.js';
+import { hostSoftware } from './software/host.software.js';
 import { newState } from './agent/agent.state.js';
 import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
@@ -14,6 +16,8 @@ const RECOVERY_WAIT_MS = 3_000;
 export interface AgentOptions {
   readonly config: AgentConfig;
   readonly host: HostPort;
+  /** Needed where the profile says that software comes as files. */
+  readonly files?: HostFiles;
   /** Text of a NATS creds file; empty: the server asks for none. */
   readonly credentials: string;
   readonly clock?: AgentClock;
@@ -50,9 +54,11 @@ const recoverWithin = (journal: Journal, events: EventLog, metronome: Metronome,
  * they share one timer. Rejects only when the host's own state cannot be read.
  */
 export const startAgent = async (options: AgentOptions): Promise<RunningAgent> => {
-  const { config, host, credentials } = options;
+  const { config, host, files, credentials } = options;
   const { clock = { now: () => new Date() }, random = Math.random, log = () => undefined } = options;
   const metronome = sharedMetronome;
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const software = hostSoftware({ config, host, files, architecture, log });
   const saved = await loadState(host, config.uid, log);
   const events = new NatsLog({
     servers: config.natsUrls,
@@ -76,6 +82,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const loop = new AgentLoop({
     config,
     host,
+    software,
     events,
     journal,
     watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, host, metronome, random, log }, listener),

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { realFiles } from './adapters/files/real.files.js';
 import { realHost } from './adapters/host/real.host.js';
 import { startAgent } from './agent.js';
 import type { AgentLog } from './agent/agent.ports.js';
@@ -39,7 +40,7 @@ const main = async (): Promise<void> => {
   const config = AgentConfig.parse(JSON.parse(await readFile(values.config ?? `${root}${AGENT_PATHS.config}`, 'utf8')));
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
-  const agent = await startAgent({ config, host, credentials, log: logLine });
+  const agent = await startAgent({ config, host, files: realFiles(root), credentials, log: logLine });
   logLine('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
   const signal = await stopped;
   logLine('info', 'stopping', { signal });

@@ -143,6 +143,10 @@ export class MemoryHost implements HostPort {
   }
 
   private aptGet(args: readonly string[], line: string): CommandResult {
+    if (args.includes('--download-only')) {
+      this.changes.push(line);
+      return ok();
+    }
     for (const spec of args.filter((word) => word.includes('=') && word.endsWith('*'))) {
       const [name = '', version = ''] = spec.slice(0, -1).split('=');
       this.packages.set(name, { version: `${version}-1.1`, held: false });

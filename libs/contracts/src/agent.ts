@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SoftwareVersions } from './events/node.events.js';
+import { HostProfile } from './hosts.js';
 import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';
 import { NodeRole } from './machines.js';
 
@@ -9,12 +10,29 @@ import { NodeRole } from './machines.js';
  */
 export const AGENT_PATHS = {
   program: '/opt/fairlead/agent.mjs',
+  /** The runtime that the unit names: a link to the host's own, or the one that bootstrap-svc put there. */
+  node: '/opt/fairlead/node',
   unit: '/etc/systemd/system/fairlead-agent.service',
   config: '/etc/fairlead/agent.json',
   credentials: '/etc/fairlead/nats.creds',
   state: '/var/lib/fairlead/agent-state.json',
+  /** What the agent did to its host, one line each; bounded. */
+  journal: '/var/log/fairlead/agent.log',
+  /** There while the agent still brings images that its node needs later; a join waits for its end. */
+  imagesPending: '/run/fairlead/images.pending',
+  /** A bundle's content, once bootstrap-svc has put it there. */
+  mirror: '/var/lib/fairlead/mirror',
   steps: '/var/lib/fairlead/steps',
 } as const;
+
+/** What the agent needs to know of the kind of host that it works on; what is absent is as on a host made by packages. */
+export const AgentProfile = HostProfile.pick({
+  source: true,
+  cgroupDriver: true,
+  failSwapOn: true,
+  imageRepository: true,
+});
+export type AgentProfile = z.infer<typeof AgentProfile>;
 
 /** What bootstrap-svc puts on a host before its agent's first report: who it is, and its initial desired state. */
 export const AgentConfig = z.strictObject({
@@ -23,6 +41,8 @@ export const AgentConfig = z.strictObject({
   uid: ClusterUid,
   node: NodeName,
   role: NodeRole,
+  leader: z.boolean().optional().describe('kubeadm init runs here, so its images come first'),
+  profile: AgentProfile.optional(),
   natsUrls: z.array(z.string()).min(1),
   inboxPrefix: z.string(),
   heartbeatIntervalMs: z.int().min(100),

@@ -1,13 +1,22 @@
-import { inboxPrefix, nodePermissions, WorldFailure, type AgentConfig, type StreamId } from '@fairlead/contracts';
+import {
+  AGENT_PATHS,
+  inboxPrefix,
+  nodePermissions,
+  WorldFailure,
+  type AgentConfig,
+  type AgentProfile,
+  type HostProfile,
+  type StreamId,
+} from '@fairlead/contracts';
 import { accountOfCreds, mintNodeCredentials } from '@fairlead/embedded/credentials';
-import type { PrepareInput } from '@fairlead/node-scripts';
+import type { PrepareInput, Tuning } from '@fairlead/node-scripts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Host, Known } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
-import { nodeLabels } from './node.settings.js';
+import { nodeLabels, tuningOf } from './node.settings.js';
 
 const VERSION_TIMEOUT_MS = 10_000;
 
@@ -22,11 +31,27 @@ const versionOf = async (file: string): Promise<string> => {
   return stdout.trim();
 };
 
+/** What the agent is told of its host's kind: as kubeadm is, and where its software comes from. */
+const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentProfile => {
+  const { cgroupDriver, failSwapOn, imageRepository } = tuningOf(tuning, profile);
+  const { source = { kind: 'packages' } as const } = profile ?? {};
+  return {
+    // By the time that the agent starts, the bundle is a folder of its host.
+    source: source.kind === 'bundle' ? { kind: 'files', location: AGENT_PATHS.mirror } : source,
+    cgroupDriver,
+    failSwapOn,
+    ...(imageRepository === undefined ? {} : { imageRepository }),
+  };
+};
+
 /** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
 export class AgentKit {
   private loaded: Promise<AgentBundle> | undefined;
 
-  constructor(private readonly settings: Settings['agent']) {}
+  constructor(
+    private readonly settings: Settings['agent'],
+    private readonly tuning: Tuning,
+  ) {}
 
   bundle(): Promise<AgentBundle> {
     this.loaded ??= this.load().catch((error: unknown) => {
@@ -49,7 +74,7 @@ export class AgentKit {
       agent: { sha256, version },
       config,
       credentials: this.credentialsOf(stream, host),
-      nodeBinary: this.settings.nodeBinary,
+      nodeBinary: host.machine.profile?.nodeBinary ?? this.settings.nodeBinary,
     };
   }
 
@@ -67,6 +92,8 @@ export class AgentKit {
       uid: state.uid,
       node: machine.name,
       role: machine.role,
+      leader: machine.leader,
+      profile: agentProfile(this.tuning, machine.profile),
       natsUrls: [...this.settings.natsUrls],
       inboxPrefix: inboxPrefix(`${namespace}-${cluster}-${machine.name}`),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,

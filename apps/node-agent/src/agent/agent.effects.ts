@@ -7,10 +7,8 @@ import {
   type AgentConfig,
   type Heartbeat,
 } from '@fairlead/contracts';
-import { aptPackages } from '../software/apt.packages.js';
-import type { Item } from '../software/item.js';
-import type { PackageDriver } from '../software/package.driver.js';
-import { softwareList } from '../software/software.list.js';
+import type { HostSoftware } from '../software/host.software.js';
+import type { Stage } from '../software/software.list.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
 import { AGENT_VERSION } from '../version.js';
@@ -47,6 +45,7 @@ const AnyDesired = EVENTS.DesiredVersionsSet.data.strip();
 export interface AgentParts {
   readonly config: AgentConfig;
   readonly host: HostPort;
+  readonly software: HostSoftware;
   readonly events: EventLog;
   readonly journal: Journal;
   readonly watchNode: WatchNode;
@@ -162,17 +161,21 @@ export class AgentLoop {
 
   private async look(): Promise<void> {
     this.inspectionDue = false;
-    const packages = aptPackages(this.parts.host);
-    this.inspection = await inspect(this.items(packages), packages, this.desired.software);
-    if (this.inspection.kind === 'failed') this.fail(this.inspection.at);
-    else this.timeDifferences(this.inspection.differences.length > 0);
+    const { software } = this.parts;
+    const seen = await inspect(this.stages(), software.packages, this.desired.software);
+    this.inspection = seen;
+    if (seen.kind === 'failed') return this.fail(seen.at);
+    this.timeDifferences(seen.differences.length > 0);
+    // Before it is said that the node is prepared, so that whoever acts on that knows what is still on its way.
+    if (seen.differences.length === 0) await software.begin(this.desired.software);
   }
 
-  private items(packages: PackageDriver): readonly Item[] {
-    const { config, host, journal } = this.parts;
+  private stages(): readonly Stage[] {
+    const { config, software, journal } = this.parts;
     const { status } = journal.reported.standing;
     const hasBeenReady = status === 'ready' || status === 'not-ready' || status === 'changing';
-    return softwareList({ node: config.node, wanted: this.desired.software, hasBeenReady }, host, packages);
+    const { node, profile } = config;
+    return software.stages({ node, profile, wanted: this.desired.software, hasBeenReady });
   }
 
   private timeDifferences(differs: boolean): void {
@@ -190,8 +193,8 @@ export class AgentLoop {
   }
 
   private async act(): Promise<void> {
-    const { host, journal } = this.parts;
-    const { changed, failed } = await ensureAll(this.items(aptPackages(host)));
+    const { journal, log } = this.parts;
+    const { changed, failed } = await ensureAll(this.stages(), (item, ms) => log('debug', 'ensured', { item, ms }));
     if (changed.length > 0) await journal.addChanged(changed);
     if (failed === undefined) this.failures = 0;
     else this.fail(failed);

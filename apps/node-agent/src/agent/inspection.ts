@@ -1,5 +1,6 @@
 import { WorldFailure, type SoftwareVersions } from '@fairlead/contracts';
 import type { Item } from '../software/item.js';
+import type { Stage } from '../software/software.list.js';
 import type { PackageDriver } from '../software/package.driver.js';
 import { observedSoftware } from '../software/packages.item.js';
 import type { Difference } from './agent.decider.js';
@@ -22,12 +23,12 @@ const failedAt = (item: string, error: unknown): Failed => {
 
 /** Changes nothing. */
 export const inspect = async (
-  items: readonly Item[],
+  stages: readonly Stage[],
   packages: PackageDriver,
   wanted: SoftwareVersions,
 ): Promise<Inspection> => {
   const differences: Difference[] = [];
-  for (const item of items) {
+  for (const item of stages.flat()) {
     try {
       differences.push(...(await item.inspect()));
     } catch (error) {
@@ -47,31 +48,40 @@ export interface Ensured {
   readonly failed: Failed | undefined;
 }
 
+const ensureItem = async (item: Item): Promise<Ensured> => {
+  try {
+    const differences = await item.inspect();
+    if (differences.length === 0) return { changed: [], failed: undefined };
+    await item.ensure(differences);
+    const [left] = await item.inspect();
+    if (left === undefined)
+      return { changed: differences.map(({ what, wanted: to }) => `${what}: ${to}`), failed: undefined };
+    const message = `${left.what} is still ${left.observed}, wanted ${left.wanted}`;
+    return { changed: [], failed: { item: item.name, command: '', message } };
+  } catch (error) {
+    return { changed: [], failed: failedAt(item.name, error) };
+  }
+};
+
 /**
- * Item by item in their order; each is looked at anew, since an earlier one may have changed it. Stops at the first
- * that fails, or that still differs after it was ensured.
+ * Stage by stage in their order, the items of one at the same time; each is looked at anew, since an earlier one may have
+ * changed it. Stops after the stage in which an item fails, or still differs after it was ensured.
  */
-export const ensureAll = async (items: readonly Item[]): Promise<Ensured> => {
+export const ensureAll = async (
+  stages: readonly Stage[],
+  took: (item: string, ms: number) => void = () => undefined,
+): Promise<Ensured> => {
   const changed: string[] = [];
-  for (const item of items) {
-    try {
-      const differences = await item.inspect();
-      if (differences.length === 0) continue;
-      await item.ensure(differences);
-      const [left] = await item.inspect();
-      if (left !== undefined)
-        return {
-          changed,
-          failed: {
-            item: item.name,
-            command: '',
-            message: `${left.what} is still ${left.observed}, wanted ${left.wanted}`,
-          },
-        };
-      changed.push(...differences.map(({ what, wanted: to }) => `${what}: ${to}`));
-    } catch (error) {
-      return { changed, failed: failedAt(item.name, error) };
-    }
+  for (const stage of stages) {
+    const ensured = await Promise.all(
+      stage.map(async (item) => {
+        const beganMs = performance.now();
+        return ensureItem(item).finally(() => took(item.name, Math.round(performance.now() - beganMs)));
+      }),
+    );
+    changed.push(...ensured.flatMap((each) => each.changed));
+    const failed = ensured.find((each) => each.failed !== undefined)?.failed;
+    if (failed !== undefined) return { changed, failed };
   }
   return { changed, failed: undefined };
 };

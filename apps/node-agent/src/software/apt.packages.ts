@@ -1,10 +1,14 @@
-import type { HostPort } from '../agent/agent.ports.js';
+import type { SoftwareVersions } from '@fairlead/contracts';
+import type { CommandResult, HostPort } from '../agent/agent.ports.js';
 import { mustRun } from './item.js';
-import type { InstalledPackage, PackageDriver } from './package.driver.js';
+import type { Distribution, InstalledPackage } from './package.driver.js';
 
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const UPDATE_TIMEOUT_MS = 5 * 60_000;
 const LOCK_TIMEOUT_S = 120;
+
+/** What the kubelet's own Debian package depends on, and where `modprobe` and `sysctl` are. */
+const TOOLS = ['conntrack', 'ebtables', 'ethtool', 'iproute2', 'iptables', 'kmod', 'mount', 'procps', 'socat'];
 
 /** `1.34.4-1.1` and `1.7.24~ds1-6+b2` are upstream 1.34.4 and 1.7.24 (deb-version(7): epoch:upstream-revision). */
 export const upstreamOf = (version: string): string =>
@@ -26,42 +30,80 @@ export const parseInstalled = (output: string): ReadonlyMap<string, InstalledPac
   return packages;
 };
 
+/** Upstream versions in `apt-cache madison`: lines `containerd | 1.7.24~ds1-6+b4 | http://... Packages`. */
+export const parseMadison = (output: string): readonly string[] =>
+  output.split('\n').flatMap((line) => {
+    const version = line.split('|')[1]?.trim();
+    return version === undefined || version === '' ? [] : [upstreamOf(version)];
+  });
+
 /** What apt-get says when its lists are missing or older than the wanted version. */
 const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
 
+const COMMON_OPTIONS = [
+  '-y',
+  '--no-install-recommends',
+  '--allow-downgrades',
+  '--allow-change-held-packages',
+  '-o',
+  `DPkg::Lock::Timeout=${LOCK_TIMEOUT_S}`,
+  '-o',
+  'Dpkg::Options::=--force-confold',
+];
+
+/** Distributions add a revision of their own to the upstream version: `-1.1`, `~ds1-6`. */
+const specOf = ([name, version]: readonly [string, string]): string => `${name}=${version}*`;
+
 /** Debian and Ubuntu: apt with holds. */
-export const aptPackages = (host: HostPort): PackageDriver => {
-  const installArgs = (specs: readonly string[]): readonly string[] => [
-    'install',
-    '-y',
-    '--no-install-recommends',
-    '--allow-downgrades',
-    '--allow-change-held-packages',
-    '-o',
-    `DPkg::Lock::Timeout=${LOCK_TIMEOUT_S}`,
-    '-o',
-    'Dpkg::Options::=--force-confold',
-    ...specs,
-  ];
+export const aptPackages = (host: HostPort): Distribution => {
+  const offered = new Map<string, Promise<readonly string[]>>();
+
+  const aptGet = (args: readonly string[]): Promise<CommandResult> =>
+    host.run('apt-get', ['install', ...COMMON_OPTIONS, ...args], { timeoutMs: INSTALL_TIMEOUT_MS });
+
+  /** The lists are asked for anew only when they do not have what is wanted. */
+  const fetchOrInstall = async (args: readonly string[]): Promise<void> => {
+    const first = await aptGet(args);
+    if (first.code === 0) return;
+    offered.clear();
+    if (NEEDS_UPDATE.test(first.stderr)) await mustRun(host, 'apt-get', ['update'], UPDATE_TIMEOUT_MS);
+    await mustRun(host, 'apt-get', ['install', ...COMMON_OPTIONS, ...args], INSTALL_TIMEOUT_MS);
+  };
+
+  const installed = async (names: readonly string[]): Promise<ReadonlyMap<string, InstalledPackage>> => {
+    const result = await host.run('dpkg-query', ['-W', `-f=${FORMAT}`, ...names], { timeoutMs: 30_000 });
+    if (result.code === 0 || result.code === 1) return parseInstalled(result.stdout);
+    await mustRun(host, 'dpkg-query', ['-W', `-f=${FORMAT}`, ...names]);
+    return new Map();
+  };
+
+  const differing = async (packages: SoftwareVersions): Promise<readonly (readonly [string, string])[]> => {
+    const present = await installed(Object.keys(packages));
+    return Object.entries(packages).filter(([name, version]) => present.get(name)?.version !== version);
+  };
 
   return {
-    installed: async (names) => {
-      const result = await host.run('dpkg-query', ['-W', `-f=${FORMAT}`, ...names], { timeoutMs: 30_000 });
-      if (result.code === 0 || result.code === 1) return parseInstalled(result.stdout);
-      await mustRun(host, 'dpkg-query', ['-W', `-f=${FORMAT}`, ...names]);
-      return new Map();
-    },
+    tools: TOOLS,
+    installed,
 
     install: async (packages) => {
-      const names = Object.keys(packages);
-      // Distributions add a revision of their own to the upstream version: `-1.1`, `~ds1-6`.
-      const specs = Object.entries(packages).map(([name, version]) => `${name}=${version}*`);
-      const first = await host.run('apt-get', installArgs(specs), { timeoutMs: INSTALL_TIMEOUT_MS });
-      if (first.code !== 0) {
-        if (NEEDS_UPDATE.test(first.stderr)) await mustRun(host, 'apt-get', ['update'], UPDATE_TIMEOUT_MS);
-        await mustRun(host, 'apt-get', installArgs(specs), INSTALL_TIMEOUT_MS);
-      }
-      await mustRun(host, 'apt-mark', ['hold', ...names]);
+      const specs = (await differing(packages)).map(specOf);
+      if (specs.length > 0) await fetchOrInstall(specs);
+      await mustRun(host, 'apt-mark', ['hold', ...Object.keys(packages)]);
+    },
+
+    stage: async (packages) => {
+      const specs = (await differing(packages)).map(specOf);
+      if (specs.length > 0) await fetchOrInstall(['--download-only', ...specs]);
+    },
+
+    require: (names) => fetchOrInstall(names),
+
+    offers: async (name, version) => {
+      const versions = offered.get(name) ?? mustRun(host, 'apt-cache', ['madison', name]).then(parseMadison);
+      offered.set(name, versions);
+      versions.catch(() => offered.delete(name));
+      return (await versions).includes(version);
     },
   };
 };

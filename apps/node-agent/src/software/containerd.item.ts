@@ -1,54 +1,43 @@
 import type { Difference } from '../agent/agent.decider.js';
 import type { HostPort } from '../agent/agent.ports.js';
+import { containerdConfig, type RuntimeSettings } from './containerd.config.js';
 import { fileDifference, mustRun, replaceFile, succeeds, type Item } from './item.js';
+import type { PackageDriver } from './package.driver.js';
 
+const ITEM = 'container-runtime';
 const FILE = '/etc/containerd/config.toml';
 const SERVICE = 'containerd';
 
-/** kubeadm's own pause image by minor (kubernetes, cmd/kubeadm/app/constants PauseVersion). Newest first. */
-const PAUSE_BY_MINOR: readonly (readonly [minor: number, pause: string])[] = [
-  [34, '3.10.1'],
-  [31, '3.10'],
-  [0, '3.9'],
-];
+/** capabilities(7): the right to lower an OOM score is CAP_SYS_RESOURCE. */
+const CAP_SYS_RESOURCE = 24n;
 
-export const pauseImageOf = (kubernetesVersion: string): string => {
-  const minor = Number(kubernetesVersion.split('.')[1] ?? 0);
-  const pause = PAUSE_BY_MINOR.find(([from]) => minor >= from)?.[1] ?? '3.9';
-  return `registry.k8s.io/pause:${pause}`;
+/** Everything on a host descends from process 1, so what that one may never have, nobody has. */
+const lacksOomRight = async (host: HostPort): Promise<boolean> => {
+  const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec((await host.readFile('/proc/1/status')) ?? '')?.[1];
+  return bounding !== undefined && (BigInt(`0x${bounding}`) & (1n << CAP_SYS_RESOURCE)) === 0n;
 };
 
-/** kubelet and runtime must agree on the cgroup driver; systemd is kubeadm's default. CNI plugins are where kubernetes-cni puts them. */
-export const containerdConfig = (pauseImage: string): string => `# Written by Fairlead.
-version = 2
+export interface ContainerdOptions extends Omit<RuntimeSettings, 'restrictOomScore'> {
+  readonly host: HostPort;
+  readonly packages: PackageDriver;
+}
 
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${pauseImage}"
+/** The container runtime is configured, starts at boot and runs. It is restarted only for another configuration. */
+export const containerdItem = ({ host, packages, ...settings }: ContainerdOptions): Item => {
+  const wanted = async (): Promise<string> => {
+    const version = (await packages.installed([SERVICE])).get(SERVICE)?.version ?? '';
+    return containerdConfig(version, { ...settings, restrictOomScore: await lacksOomRight(host) });
+  };
 
-[plugins."io.containerd.grpc.v1.cri".cni]
-  bin_dir = "/opt/cni/bin"
-  conf_dir = "/etc/cni/net.d"
-
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-  runtime_type = "io.containerd.runc.v2"
-
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-  SystemdCgroup = true
-`;
-
-/** The container runtime is configured, starts at boot and runs. */
-export const containerdItem = (host: HostPort, kubernetesVersion: string): Item => {
-  const text = containerdConfig(pauseImageOf(kubernetesVersion));
-  const item = 'container-runtime';
   return {
-    name: item,
+    name: ITEM,
 
     inspect: async () => {
-      const differences: Difference[] = [...(await fileDifference(host, item, FILE, text))];
+      const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await wanted()))];
       if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
-        differences.push({ item, what: 'boot', observed: 'not enabled', wanted: 'enabled' });
+        differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', wanted: 'enabled' });
       if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
-        differences.push({ item, what: 'service', observed: 'not running', wanted: 'running' });
+        differences.push({ item: ITEM, what: 'service', observed: 'not running', wanted: 'running' });
       return differences;
     },
 
@@ -57,7 +46,7 @@ export const containerdItem = (host: HostPort, kubernetesVersion: string): Item 
       if (differs(FILE)) {
         // A crash between the file and the restart would leave the old configuration running and nothing to see it by.
         await mustRun(host, 'systemctl', ['stop', SERVICE]);
-        await replaceFile(host, FILE, text, 0o644);
+        await replaceFile(host, FILE, await wanted(), 0o644);
       }
       if (differs('boot')) await mustRun(host, 'systemctl', ['enable', SERVICE]);
       await mustRun(host, 'systemctl', ['start', SERVICE]);

@@ -4,6 +4,8 @@ import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 
 /** What container images (overlay) and bridged pod traffic (br_netfilter) need. kubernetes.io, container runtimes. */
 const MODULES = ['overlay', 'br_netfilter'] as const;
+type Module = (typeof MODULES)[number];
+
 const FILE = '/etc/modules-load.d/fairlead.conf';
 const TEXT = `# Written by Fairlead.\n${MODULES.join('\n')}\n`;
 const LOADED = '/proc/modules';
@@ -17,14 +19,21 @@ const loadedModules = async (host: HostPort): Promise<readonly string[] | undefi
   return code === 0 ? stdout.split('\n').map((line) => line.split(/\s/)[0] ?? '') : undefined;
 };
 
-/** A module that is built into the kernel is in no list; overlay then still shows as a file system. */
-const isLoaded = async (host: HostPort, module: string, loaded: readonly string[] | undefined): Promise<boolean> => {
-  // Where nobody can tell, the file that loads them at boot stands for them.
-  if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
-  if (loaded.includes(module) || (await host.exists(`/sys/module/${module}`))) return true;
-  return ((await host.readFile(FILE_SYSTEMS)) ?? '').split('\n').some((line) => line.endsWith(`\t${module}`));
+/** What a module does shows where it is built into the kernel, too: in no list, and often not below /sys/module either. */
+const FEATURES: Readonly<Record<Module, (host: HostPort) => Promise<boolean>>> = {
+  overlay: async (host) =>
+    ((await host.readFile(FILE_SYSTEMS)) ?? '').split('\n').some((line) => line.endsWith('\toverlay')),
+  br_netfilter: (host) => host.exists('/proc/sys/net/bridge/bridge-nf-call-iptables'),
 };
 
+const isThere = async (host: HostPort, module: Module, loaded: readonly string[] | undefined): Promise<boolean> => {
+  if ((await FEATURES[module](host)) || (await host.exists(`/sys/module/${module}`))) return true;
+  // Where nobody can tell, the file that loads them at boot stands for them.
+  if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
+  return loaded.includes(module);
+};
+
+/** Modules are loaded now and at each boot. A kernel that has them built in, or no modules at all, needs no modprobe. */
 export const modulesItem = (host: HostPort): Item => ({
   name: 'kernel-modules',
 
@@ -32,7 +41,7 @@ export const modulesItem = (host: HostPort): Item => ({
     const differences: Difference[] = [];
     const loaded = await loadedModules(host);
     for (const module of MODULES)
-      if (!(await isLoaded(host, module, loaded)))
+      if (!(await isThere(host, module, loaded)))
         differences.push({ item: 'kernel-modules', what: module, observed: 'not loaded', wanted: 'loaded' });
     return [...differences, ...(await fileDifference(host, 'kernel-modules', FILE, TEXT))];
   },

@@ -14,4 +14,18 @@ export interface PackageDriver {
   installed(names: readonly string[]): Promise<ReadonlyMap<string, InstalledPackage>>;
   /** Installs exactly these versions, newer or older than what is there, and holds them. */
   install(packages: SoftwareVersions): Promise<void>;
+  /** Brings what `install` needs onto the host and verifies it, so that `install` is short and asks nobody. Changes nothing that runs. */
+  stage(packages: SoftwareVersions): Promise<void>;
+  /** Is this other version as good as the wanted one, because the host can have no other? Absent: never. */
+  accepts?(name: string, wanted: string, found: string): Promise<boolean>;
+}
+
+/** The package manager of a distribution. */
+export interface Distribution extends PackageDriver {
+  /** Packages with the programs that kubeadm, the kubelet and kube-proxy call on the host. */
+  readonly tools: readonly string[];
+  /** Can this version be had, by the lists that the host has? */
+  offers(name: string, version: string): Promise<boolean>;
+  /** Installs what is missing, in whatever version the distribution has; holds nothing. */
+  require(names: readonly string[]): Promise<void>;
 }

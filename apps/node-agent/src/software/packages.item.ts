@@ -17,15 +17,22 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, wanted: Soft
 
   inspect: async () => {
     const installed = await driver.installed(Object.keys(wanted));
-    return Object.entries(wanted).flatMap(([what, version]): Difference[] => {
-      const observed = describe(installed.get(what));
-      return observed === version ? [] : [{ item: 'packages', what, observed, wanted: version }];
-    });
+    const differences: Difference[] = [];
+    for (const [what, version] of Object.entries(wanted)) {
+      const found = installed.get(what);
+      const observed = describe(found);
+      if (observed === version) continue;
+      if (found?.held === true && (await driver.accepts?.(what, version, found.version)) === true) continue;
+      differences.push({ item: 'packages', what, observed, wanted: version });
+    }
+    return differences;
   },
 
   ensure: async (differences) => {
     const packages = Object.fromEntries(differences.map(({ what, wanted: version }) => [what, version]));
     const restarts = KUBELET in packages && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
+    // What can be brought beforehand is, so that the kubelet is away for as short as possible.
+    if (restarts) await driver.stage(packages);
     // Stopped first: after a crash in between, a kubelet that does not run is seen; one that runs as its old version is not.
     if (restarts) await mustRun(host, 'systemctl', ['stop', KUBELET]);
     await driver.install(packages);

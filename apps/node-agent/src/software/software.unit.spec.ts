@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryHost } from '../../test/memory.host.js';
 import { ensureAll, inspect } from '../agent/inspection.js';
 import { aptPackages, parseInstalled, upstreamOf } from './apt.packages.js';
-import { containerdConfig, pauseImageOf } from './containerd.item.js';
-import { commandLine, type Item } from './item.js';
-import { softwareList } from './software.list.js';
+import { pauseImageOf } from './containerd.config.js';
+import { commandLine } from './item.js';
+import { packagesList, type Stage } from './software.list.js';
 
 const WANTED = { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' };
-const itemsOf = (host: MemoryHost, wanted = WANTED, hasBeenReady = false): readonly Item[] =>
-  softwareList({ node: 'demo-w-1-aaaaa', wanted, hasBeenReady }, host, aptPackages(host));
+const itemsOf = (host: MemoryHost, wanted = WANTED, hasBeenReady = false): readonly Stage[] =>
+  packagesList({ node: 'demo-w-1-aaaaa', wanted, hasBeenReady }, host, aptPackages(host));
 
 /** Ensures everything and answers with the commands that it took. */
 const ensured = async (host: MemoryHost, wanted = WANTED): Promise<readonly string[]> => {
@@ -89,7 +89,7 @@ describe('a prepared host', () => {
       'a hold was taken away',
       (host) => void (host.packages.get('kubelet')!.held = false),
       'kubelet',
-      [`apt-get install ${OPTIONS} kubelet=1.34.4*`, 'apt-mark hold kubelet'],
+      ['apt-mark hold kubelet'],
     ],
     [
       'its containerd configuration was edited',
@@ -127,7 +127,8 @@ describe('a prepared host', () => {
     expect(commands).toContain('write /etc/containerd/config.toml');
     expect(pauseImageOf('1.33.13')).toBe('registry.k8s.io/pause:3.10');
     expect(pauseImageOf('1.30.14')).toBe('registry.k8s.io/pause:3.9');
-    expect(containerdConfig(pauseImageOf('1.36.3'))).toContain('pause:3.10.1');
+    expect(pauseImageOf('1.34.99', 'registry.example/k8s')).toBe('registry.example/k8s/pause:3.10.1');
+    expect(pauseImageOf('')).toBe('registry.k8s.io/pause:3.9');
   });
 });
 
@@ -142,6 +143,7 @@ describe('kubelet', () => {
   it('is stopped while its package changes, so that what runs is what is installed', async () => {
     const host = await joined();
     expect(await ensured(host, { ...WANTED, kubelet: '1.34.5' })).toEqual([
+      `apt-get install ${OPTIONS} --download-only kubelet=1.34.5*`,
       'systemctl stop kubelet',
       `apt-get install ${OPTIONS} kubelet=1.34.5*`,
       'apt-mark hold kubelet',
@@ -187,7 +189,7 @@ describe('a command that fails', () => {
     expect(failed).toEqual({
       item: 'sysctl',
       command: 'sysctl -w net.ipv4.ip_forward=1',
-      message: 'exit code 255: sysctl: permission denied',
+      message: 'net.ipv4.ip_forward is 0 and cannot be set to 1 from here: exit code 255: sysctl: permission denied',
     });
     expect(changed).toContain('swap: off');
     expect(host.changes.some((line) => line.startsWith('apt-get'))).toBe(false);

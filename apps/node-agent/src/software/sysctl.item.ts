@@ -1,3 +1,4 @@
+import { WorldFailure } from '@fairlead/contracts';
 import type { Difference } from '../agent/agent.decider.js';
 import type { HostPort } from '../agent/agent.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
@@ -23,6 +24,21 @@ const valueOf = async (host: HostPort, key: string): Promise<string | undefined>
   return code === 0 ? stdout.trim() : undefined;
 };
 
+/** Settings that belong to the kernel and not to this host are read-only in a container; that is for its owner to set. */
+const set = async (
+  host: HostPort,
+  key: string,
+  { observed, wanted }: { readonly observed: string; readonly wanted: string },
+): Promise<void> => {
+  try {
+    await mustRun(host, 'sysctl', ['-w', `${key}=${wanted}`]);
+  } catch (error) {
+    if (!(error instanceof WorldFailure)) throw error;
+    const message = `${key} is ${observed} and cannot be set to ${wanted} from here: ${error.message}`;
+    throw new WorldFailure({ operation: error.operation, target: error.target, message, cause: error });
+  }
+};
+
 export const sysctlItem = (host: HostPort): Item => ({
   name: 'sysctl',
 
@@ -36,8 +52,8 @@ export const sysctlItem = (host: HostPort): Item => ({
   },
 
   ensure: async (differences) => {
-    for (const { what, wanted } of differences)
-      if (what !== FILE) await mustRun(host, 'sysctl', ['-w', `${what}=${wanted}`]);
+    for (const { what, observed, wanted } of differences)
+      if (what !== FILE) await set(host, what, { observed, wanted });
     if (differences.some(({ what }) => what === FILE)) await replaceFile(host, FILE, TEXT, 0o644);
   },
 });

@@ -56,6 +56,7 @@ const install = async (call: CommandCall, parsed: ParsedArguments, names: readon
   refuseDowngrades(host, wanted, parsed);
   out('Reading package lists...');
   out('Building dependency tree...');
+  if (parsed.has('--download-only')) return downloaded(call, wanted.length);
   const upgraded = wanted.filter(({ definition }) => definition.name in host.record.packages).length;
   for (const { definition, version } of wanted) {
     await world.delays('packageInstall', signal);
@@ -64,6 +65,12 @@ const install = async (call: CommandCall, parsed: ParsedArguments, names: readon
   }
   if (parsed.has('--mark-auto')) out('(marked as automatically installed)');
   out(`${upgraded} upgraded, ${wanted.length - upgraded} newly installed, 0 to remove and 0 not upgraded.`);
+  return 0;
+};
+
+const downloaded = async ({ world, signal, out }: CommandCall, count: number): Promise<number> => {
+  if (count > 0) await world.delays('packageIndex', signal);
+  out('Download complete and in download only mode');
   return 0;
 };
 

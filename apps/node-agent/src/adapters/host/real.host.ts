@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isMissing } from '../files/real.files.js';
 import type { CommandOptions, CommandResult, HostPort } from '../../agent/agent.ports.js';
 
 const OUTPUT_LENGTH_MAX = 256 * 1024;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const NOT_STARTED = 127;
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
 const kill = (pid: number | undefined): void => {
   if (pid === undefined) return;

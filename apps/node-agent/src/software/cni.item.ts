@@ -1,0 +1,78 @@
+import { mirrorPaths, releaseOf, type Architecture, type MirrorRelease } from '@fairlead/contracts';
+import { z } from 'zod';
+import type { HostPort } from '../agent/agent.ports.js';
+import type { HostFiles } from '../files/files.ports.js';
+import { mustRun, replaceFile, type Item } from './item.js';
+import type { Mirror } from './mirror.js';
+
+const ITEM = 'cni-plugins';
+const FOLDER = '/opt/cni/bin';
+const UNPACKED = '/opt/cni/.fairlead-new';
+const RECORD = '/var/lib/fairlead/cni-plugins.json';
+const UNPACK_TIMEOUT_MS = 120_000;
+
+/** What was put into the folder, and how each file looked then: an archive does not say what is in it without being read. */
+const Record = z.object({ archive: z.string(), sha256: z.string(), files: z.record(z.string(), z.string()) });
+type Record = z.infer<typeof Record>;
+
+const archiveOf = (release: MirrorRelease | undefined, version: string, architecture: Architecture): string =>
+  release?.cniPlugins ?? mirrorPaths.cniPlugins(releaseOf(version)?.cniPlugins ?? 'v1.9.1', architecture);
+
+export interface CniOptions {
+  readonly host: HostPort;
+  readonly files: HostFiles;
+  readonly mirror: Mirror;
+  readonly architecture: Architecture;
+  /** `v1.34.4` */
+  readonly version: string;
+}
+
+/** The plugins that the CNI project makes; plugins of others in the same folder are left alone. */
+export const cniItem = ({ host, files, mirror, architecture, version }: CniOptions): Item => {
+  const read = async (): Promise<Record | undefined> => {
+    const text = await host.readFile(RECORD);
+    if (text === undefined) return undefined;
+    const parsed = Record.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : undefined;
+  };
+
+  const intact = async ({ files: recorded }: Record): Promise<boolean> => {
+    const now = await Promise.all(
+      Object.entries(recorded).map(async ([name, identity]) => {
+        return (await files.stat(`${FOLDER}/${name}`))?.identity === identity;
+      }),
+    );
+    return now.every(Boolean);
+  };
+
+  return {
+    name: ITEM,
+
+    inspect: async () => {
+      const archive = archiveOf(await mirror.release(version), version, architecture);
+      const record = await read();
+      if (record !== undefined && record.archive === archive && (await intact(record))) return [];
+      const observed = record === undefined ? 'missing' : record.archive === archive ? 'changed' : record.archive;
+      return [{ item: ITEM, what: ITEM, observed, wanted: archive }];
+    },
+
+    ensure: async () => {
+      const archive = archiveOf(await mirror.release(version), version, architecture);
+      const readable = await mirror.readable(archive);
+      await files.remove(UNPACKED);
+      await files.makeFolder(UNPACKED);
+      await files.makeFolder(FOLDER);
+      const into = ['-xzf', readable.path, '-C', files.at(UNPACKED), '--no-same-owner'];
+      await mustRun(host, 'tar', into, UNPACK_TIMEOUT_MS);
+      const recorded: { [name: string]: string } = {};
+      for (const name of await files.list(UNPACKED)) {
+        await host.rename(`${UNPACKED}/${name}`, `${FOLDER}/${name}`);
+        recorded[name] = (await files.stat(`${FOLDER}/${name}`))?.identity ?? '';
+      }
+      await files.remove(UNPACKED);
+      await readable.release();
+      const record: Record = { archive, sha256: await mirror.sha256Of(archive), files: recorded };
+      await replaceFile(host, RECORD, `${JSON.stringify(record)}\n`, 0o644);
+    },
+  };
+};

@@ -1,0 +1,149 @@
+import {
+  imagesFor,
+  isUrl,
+  type AgentConfig,
+  type Architecture,
+  type MirrorImage,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
+import { folderSource } from '../adapters/files/folder.source.js';
+import { urlSource } from '../adapters/files/url.source.js';
+import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { HostFiles, SourceFiles } from '../files/files.ports.js';
+import { aptPackages } from './apt.packages.js';
+import { cniItem } from './cni.item.js';
+import { distributionOf } from './distribution.js';
+import { etcdctlItem } from './etcdctl.item.js';
+import { imagesItem } from './images.item.js';
+import { ImageStore, orderImages, type ImageOrder } from './images.js';
+import { kubeletUnitItem } from './kubelet.unit.item.js';
+import { kubernetesBinaries } from './kubernetes.binaries.js';
+import { LaterImages } from './later.images.js';
+import { Mirror } from './mirror.js';
+import type { Distribution, PackageDriver } from './package.driver.js';
+import { distributionRuntime } from './runtime.packages.js';
+import { filesList, packagesList, splitSoftware, type SoftwareOptions, type Stage } from './software.list.js';
+import { toolsItem } from './tools.item.js';
+
+/** How this host gets its software, for as long as the agent runs. */
+export interface HostSoftware {
+  readonly packages: PackageDriver;
+  stages(options: SoftwareOptions): readonly Stage[];
+  /** Called whenever the host is as wanted: begins what may come while the node is used already. */
+  begin(wanted: SoftwareVersions): Promise<void>;
+}
+
+const byPackages = (host: HostPort): HostSoftware => {
+  const packages = aptPackages(host);
+  return {
+    packages,
+    stages: (options) => packagesList(options, host, packages),
+    begin: () => Promise.resolve(),
+  };
+};
+
+/** Kubernetes' own programs by one driver, all others by the distribution's. */
+const bothOf = (ours: PackageDriver, theirs: PackageDriver): PackageDriver => ({
+  installed: async (names) => {
+    const [files, packages] = await Promise.all([ours.installed(names), theirs.installed(names)]);
+    return new Map([...packages, ...files]);
+  },
+  install: async (packages) => {
+    const split = splitSoftware(packages);
+    if (Object.keys(split.theirs).length > 0) await theirs.install(split.theirs);
+    await ours.install(split.ours);
+  },
+  stage: async (packages) => {
+    const split = splitSoftware(packages);
+    if (Object.keys(split.theirs).length > 0) await theirs.stage(split.theirs);
+    await ours.stage(split.ours);
+  },
+});
+
+/** Resolved when it is first used, so that a host of an unknown kind fails where it can be told. */
+const lazyDistribution = (distribution: () => Promise<Distribution>): PackageDriver => {
+  const runtime = async (): Promise<PackageDriver> => distributionRuntime(await distribution());
+  return {
+    installed: async (names) => (await runtime()).installed(names),
+    install: async (packages) => (await runtime()).install(packages),
+    stage: async (packages) => (await runtime()).stage(packages),
+    accepts: async (name, wanted, found) => (await (await runtime()).accepts?.(name, wanted, found)) === true,
+  };
+};
+
+export interface FilesHostOptions {
+  readonly config: Pick<AgentConfig, 'role' | 'leader'>;
+  readonly host: HostPort;
+  readonly files: HostFiles;
+  readonly source: SourceFiles;
+  readonly architecture: Architecture;
+  readonly log: AgentLog;
+}
+
+const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOptions): HostSoftware => {
+  const mirror = new Mirror(source, files, host);
+  const store = new ImageStore(host, mirror);
+  const later = new LaterImages({ host, files, store, log });
+  let known: Promise<Distribution> | undefined;
+  const distribution = (): Promise<Distribution> => (known ??= distributionOf(host));
+  const theirs = lazyDistribution(distribution);
+  const binaries = kubernetesBinaries({ host, files, mirror, architecture });
+
+  const imagesOf = async (version: string): Promise<ImageOrder> => {
+    const catalogue = await mirror.catalogue();
+    const images = catalogue === undefined ? [] : imagesFor(catalogue, version, config.role);
+    return orderImages(images, config.leader === true);
+  };
+  const firstImages = async (version: string): Promise<readonly MirrorImage[]> => (await imagesOf(version)).first;
+
+  return {
+    packages: bothOf(binaries, theirs),
+
+    stages: (options) => {
+      const version = `v${options.wanted['kubelet'] ?? ''}`;
+      const others = [
+        cniItem({ host, files, mirror, architecture, version }),
+        ...(config.role === 'control-plane' ? [etcdctlItem(files, mirror, version)] : []),
+        // A kubelet may throw images away that it does not use; that is no reason to take its node down.
+        ...(options.hasBeenReady ? [] : [imagesItem(store, () => firstImages(version))]),
+      ];
+      return filesList(options, host, theirs, {
+        tools: toolsItem(distribution),
+        binaries,
+        others,
+        kubeletUnit: kubeletUnitItem(host),
+      });
+    },
+
+    begin: async (wanted) => {
+      const version = `v${wanted['kubelet'] ?? ''}`;
+      await later.begin(version, async () => (await imagesOf(version)).later);
+    },
+  };
+};
+
+export interface HostSoftwareOptions {
+  readonly config: AgentConfig;
+  readonly host: HostPort;
+  /** Needed only where software comes as files. */
+  readonly files: HostFiles | undefined;
+  readonly architecture: Architecture;
+  readonly log: AgentLog;
+}
+
+/** Throws where the source asks for something that this agent was not given. */
+export const hostSoftware = ({ config, host, files, architecture, log }: HostSoftwareOptions): HostSoftware => {
+  const { source = { kind: 'packages' } as const } = config.profile ?? {};
+  switch (source.kind) {
+    case 'packages':
+      return byPackages(host);
+    case 'bundle':
+      throw new Error('a bundle is a folder by the time that an agent hears of it');
+    case 'files': {
+      if (files === undefined) throw new Error('software as files needs a host with files');
+      const { location } = source;
+      const place = isUrl(location) ? urlSource(location, files) : folderSource(location, files);
+      return byFiles({ config, host, files, source: place, architecture, log });
+    }
+  }
+};

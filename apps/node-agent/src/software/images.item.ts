@@ -1,0 +1,28 @@
+import type { MirrorImage } from '@fairlead/contracts';
+import type { ImageStore } from './images.js';
+import type { Item } from './item.js';
+
+const ITEM = 'images';
+/** More only fight for the disk and the processor. */
+const AT_ONCE = 2;
+
+/** Images that must be there before kubeadm runs; `wanted` is asked for when it is needed. */
+export const imagesItem = (store: ImageStore, wanted: () => Promise<readonly MirrorImage[]>): Item => ({
+  name: ITEM,
+
+  inspect: async () =>
+    (await store.missing(await wanted())).map(({ reference }) => ({
+      item: ITEM,
+      what: reference,
+      observed: 'missing',
+      wanted: 'imported',
+    })),
+
+  ensure: async (differences) => {
+    const names = new Set(differences.map(({ what }) => what));
+    await store.import(
+      (await wanted()).filter(({ reference }) => names.has(reference)),
+      AT_ONCE,
+    );
+  },
+});
