@@ -38,7 +38,7 @@ export const withAptDownload = async (
   use: (binary: DownloadedBinary) => Promise<string | undefined>,
 ): Promise<readonly string[]> => {
   if (!existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/dpkg-deb')) return ['this machine has no apt'];
-  const mirrors = debianMirrors(readSources()).slice(0, MIRRORS_MAX);
+  const mirrors = debianMirrors(readAptSources()).slice(0, MIRRORS_MAX);
   if (mirrors.length === 0) return ["apt's sources name no Debian archive with the distribution's keyring"];
   const reasons: string[] = [];
   const deadlineMs = performance.now() + TIMEOUT_MS;
@@ -133,7 +133,8 @@ const aptEnvironment = (): NodeJS.ProcessEnv => {
   return { ...inherited, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
 };
 
-const readSources = (): readonly { name: string; text: string }[] => {
+/** apt's own lists of archives, as they are on this machine. */
+export const readAptSources = (): readonly { name: string; text: string }[] => {
   const parts = '/etc/apt/sources.list.d';
   const files = ['/etc/apt/sources.list', ...namesIn(parts).map((name) => join(parts, name))];
   return files

@@ -1,0 +1,60 @@
+import { SUDO_USER } from '../rootfs/recipe.rules.js';
+
+/** A file of one host that its layers do not have. */
+export interface HostFile {
+  readonly path: string;
+  readonly content: string;
+  readonly mode: number;
+  readonly owner: number;
+}
+
+const ROOT = 0;
+
+export interface HostIdentity {
+  readonly name: string;
+  readonly address: string;
+  readonly prefix: number;
+  readonly gateway: string;
+  readonly machineId: string;
+  readonly authorizedKeys: readonly string[];
+  readonly hostKey: { readonly privateKeyFile: string; readonly publicKeyLine: string };
+}
+
+/**
+ * What makes a host this host. Its name server is the bridge, where nobody listens on that port: a look-up of a foreign name is
+ * refused at once instead of timing out, and CoreDNS sees no loop, as it would at 127.0.0.1.
+ */
+export const hostFiles = (host: HostIdentity): readonly HostFile[] => {
+  const keys = host.authorizedKeys.map((key) => `${key.trim()}\n`).join('');
+  return [
+    plain('etc/hostname', `${host.name}\n`),
+    plain('etc/hosts', `127.0.0.1 localhost\n${host.address} ${host.name}\n`),
+    plain('etc/resolv.conf', `nameserver ${host.gateway}\noptions attempts:1 timeout:1\n`),
+    plain('etc/machine-id', `${host.machineId}\n`),
+    plain('etc/systemd/network/10-host0.network', networkFile(host)),
+    { path: 'etc/ssh/ssh_host_ed25519_key', content: host.hostKey.privateKeyFile, mode: 0o600, owner: ROOT },
+    plain('etc/ssh/ssh_host_ed25519_key.pub', host.hostKey.publicKeyLine),
+    { path: 'root/.ssh/authorized_keys', content: keys, mode: 0o600, owner: ROOT },
+    { path: `home/${SUDO_USER.name}/.ssh/authorized_keys`, content: keys, mode: 0o600, owner: SUDO_USER.id },
+  ];
+};
+
+const plain = (path: string, content: string): HostFile => ({ path, content, mode: 0o644, owner: ROOT });
+
+const networkFile = ({ address, prefix, gateway }: HostIdentity): string => `[Match]
+Name=host0
+
+[Network]
+Address=${address}/${prefix}
+Gateway=${gateway}
+LinkLocalAddressing=no
+IPv6AcceptRA=no
+`;
+
+/** Folders of the upper layer whose owner or mode differ from 0:0 755; overlayfs takes the upper one's. */
+export const HOST_FOLDERS: readonly Omit<HostFile, 'content'>[] = [
+  { path: 'root', mode: 0o700, owner: ROOT },
+  { path: 'root/.ssh', mode: 0o700, owner: ROOT },
+  { path: `home/${SUDO_USER.name}`, mode: 0o755, owner: SUDO_USER.id },
+  { path: `home/${SUDO_USER.name}/.ssh`, mode: 0o700, owner: SUDO_USER.id },
+];

@@ -1,0 +1,149 @@
+import { quote } from '@fairlead/node-scripts';
+import { HOST_FILES, STATE_FOLDERS, type HostRecord } from './host.record.js';
+
+/** Where systemd-nspawn locks the folders that it runs; it removes no lock when it is killed. */
+export const NSPAWN_LOCKS = '/run/systemd/nspawn/locks';
+/** systemd-nspawn ends so when its payload asked for a reboot (systemd-nspawn(1), --keep-unit). */
+const REBOOT_CODE = 133;
+const CPU_PERIOD_US = 100_000;
+const BYTES_PER_MIB = 1_048_576;
+/** A host that reboots itself sooner than this each time is not given the machine's whole attention. */
+const REBOOT_PAUSE_SECONDS = 0.2;
+const GROUP_TRIES_MAX = 100;
+
+/**
+ * What a host may not do, though it is privileged in its own namespaces: set the machine's clock or load its modules. Everything else a
+ * node's software may ask for; systemd-nspawn's filter keeps swapon, kexec and the like from it.
+ */
+const CAPABILITIES = ['--capability=all', '--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE'];
+const CALLS = 'bpf perf_event_open @keyring';
+
+/** The command line that boots a host; `bridge` is only known when it is booted. */
+export const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder: string): readonly string[] => [
+  '--quiet',
+  `--directory=${folder}/${HOST_FILES.root}`,
+  `--machine=${tag}`,
+  `--hostname=${name}`,
+  `--uuid=${machineId}`,
+  '--boot',
+  '--register=no',
+  '--keep-unit',
+  '--private-users=no',
+  ...CAPABILITIES,
+  `--system-call-filter=${CALLS}`,
+  '--link-journal=no',
+  '--resolv-conf=off',
+  '--timezone=off',
+  ...STATE_FOLDERS.map((each) => `--bind=${folder}/${HOST_FILES.state}/${each}:/var/lib/${each}`),
+  ...Object.entries(readOnly).map(([at, from]) => `--bind-ro=${from}:${at}`),
+  '--bind=/dev/kmsg',
+];
+
+/**
+ * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
+ * host itself, belongs to nobody, and is found again by what it writes down; a second one for the same host ends at once. The host's file
+ * system is mounted for it alone, so whatever ends it takes the mount along; the host dies with it, as with its power.
+ * Arguments: the host's groups, one in each hierarchy.
+ */
+export const keeperScript = (host: HostRecord, folder: string, namespace: string): string => `#!/bin/sh
+# Keeps the local host ${host.name}.
+set -u
+cd ${quote(folder)} || exit 1
+exec 9>lock
+flock --nonblock 9 || exit 0
+
+${functions(host)}
+mount -t overlay overlay -o ${quote(overlayOptions(host, folder))} ${HOST_FILES.root} || exit 1
+stat --format='inode-%d:%i' ${HOST_FILES.root} >${HOST_FILES.nspawnLock}
+identity $$ ${HOST_FILES.keeperIdentity}
+rm -f ${HOST_FILES.ended}
+child=
+trap '[ -z "$child" ] || kill -TERM "$child"' TERM
+while :; do
+  drop_groups "$@"
+  make_groups "$@"
+  (
+    for group in "$@"; do echo 0 >"$group/cgroup.procs" || exit 1; done
+    exec 9>&-
+    exec setpriv --pdeathsig KILL nsenter ${quote(`--net=/run/netns/${namespace}`)} \\
+      systemd-nspawn --network-bridge="$(cat ${HOST_FILES.bridge})" \\
+${nspawnArguments(host, folder)
+  .map((argument) => `      ${quote(argument)}`)
+  .join(' \\\n')}
+  ) &
+  child=$!
+  identity "$child" ${HOST_FILES.bootIdentity}
+  echo boot >>${HOST_FILES.boots}
+  # A signal ends the waiting, not the host.
+  while :; do
+    wait "$child"
+    code=$?
+    kill -0 "$child" 2>/dev/null || break
+  done
+  child=
+  [ "$code" = ${REBOOT_CODE} ] || break
+  sleep ${REBOOT_PAUSE_SECONDS}
+done
+echo off >${HOST_FILES.power}
+echo "$code" >${HOST_FILES.ended}
+drop_groups "$@"
+rm -f "${NSPAWN_LOCKS}/$(cat ${HOST_FILES.nspawnLock})" ${HOST_FILES.bootIdentity} ${HOST_FILES.keeperIdentity}
+`;
+
+/** Shell functions of every keeper. */
+const functions = (
+  host: HostRecord,
+): string => `# identity PID FILE: a process for ever, by its number and the moment of its start.
+identity() {
+  read -r boot_id </proc/sys/kernel/random/boot_id
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+  identity_pid=$1 identity_file=$2
+  # shellcheck disable=SC2086 # It is a list of fields.
+  set -- \${stat##*) }
+  shift 19
+  printf '{"pid":%s,"birth":"%s/%s"}\\n' "$identity_pid" "$boot_id" "$1" >"$identity_file.tmp"
+  mv "$identity_file.tmp" "$identity_file"
+}
+
+drop_groups() {
+  tries=0
+  for group in "$@"; do
+    while [ -d "$group" ] && [ $tries -lt ${GROUP_TRIES_MAX} ]; do
+      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+      [ -d "$group" ] || break
+      tries=$((tries + 1))
+      sleep 0.05
+    done
+  done
+}
+
+make_groups() {
+  for group in "$@"; do
+    mkdir -p "$group" || exit 1
+    if [ -e "$group/cpuset.cpus" ] && [ -e "$group/cgroup.clone_children" ]; then
+      cat "$(dirname "$group")/cpuset.cpus" >"$group/cpuset.cpus"
+      cat "$(dirname "$group")/cpuset.mems" >"$group/cpuset.mems"
+      echo 1 >"$group/cgroup.clone_children"
+    fi
+${limits(host)}  done
+}
+`;
+
+const overlayOptions = ({ layers }: HostRecord, folder: string): string =>
+  `lowerdir=${layers.join(':')},upperdir=${folder}/${HOST_FILES.upper},workdir=${folder}/${HOST_FILES.work}`;
+
+/** Limits where the machine has the controller, in either version's words. */
+const limits = ({ cpus, memoryMiB }: HostRecord): string => {
+  const lines: string[] = [];
+  if (memoryMiB !== null) {
+    const bytes = memoryMiB * BYTES_PER_MIB;
+    lines.push(...['memory.limit_in_bytes', 'memory.max'].map((file) => limit(file, String(bytes))));
+  }
+  if (cpus !== null) {
+    const quota = Math.round(cpus * CPU_PERIOD_US);
+    lines.push(limit('cpu.cfs_quota_us', String(quota)), limit('cpu.max', `${quota} ${CPU_PERIOD_US}`));
+  }
+  return lines.map((line) => `    ${line}\n`).join('');
+};
+
+const limit = (file: string, value: string): string => `[ ! -e "$group/${file}" ] || echo ${value} >"$group/${file}"`;

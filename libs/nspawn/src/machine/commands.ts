@@ -1,0 +1,25 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { lastWordsOf, runCommand } from '@fairlead/embedded/process';
+
+const TIMEOUT_MS = 20_000;
+
+export interface Run {
+  /** What it is for, in words: the operation of the failure. */
+  readonly operation: string;
+  readonly target: string;
+  readonly timeoutMs?: number;
+}
+
+/** Runs a program of this machine and answers with what it printed. Rejects with a WorldFailure that holds its words. */
+export const run = async (at: Run, command: string, args: readonly string[]): Promise<string> => {
+  const result = await runCommand(command, args, {
+    timeoutMs: at.timeoutMs ?? TIMEOUT_MS,
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  if (result.code === 0) return result.stdout;
+  throw new WorldFailure({
+    operation: at.operation,
+    target: at.target,
+    message: `${command} ${args.join(' ')}: ${lastWordsOf(result)}`,
+  });
+};

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { groupsFor, hierarchiesOf, isUnified } from './cgroups.rules.js';
+import { installLine, obstaclesOf } from './requirements.rules.js';
+
+const FINE = { platform: 'linux', isRoot: true, missingPrograms: [], hasOverlay: true } as const;
+
+describe('a machine that cannot have hosts', () => {
+  it('is told everything that is in the way at once, with what helps', () => {
+    const obstacles = obstaclesOf({ ...FINE, isRoot: false, missingPrograms: ['ip', 'systemd-nspawn', 'nsenter'] });
+    expect(obstacles).toHaveLength(2);
+    expect(obstacles[1]).toBe(
+      'missing: ip, systemd-nspawn, nsenter. Install them: ' +
+        'apt-get install --yes --no-install-recommends systemd-container iproute2 util-linux',
+    );
+  });
+
+  it('is told of nothing else when it is no Linux', () =>
+    expect(obstaclesOf({ ...FINE, platform: 'darwin', isRoot: false })).toEqual([
+      'local hosts need Linux; this is darwin',
+    ]));
+
+  it('has no obstacle when all is there', () => expect(obstaclesOf(FINE)).toEqual([]));
+
+  it('names each package once', () => expect(installLine(['nsenter', 'unshare', 'flock'])).toMatch(/ util-linux$/));
+});
+
+/** As on a Debian 12 machine with version 1, and with all controllers mounted by themselves. */
+const V1_MOUNTS = `24 1 0:21 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro
+25 24 0:22 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+26 24 0:23 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+27 24 0:24 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd
+28 24 0:25 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+29 1 0:26 / /proc rw - proc proc rw
+`;
+const V1_SELF = '4:cpu,cpuacct:/\n3:memory:/jobs/17\n2:pids:/\n1:name=systemd:/user.slice\n0::/\n';
+const V2_MOUNTS = '24 1 0:21 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n';
+
+describe('the groups of a host', () => {
+  it('stand below our own in each hierarchy of version 1 that is mounted', () => {
+    const hierarchies = hierarchiesOf(V1_MOUNTS, V1_SELF);
+    expect(isUnified(hierarchies)).toBe(false);
+    expect(groupsFor('host-a', hierarchies)).toEqual([
+      '/sys/fs/cgroup/cpu,cpuacct/host-a',
+      '/sys/fs/cgroup/memory/jobs/17/host-a',
+      '/sys/fs/cgroup/systemd/user.slice/host-a',
+      '/sys/fs/cgroup/unified/host-a',
+    ]);
+  });
+
+  it.each([
+    ['/', '/sys/fs/cgroup/host-a'],
+    ['/system.slice/fairlead.service', '/sys/fs/cgroup/system.slice/host-a'],
+    ['/fairlead', '/sys/fs/cgroup/host-a'],
+  ])('stand beside ours (%s) in version 2, where a group of processes has no groups', (own, expected) => {
+    const hierarchies = hierarchiesOf(V2_MOUNTS, `0::${own}\n`);
+    expect(isUnified(hierarchies)).toBe(true);
+    expect(groupsFor('host-a', hierarchies)).toEqual([expected]);
+  });
+});

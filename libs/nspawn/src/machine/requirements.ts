@@ -1,0 +1,43 @@
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { runCommand } from '@fairlead/embedded/process';
+import { obstaclesOf, REQUIRED_PROGRAMS, type Findings } from './requirements.rules.js';
+
+const MODPROBE_TIMEOUT_MS = 10_000;
+/** What hosts use of the kernel and cannot load themselves. Built in on many machines, and then modprobe has nothing to do. */
+const MODULES = ['overlay', 'veth', 'bridge', 'br_netfilter', 'nf_tables', 'nf_conntrack'];
+
+const isOnPath = (program: string): boolean =>
+  `${process.env['PATH'] ?? ''}${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false; // Not in this one.
+    }
+  });
+
+const hasOverlay = (): boolean => {
+  try {
+    return /\boverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'));
+  } catch {
+    return false; // No /proc: not a Linux that we can use.
+  }
+};
+
+/** What is in the way of hosts on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
+export const obstacles = async (): Promise<readonly string[]> => obstaclesOf(await findings());
+
+export const findings = async (): Promise<Findings> => {
+  const isRoot = process.getuid?.() === 0;
+  if (process.platform === 'linux' && isRoot && isOnPath('modprobe')) {
+    // What cannot be loaded may be built in; where it is missing, whoever needs it says so.
+    await runCommand('modprobe', ['--all', '--quiet', ...MODULES], { timeoutMs: MODPROBE_TIMEOUT_MS });
+  }
+  return {
+    platform: process.platform,
+    isRoot,
+    missingPrograms: REQUIRED_PROGRAMS.filter((program) => !isOnPath(program)),
+    hasOverlay: hasOverlay(),
+  };
+};

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WorldFailure } from '@fairlead/contracts';
+import { debianMirrors, readAptSources } from '@fairlead/embedded/apt';
+import { run } from '../machine/commands.js';
+import { customizeScript, mmdebstrapArguments, RECIPE, recipeText } from './recipe.rules.js';
+
+/** The file systems that all hosts share, read-only; a host's own is laid over them. The first is the uppermost. */
+export interface RootLayers {
+  readonly base: string;
+  /** Holds /opt/fairlead/node: the Node runtime that runs us. */
+  readonly node: string;
+  readonly nodeSha256: string;
+}
+
+export type Progress = (line: string) => void;
+
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+const DIGEST_LENGTH = 16;
+const LAST_LINES = 5;
+const EXECUTABLE = 0o755;
+
+const digest = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+
+const baseFolder = (cacheDir: string): string =>
+  join(cacheDir, 'hosts', `${RECIPE.suite}-${digest(recipeText()).slice(0, DIGEST_LENGTH)}`);
+
+/** Whether hosts can be made without building anything first. */
+export const hasRootfs = (cacheDir: string): boolean => existsSync(baseFolder(cacheDir));
+
+/** The layers under every host: built where they are missing (about a minute and a half), whole or not at all. */
+export const ensureRootfs = async (cacheDir: string, progress: Progress = () => undefined): Promise<RootLayers> => {
+  const base = baseFolder(cacheDir);
+  if (!existsSync(base)) await buildBase(base, progress);
+  return { base, ...(await ensureNodeLayer(cacheDir, base)) };
+};
+
+/**
+ * Of several that build at once, one does it and the others wait for it: flock(1) holds the lock as long as the build lives. The build
+ * looks again when it has the lock.
+ */
+const buildBase = async (base: string, progress: Progress): Promise<void> => {
+  const scratch = mkdtempSync(join(tmpdir(), 'fairlead-rootfs-'));
+  try {
+    mkdirSync(join(base, '..'), { recursive: true });
+    const customizeFile = join(scratch, 'customize.sh');
+    writeFileSync(customizeFile, customizeScript());
+    chmodSync(customizeFile, EXECUTABLE);
+    const mirrors = debianMirrors(readAptSources()).map(({ uri }) => uri);
+    if (mirrors.length === 0) {
+      throw failure(base, "apt's sources of this machine name no Debian archive to build from", false);
+    }
+    const partial = `${base}.partial`;
+    const build = [
+      `[ -d "$BASE" ] && exit 0`,
+      `rm -rf "$PARTIAL" && mmdebstrap "$@" && chmod 755 "$PARTIAL" && mv -T "$PARTIAL" "$BASE"`,
+    ].join('\n');
+    await follow(
+      [
+        'flock',
+        `${base}.lock`,
+        'sh',
+        '-c',
+        build,
+        'sh',
+        ...mmdebstrapArguments(partial, customizeFile, mirrors.slice(0, 1)),
+      ],
+      { BASE: base, PARTIAL: partial },
+      progress,
+    );
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+};
+
+const failure = (target: string, message: string, retryable = true): WorldFailure =>
+  new WorldFailure({ operation: 'build the root file system of local hosts', target, message, retryable });
+
+/** Runs a long command and passes on each line that it says. */
+const follow = (
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  progress: Progress,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env, LC_ALL: 'C' },
+      timeout: BUILD_TIMEOUT_MS,
+    });
+    const last: string[] = [];
+    const hear = (text: string): void => {
+      for (const line of text.split(/[\r\n]+/).filter((each) => each.trim() !== '')) {
+        last.push(line);
+        if (last.length > LAST_LINES) last.shift();
+        progress(line);
+      }
+    };
+    child.stdout.setEncoding('utf8').on('data', hear);
+    child.stderr.setEncoding('utf8').on('data', hear);
+    child.on('error', (error) => reject(failure(command, error.message)));
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(failure(RECIPE.suite, `mmdebstrap ended with ${code ?? signal ?? 'nothing'}: ${last.join(' | ')}`));
+    });
+  });
+
+/** A layer with the Node runtime that runs us, so that agents need none to be brought. Another Node is another layer. */
+const ensureNodeLayer = async (cacheDir: string, base: string): Promise<Pick<RootLayers, 'node' | 'nodeSha256'>> => {
+  const nodeSha256 = digest(readFileSync(process.execPath));
+  const layer = join(cacheDir, 'hosts', `node-${process.version}-${nodeSha256.slice(0, DIGEST_LENGTH)}`);
+  if (!existsSync(layer)) {
+    const partial = mkdtempSync(`${layer}.`);
+    const at = join(partial, 'opt', 'fairlead');
+    mkdirSync(at, { recursive: true });
+    cpSync(process.execPath, join(at, 'node'), { dereference: true });
+    for (const folder of [partial, join(partial, 'opt'), at, join(at, 'node')]) chmodSync(folder, EXECUTABLE);
+    writeFileSync(join(at, 'node.sha256'), `${nodeSha256}  node\n`);
+    await provesItself(partial, base);
+    publish(partial, layer);
+  }
+  return { node: layer, nodeSha256 };
+};
+
+/** Two may make the same layer at once; either is as good. */
+const publish = (partial: string, layer: string): void => {
+  try {
+    renameSync(partial, layer);
+  } catch (error) {
+    if (!existsSync(layer)) throw error;
+    rmSync(partial, { recursive: true, force: true });
+  }
+};
+
+/** A Node that is linked against libraries which hosts do not have is of no use there: it is said here, not by an agent that dies. */
+const provesItself = async (layer: string, base: string): Promise<void> => {
+  const target = process.execPath;
+  const mount = 'mount -t overlay overlay -o "lowerdir=$1:$2" "$3" && exec chroot "$3" /opt/fairlead/node --version';
+  const at = mkdtempSync(join(tmpdir(), 'fairlead-node-'));
+  try {
+    await run({ operation: 'run this Node.js on a local host', target }, 'unshare', [
+      ...['--mount', '--propagation', 'private', 'sh', '-c', mount, 'sh'],
+      ...[layer, base, at],
+    ]);
+  } catch (error) {
+    rmSync(layer, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(at, { recursive: true, force: true });
+  }
+};
