@@ -6,13 +6,14 @@ import {
   isAlive,
   isPortFree,
   LOOPBACK,
+  NATS_PROCESS,
   startEnvironment,
   Supervisor,
   type Environment,
   type ProcessSpec,
   type ReplicaState,
 } from '@fairlead/embedded';
-import { CliFailure } from '../failures.js';
+import { CliFailure, wordsOf } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
@@ -64,14 +65,27 @@ export const startInstance = async (
 ): Promise<RunningInstance> => {
   refuseRunning(settings.dataDir);
   await refuseTakenPort(settings.port);
+  const crashed = crashListener(watcher);
+  let natsIsBack = (): void => undefined;
   const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
-    startEnvironment({ dataDir: settings.dataDir, env, log: watcher.onNotice, onState: crashListener(watcher) }),
+    startEnvironment({
+      dataDir: settings.dataDir,
+      env,
+      log: watcher.onNotice,
+      onState: (name, state) => {
+        crashed(name, state);
+        if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
+      },
+    }),
   );
-  const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashListener(watcher) });
+  const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashed });
+  const streams = (): Promise<void> => provideStreams(environment.nats.url, environment.nats.credsFile('admin'));
   const stop = (fast: AbortSignal): Promise<void> => stopAll(settings.dataDir, programs, environment, fast);
   try {
     interrupted.throwIfAborted();
-    await timed(watcher, 'Streams', () => provideStreams(environment.nats.url, environment.nats.credsFile('admin')));
+    await timed(watcher, 'Streams', streams);
+    // A stream in memory is gone with the server that held it.
+    natsIsBack = () => void streams().catch((error: unknown) => watcher.onNotice(`Streams: ${wordsOf(error)}`));
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
     const plans = planPrograms({
