@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { createGunzip, createGzip } from 'node:zlib';
+import { pipeline } from 'node:stream';
+import { Readable } from 'node:stream';
+import {
+  mirrorPaths,
+  parseCatalogue,
+  partOf,
+  WorldFailure,
+  type MirrorCatalogue,
+  type MirrorFile,
+} from '@fairlead/contracts';
+import { writeWhole } from './atomic.js';
+import { bytesOfFile, digestOf, verified, type Bytes, type Digest } from './bytes.js';
+import { catalogueOf, catalogueText, hasSha256Beside, modeOf, sha256Text } from './catalogue.js';
+import type { Downloads } from './downloads.js';
+import type { MirrorSource } from './source.js';
+import { fileEntry, readTar, TAR_END, TarError, tarHeader, tarPadding } from './tar.js';
+
+/**
+ * A bundle is the part of a mirror that some versions need, as one gzipped tar: its catalogue first, then every file in the
+ * mirror's own layout. The same mirror and versions give the same bytes.
+ */
+
+export interface Progress {
+  /** What is being read. */
+  readonly path: string;
+  /** Bytes of the files, before compression. */
+  readonly doneBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface BundleRequest {
+  readonly source: MirrorSource;
+  readonly versions: readonly string[];
+  readonly file: string;
+  /** Where files of a URL are kept until the bundle is whole; absent: they are read from the source as they are needed. */
+  readonly downloads?: Downloads;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Bundle extends Digest {
+  readonly catalogue: MirrorCatalogue;
+}
+
+/** More than this costs much time and saves little: Go's programs shrink to about a third either way. */
+const GZIP_LEVEL = 4;
+const CATALOGUE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Makes the archive whole or not at all. Throws WorldFailure, naming the file, when one is not what the catalogue says. */
+export const createBundle = async (request: BundleRequest): Promise<Bundle> => {
+  const { source, versions, file, downloads } = request;
+  const catalogue = partOf(await catalogueOf(source), versions, source.location);
+  const hash = createHash('sha256');
+  let size = 0;
+  const compressed = gzipped(archiveOf(catalogue, request));
+  const noted = (async function* () {
+    for await (const chunk of compressed) {
+      hash.update(chunk);
+      size += chunk.byteLength;
+      yield chunk;
+    }
+  })();
+  await writeWhole(file, noted);
+  await downloads?.forget(catalogue.files);
+  return { catalogue, sha256: hash.digest('hex'), size };
+};
+
+async function* archiveOf(catalogue: MirrorCatalogue, request: BundleRequest): AsyncGenerator<Uint8Array, void> {
+  const { source, downloads, onProgress } = request;
+  const totalBytes = catalogue.files.reduce((sum, { size }) => sum + size, 0);
+  let doneBytes = 0;
+  yield* member(mirrorPaths.catalogue, Buffer.from(catalogueText(catalogue)));
+  for (const file of catalogue.files) {
+    const bytes = downloads?.fetch(file, source) ?? source.read(file.path);
+    yield tarHeader(fileEntry(file.path, file.size, modeOf(file.path)));
+    for await (const chunk of verified(bytes, file, source.location)) {
+      doneBytes += chunk.byteLength;
+      onProgress?.({ path: file.path, doneBytes, totalBytes });
+      yield chunk;
+    }
+    yield tarPadding(file.size);
+    if (hasSha256Beside(file.path)) yield* member(mirrorPaths.sha256(file.path), Buffer.from(sha256Text(file)));
+  }
+  yield TAR_END;
+}
+
+function* member(path: string, content: Buffer): Generator<Uint8Array, void> {
+  yield tarHeader(fileEntry(path, content.length));
+  yield content;
+  yield tarPadding(content.length);
+}
+
+/** A failure of either end is the reader's to see: the pipeline destroys the other one. */
+const gzipped = (bytes: Bytes): Bytes => {
+  const gzip = createGzip({ level: GZIP_LEVEL });
+  pipeline(Readable.from(bytes, { objectMode: false }), gzip, () => undefined);
+  return gzip;
+};
+
+/** Reads all of a bundle: every file is there, is the one of the catalogue, and nothing else is. Throws WorldFailure. */
+export const inspectBundle = async (path: string): Promise<Bundle> => {
+  const hash = createHash('sha256');
+  let size = 0;
+  const noted = (async function* () {
+    for await (const chunk of bytesOfFile(path)) {
+      hash.update(chunk);
+      size += chunk.byteLength;
+      yield chunk;
+    }
+  })();
+  const gunzip = createGunzip();
+  pipeline(Readable.from(noted, { objectMode: false }), gunzip, () => undefined);
+  try {
+    const catalogue = await verifyMembers(gunzip, path);
+    return { catalogue, sha256: hash.digest('hex'), size };
+  } catch (error) {
+    if (error instanceof WorldFailure) throw error;
+    if (error instanceof TarError || isGzipError(error)) throw broken(path, wordsOf(error), error);
+    throw new WorldFailure({ operation: 'read the bundle', target: path, message: wordsOf(error), cause: error });
+  }
+};
+
+const verifyMembers = async (archive: Bytes, location: string): Promise<MirrorCatalogue> => {
+  let catalogue: MirrorCatalogue | undefined;
+  const missing = new Map<string, MirrorFile>();
+  const beside = new Map<string, MirrorFile>();
+  for await (const { entry, content } of readTar(archive)) {
+    if (catalogue === undefined) {
+      if (entry.path !== mirrorPaths.catalogue)
+        throw broken(location, `it begins with ${entry.path}, not its catalogue`);
+      catalogue = parseCatalogue(await textOf(content), location);
+      for (const file of catalogue.files) missing.set(file.path, file);
+      continue;
+    }
+    const file = missing.get(entry.path);
+    if (file !== undefined) {
+      await digestOf(verified(content, file, location));
+      missing.delete(entry.path);
+      if (hasSha256Beside(file.path)) beside.set(mirrorPaths.sha256(file.path), file);
+      continue;
+    }
+    const described = beside.get(entry.path);
+    if (described === undefined) throw broken(location, `${entry.path} is not in its catalogue, or there twice`);
+    if ((await textOf(content)) !== sha256Text(described))
+      throw broken(location, `${entry.path} says another checksum`);
+    beside.delete(entry.path);
+  }
+  const [absent] = [...missing.keys(), ...beside.keys()];
+  if (catalogue === undefined) throw broken(location, 'it is empty');
+  if (absent !== undefined) throw broken(location, `${absent} is missing`);
+  return catalogue;
+};
+
+const textOf = async (content: Bytes): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of content) {
+    size += part.byteLength;
+    if (size > CATALOGUE_BYTES_MAX) throw new TarError('a text that is far too long');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+};
+
+const isGzipError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const broken = (target: string, message: string, cause?: unknown): WorldFailure =>
+  new WorldFailure({ operation: 'verify the bundle', target, message, retryable: false, cause });

@@ -1,0 +1,17 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const given = (value: string | undefined): string | undefined =>
+  value === undefined || value === '' ? undefined : value;
+
+/** Where Fairlead keeps what is large and can be made again, outside of every checkout. */
+export const cacheFolder = (env: Environment): string => {
+  const own = given(env['FAIRLEAD_CACHE_DIR']);
+  if (own !== undefined) return resolve(own);
+  return join(given(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'fairlead');
+};
+
+/** The mirror that `npm run kubernetes:build` makes, unless it is told another place. */
+export const localMirror = (env: Environment): string => join(cacheFolder(env), 'kubernetes');

@@ -1,0 +1,79 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MirrorFile } from '@fairlead/contracts';
+import { digestOfFile, verified, type Bytes } from './bytes.js';
+import type { MirrorSource } from './source.js';
+
+/**
+ * Files of a URL on their way into a bundle, by their checksum: a download that was cut off goes on where it stopped, in
+ * this process or in the next one.
+ */
+export class Downloads {
+  constructor(private readonly folder: string) {}
+
+  /** The file's bytes, downloaded before the first of them is given. */
+  async *fetch(file: MirrorFile, source: MirrorSource): AsyncGenerator<Uint8Array, void> {
+    yield* createReadStream(await this.ensure(file, source), { highWaterMark: 1 << 20 });
+  }
+
+  /** Removes what a bundle now holds. */
+  async forget(files: readonly MirrorFile[]): Promise<void> {
+    for (const file of files) await rm(this.pathOf(file), { force: true });
+  }
+
+  private pathOf({ sha256 }: MirrorFile): string {
+    return join(this.folder, sha256);
+  }
+
+  /** Verified before it gets its name; a part that turns out to be wrong is thrown away, so that the next try is a new one. */
+  private async ensure(file: MirrorFile, source: MirrorSource): Promise<string> {
+    const path = this.pathOf(file);
+    const whole = await sizeOf(path);
+    if (whole === file.size) return path;
+    await mkdir(this.folder, { recursive: true });
+    const part = `${path}.part`;
+    const from = (await sizeOf(part)) ?? 0;
+    if (from > file.size) await rm(part);
+    await append(part, source.read(file.path, from > file.size ? 0 : from), file.size);
+    await this.confirm(part, file, source.location);
+    await rename(part, path);
+    return path;
+  }
+
+  private async confirm(part: string, file: MirrorFile, location: string): Promise<void> {
+    const found = await digestOfFile(part);
+    if (found.sha256 === file.sha256) return;
+    const bytes = createReadStream(part);
+    try {
+      for await (const _ of verified(bytes, file, location)) continue;
+    } finally {
+      bytes.destroy();
+      await rm(part, { force: true });
+    }
+  }
+}
+
+const append = async (path: string, bytes: Bytes, sizeMax: number): Promise<void> => {
+  const file = await open(path, 'a');
+  try {
+    let { size } = await file.stat();
+    for await (const chunk of bytes) {
+      await file.write(chunk);
+      size += chunk.byteLength;
+      if (size > sizeMax) return; // Too long to be it; the check after this says so.
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+};
+
+const sizeOf = async (path: string): Promise<number | undefined> => {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+};

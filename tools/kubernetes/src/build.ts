@@ -1,0 +1,376 @@
+import { copyFile, link, mkdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createGzip } from 'node:zlib';
+import { pipeline } from 'node:stream/promises';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import {
+  ETCD_TOOLS,
+  imagesOf,
+  mirrorPaths,
+  NODE_BINARIES,
+  SHARED_IMAGES,
+  type KubernetesRelease,
+  type MirrorFile,
+} from '@fairlead/contracts';
+import {
+  bytesOfFile,
+  digestOfFile,
+  fileEntry,
+  sha256Text,
+  TAR_END,
+  tarHeader,
+  tarPadding,
+  writeWhole,
+} from '@fairlead/mirror';
+import { stat } from 'node:fs/promises';
+import { run } from './command.js';
+import {
+  Apt,
+  BUSYBOX_PACKAGE,
+  HOST_PACKAGES,
+  membersOf,
+  NETWORK_PACKAGES,
+  networkTools,
+  writeRepository,
+  type Distribution,
+  type Package,
+} from './debian.js';
+import { buildGo, buildOwn } from './go.js';
+import type { Layer } from './image.js';
+import { busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
+import type { Piece, Workshop } from './pieces.js';
+import {
+  cniPluginsRecipe,
+  conformanceRecipe,
+  corednsRecipe,
+  etcdOf,
+  etcdRecipe,
+  FLANNEL_VERSION,
+  flannelRecipe,
+  kubernetesRecipe,
+  type GoRecipe,
+} from './recipes.js';
+import { Refusal } from './refusal.js';
+
+/** Raised when the way something is put together changes: what was made the old way is then made again. */
+const ASSEMBLY = 1;
+const PAUSE_SOURCE = fileURLToPath(new URL('../pause/main.go', import.meta.url));
+
+export interface BuildPlaces {
+  readonly mirror: string;
+  /** Where compiled programs, fetched packages and stamps are kept. */
+  readonly work: string;
+  readonly signal: AbortSignal;
+}
+
+/** Makes the pieces of a mirror, each once. */
+export class Builder {
+  constructor(
+    private readonly places: BuildPlaces,
+    private readonly workshop: Workshop,
+  ) {}
+
+  /** Everything that clusters of this version are made of, but the packages of hosts. */
+  async release(release: KubernetesRelease, network: Distribution): Promise<void> {
+    await this.workshop.ensure(this.cniPlugins(release.cniPlugins));
+    await this.workshop.ensure(this.etcdTools(release));
+    await this.workshop.ensure(this.kubernetes(release, network));
+    await this.workshop.ensure(this.flannelImage(network));
+    await this.workshop.ensure(this.busyboxImage(network));
+    await rm(this.compiled(kubernetesRecipe(release.version)), { recursive: true, force: true });
+  }
+
+  /** The files of a version that is whole; undefined while something of it is missing. */
+  async releaseFiles(release: KubernetesRelease, network: Distribution): Promise<readonly MirrorFile[] | undefined> {
+    return this.filesOf([
+      this.cniPlugins(release.cniPlugins),
+      this.etcdTools(release),
+      this.kubernetes(release, network),
+      this.flannelImage(network),
+      this.busyboxImage(network),
+    ]);
+  }
+
+  packageFiles(distribution: Distribution): Promise<readonly MirrorFile[] | undefined> {
+    return this.filesOf([this.repository(distribution)]);
+  }
+
+  conformanceFiles(version: string, network: Distribution): Promise<readonly MirrorFile[] | undefined> {
+    return this.filesOf([this.conformanceTools(version, network)]);
+  }
+
+  private async filesOf(pieces: readonly Piece[]): Promise<readonly MirrorFile[] | undefined> {
+    const files: MirrorFile[] = [];
+    for (const piece of pieces) {
+      const done = await this.workshop.done(piece);
+      if (done === undefined) return undefined;
+      files.push(...done);
+    }
+    return files;
+  }
+
+  async packages(distribution: Distribution): Promise<void> {
+    await this.workshop.ensure(this.repository(distribution));
+  }
+
+  async conformance(version: string, network: Distribution): Promise<void> {
+    await this.workshop.ensure(this.conformanceTools(version, network));
+  }
+
+  private kubernetes(release: KubernetesRelease, network: Distribution): Piece {
+    const { version } = release;
+    const recipes = {
+      kubernetes: kubernetesRecipe(version),
+      etcd: etcdRecipe(etcdOf(release).version),
+      coredns: corednsRecipe(release.coredns),
+    };
+    return this.piece(
+      `release-${version}`,
+      `images of Kubernetes ${version}`,
+      { recipes, release, network: network.name },
+      async (into) => {
+        const folders = {
+          kubernetes: await this.compile(recipes.kubernetes),
+          etcd: await this.compile(recipes.etcd),
+          coredns: await this.compile(recipes.coredns),
+          pause: await this.pauseProgram(),
+        };
+        await this.confirm(release, folders.kubernetes);
+        for (const name of NODE_BINARIES)
+          await place(join(folders.kubernetes, name), into, mirrorPaths.binary(version, name));
+        const layer = networkLayer(await this.networkTools(network));
+        for (const { name, reference } of imagesOf(release)) {
+          const file = await folderOf(join(into, mirrorPaths.image(version, name)));
+          await makeImage(file, reference, componentImage(name, folders, layer));
+        }
+      },
+    );
+  }
+
+  /** The row of the catalogue must be what the programs say of themselves. */
+  private async confirm(release: KubernetesRelease, folder: string): Promise<void> {
+    if (process.platform !== 'linux' || process.arch !== 'x64') return; // These programs do not run here.
+    const kubeadm = join(folder, 'kubeadm');
+    const options = { signal: this.places.signal };
+    const version = (await run(kubeadm, ['version', '-o', 'short'], options)).trim();
+    if (version !== release.version) throw new Refusal(`kubeadm says that it is ${version}, not ${release.version}`);
+    const listed = await run(kubeadm, ['config', 'images', 'list', '--kubernetes-version', release.version], options);
+    const asked = listed.trim().split('\n').sort().join('\n');
+    const known = imagesOf(release)
+      .map(({ reference }) => reference)
+      .sort()
+      .join('\n');
+    if (asked !== known)
+      throw new Refusal(`kubeadm ${version} asks for\n${asked}\nbut libs/contracts/src/software.ts says\n${known}`);
+  }
+
+  private cniPlugins(version: string): Piece {
+    const recipe = cniPluginsRecipe(version);
+    return this.piece(`cni-plugins-${version}`, `archive of the CNI plugins ${version}`, { recipe }, async (into) => {
+      const folder = await this.compile(recipe);
+      const path = mirrorPaths.cniPlugins(version);
+      const file = await folderOf(join(into, path));
+      await pipeline(
+        Readable.from(tarOf(folder, Object.values(recipe.programs).sort()), { objectMode: false }),
+        createGzip({ level: 9 }),
+        createWriteStream(file),
+      );
+      await writeBeside(into, path);
+    });
+  }
+
+  private etcdTools(release: KubernetesRelease): Piece {
+    const { version } = etcdOf(release);
+    const recipe = etcdRecipe(version);
+    return this.piece(`etcd-tools-${version}`, `tools of etcd ${version}`, { recipe }, async (into) => {
+      const folder = await this.compile(recipe);
+      for (const name of ETCD_TOOLS) await place(join(folder, name), into, mirrorPaths.etcdTool(version, name));
+    });
+  }
+
+  private flannelImage(network: Distribution): Piece {
+    const recipe = flannelRecipe(FLANNEL_VERSION);
+    const { reference, path } = SHARED_IMAGES.flannel;
+    return this.piece(
+      'flannel',
+      `image of flannel ${FLANNEL_VERSION}`,
+      { recipe, network: network.name },
+      async (into) => {
+        const folder = await this.compile(recipe);
+        await makeImage(await folderOf(join(into, path)), reference, {
+          layers: [networkLayer(await this.networkTools(network))],
+          programs: { 'usr/local/bin/flanneld': join(folder, 'flanneld') },
+        });
+      },
+    );
+  }
+
+  private busyboxImage(network: Distribution): Piece {
+    const { reference, path } = SHARED_IMAGES.busybox;
+    return this.piece('busybox', 'image of busybox', { network: network.name }, async (into) => {
+      await makeImage(await folderOf(join(into, path)), reference, {
+        layers: [busyboxLayer(await this.busybox(network))],
+        programs: {},
+        config: { command: ['sh'] },
+      });
+    });
+  }
+
+  private repository(distribution: Distribution): Piece {
+    const folder = mirrorPaths.packages(distribution.name);
+    const title = `packages of ${distribution.name} for hosts`;
+    return this.piece(
+      `packages-${distribution.name}`,
+      title,
+      { distribution: distribution.suite, HOST_PACKAGES },
+      async (into, note) => {
+        const apt = await this.apt(distribution);
+        await writeRepository(await apt.fetch(HOST_PACKAGES, note), join(into, folder));
+      },
+    );
+  }
+
+  private conformanceTools(version: string, network: Distribution): Piece {
+    const recipe = conformanceRecipe(version);
+    return this.piece(
+      `conformance-${version}`,
+      `tests of Kubernetes ${version}`,
+      { recipe, network: network.name },
+      async (into) => {
+        const folder = await this.compile(recipe);
+        for (const name of ['e2e.test', 'ginkgo'])
+          await place(join(folder, name), into, mirrorPaths.conformance(version, name));
+        const file = await folderOf(join(into, mirrorPaths.conformance(version, 'agnhost.tar')));
+        const source = await this.sourceOf(recipe);
+        const agnhost = (await readFile(join(source, 'test/images/agnhost/VERSION'), 'utf8')).trim();
+        await makeImage(file, `registry.k8s.io/e2e-test-images/agnhost:${agnhost}`, {
+          layers: [busyboxLayer(await this.busybox(network))],
+          programs: { agnhost: join(folder, 'agnhost') },
+          config: { entrypoint: ['/agnhost'], command: ['pause'] },
+        });
+      },
+    );
+  }
+
+  private piece(name: string, title: string, recipe: unknown, make: Piece['make']): Piece {
+    return { name, title, root: this.places.mirror, recipe: { ASSEMBLY, recipe }, make };
+  }
+
+  private compiled(recipe: GoRecipe): string {
+    return join(this.places.work, 'compiled', recipe.name);
+  }
+
+  /** A recipe's programs; built now if they are not there. */
+  private async compile(recipe: GoRecipe): Promise<string> {
+    const root = this.compiled(recipe);
+    const { signal } = this.places;
+    await this.workshop.ensure({
+      name: `compiled-${recipe.name}`,
+      title: `compiling ${recipe.title}`,
+      root,
+      recipe,
+      make: async (into, onNote) => {
+        await buildGo(recipe, { folder: this.workshop.scratch(`module-${recipe.name}`), into, signal, onNote });
+      },
+    });
+    return root;
+  }
+
+  private async pauseProgram(): Promise<string> {
+    const root = join(this.places.work, 'compiled', 'pause');
+    const source = await digestOfFile(PAUSE_SOURCE);
+    await this.workshop.ensure({
+      name: 'compiled-pause',
+      title: 'compiling pause',
+      root,
+      recipe: source,
+      make: (into, onNote) =>
+        buildOwn(PAUSE_SOURCE, join(into, 'pause'), {
+          folder: this.workshop.scratch('module-pause'),
+          into,
+          signal: this.places.signal,
+          onNote,
+        }),
+    });
+    return root;
+  }
+
+  private async sourceOf(recipe: GoRecipe): Promise<string> {
+    const text = await run('go', ['mod', 'download', '-json', recipe.modules[0] ?? ''], { signal: this.places.signal });
+    return (JSON.parse(text) as { Dir: string }).Dir;
+  }
+
+  private readonly apts = new Map<string, Promise<Apt>>();
+
+  /** One index of a distribution's packages serves all that is fetched in one build. */
+  private apt(distribution: Distribution): Promise<Apt> {
+    const open = this.apts.get(distribution.name) ?? this.openApt(distribution);
+    this.apts.set(distribution.name, open);
+    return open;
+  }
+
+  private openApt(distribution: Distribution): Promise<Apt> {
+    return Apt.open(join(this.places.work, 'apt', distribution.name), distribution, this.places.signal);
+  }
+
+  private async fetch(distribution: Distribution, names: readonly string[]): Promise<readonly Package[]> {
+    return (await this.apt(distribution)).fetch(names, () => undefined);
+  }
+
+  private network: Promise<Layer> | undefined;
+
+  private networkTools(distribution: Distribution): Promise<Layer> {
+    this.network ??= this.fetch(distribution, NETWORK_PACKAGES).then(networkTools);
+    return this.network;
+  }
+
+  private async busybox(distribution: Distribution): Promise<Buffer> {
+    for (const { name, file } of await this.fetch(distribution, [BUSYBOX_PACKAGE])) {
+      if (name !== BUSYBOX_PACKAGE) continue;
+      for await (const { content } of membersOf(file, ({ path }) => path.endsWith('bin/busybox'))) {
+        if (content instanceof Buffer) return content;
+      }
+    }
+    throw new Refusal(`${BUSYBOX_PACKAGE} of ${distribution.name} has no busybox`);
+  }
+}
+
+const folderOf = async (file: string): Promise<string> => {
+  await mkdir(dirname(file), { recursive: true });
+  return file;
+};
+
+/** A program at its path of the mirror, with its `.sha256` beside it where the official site has one. */
+const place = async (program: string, into: string, path: string): Promise<void> => {
+  const file = await folderOf(join(into, path));
+  await linkOrCopy(program, file);
+  if (path.startsWith('release/')) await writeBeside(into, path);
+};
+
+/** Within one file system nothing is copied. */
+const linkOrCopy = async (from: string, to: string): Promise<void> => {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && (error.code === 'EXDEV' || error.code === 'EPERM'))) throw error;
+    await copyFile(from, to);
+  }
+};
+
+const writeBeside = async (into: string, path: string): Promise<void> => {
+  const file: MirrorFile = { path, ...(await digestOfFile(join(into, path))) };
+  await writeWhole(join(into, mirrorPaths.sha256(path)), sha256Text(file));
+};
+
+async function* tarOf(folder: string, names: readonly string[]): AsyncGenerator<Uint8Array, void> {
+  for (const name of names) {
+    const file = join(folder, name);
+    const { size } = await stat(file);
+    yield tarHeader(fileEntry(`./${name}`, size, 0o755));
+    yield* bytesOfFile(file);
+    yield tarPadding(size);
+  }
+  yield TAR_END;
+}

@@ -1,0 +1,222 @@
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { readTar, type TarEntry } from '@fairlead/mirror';
+import { has, run } from './command.js';
+import type { Layer, LayerItem } from './image.js';
+import { Refusal } from './refusal.js';
+
+/** A distribution whose packages machines use, and where its own keyring is. */
+export interface Distribution {
+  /** ID-VERSION_ID of its /etc/os-release. */
+  readonly name: string;
+  readonly suite: string;
+  readonly component: string;
+  readonly keyring: string;
+  /** How the path of its archives ends. */
+  readonly archive: RegExp;
+  /** The archive and suite of its security updates. */
+  readonly security: { readonly archive: RegExp; readonly suite: string };
+}
+
+const debian = (version: number, suite: string): Distribution => ({
+  name: `debian-${version}`,
+  suite,
+  component: 'main',
+  keyring: '/usr/share/keyrings/debian-archive-keyring.gpg',
+  archive: /\/debian\/?$/,
+  security: { archive: /\/debian-security\/?$/, suite: `${suite}-security` },
+});
+
+const ubuntu = (version: string, suite: string): Distribution => ({
+  name: `ubuntu-${version}`,
+  suite,
+  component: 'main universe',
+  keyring: '/usr/share/keyrings/ubuntu-archive-keyring.gpg',
+  archive: /\/ubuntu\/?$/,
+  security: { archive: /\/ubuntu\/?$/, suite: `${suite}-security` },
+});
+
+/** The first one of a kind is what the images take their network tools from. */
+export const DISTRIBUTIONS: readonly Distribution[] = [
+  debian(13, 'trixie'),
+  debian(12, 'bookworm'),
+  ubuntu('24.04', 'noble'),
+  ubuntu('22.04', 'jammy'),
+];
+
+/** What kubeadm's preflight, the CNI plugins, kube-proxy and a balanced address need of a host. */
+export const HOST_PACKAGES = [
+  'containerd',
+  'runc',
+  'conntrack',
+  'socat',
+  'ethtool',
+  'ebtables',
+  'iptables',
+  'nftables',
+  'ipset',
+  'iproute2',
+  'kmod',
+  'procps',
+  'haproxy',
+  'keepalived',
+  'chrony',
+] as const;
+
+/** What goes into images: the programs that kube-proxy and flannel call, and a small system. */
+export const NETWORK_PACKAGES = ['iptables', 'nftables', 'conntrack'] as const;
+export const BUSYBOX_PACKAGE = 'busybox-static';
+
+export interface Package {
+  readonly name: string;
+  readonly version: string;
+  readonly file: string;
+  readonly stanza: string;
+}
+
+/**
+ * An apt with a state of its own: it knows the machine's archives and proxies, and believes that nothing is installed. So what it
+ * fetches for a package is all that the package depends on. Nothing of the machine's own apt is touched.
+ */
+export class Apt {
+  private constructor(
+    private readonly folder: string,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  static async open(folder: string, distribution: Distribution, signal: AbortSignal): Promise<Apt> {
+    await refuseMissing();
+    for (const name of ['lists/partial', 'cache', 'archives/partial'])
+      await mkdir(join(folder, name), { recursive: true });
+    await writeFile(join(folder, 'status'), '');
+    await writeFile(join(folder, 'sources.list'), sourcesOf(distribution, await archivesOfMachine(signal)));
+    const apt = new Apt(folder, signal);
+    await apt.get(['update']);
+    return apt;
+  }
+
+  /** The packages and all that they depend on, by name. */
+  async fetch(names: readonly string[], onNote: (note: string) => void): Promise<readonly Package[]> {
+    await this.get(['install', '--yes', '--download-only', ...names], onNote);
+    const packages: Package[] = [];
+    for (const selection of await this.closure(names)) packages.push(await this.describe(selection));
+    return packages;
+  }
+
+  /** `name=version` of everything that an installation would bring. */
+  private async closure(names: readonly string[]): Promise<readonly string[]> {
+    const text = await this.get(['install', '--simulate', ...names]);
+    return [...text.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name, version]) => `${name}=${version}`).sort();
+  }
+
+  private async describe(selection: string): Promise<Package> {
+    const stanza = (await this.apt('apt-cache', ['show', '--no-all-versions', selection])).split('\n\n')[0] ?? '';
+    const field = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(stanza)?.[1] ?? '';
+    const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
+    const kept = `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
+    const file = basename(field('Filename'));
+    await copyFile(this.path('archives', kept), this.path(file));
+    return { name, version, file: this.path(file), stanza: stanza.replace(/^Filename: .*$/m, `Filename: ./${file}`) };
+  }
+
+  private get(args: readonly string[], onNote?: (note: string) => void): Promise<string> {
+    return this.apt('apt-get', ['--quiet', ...args], onNote);
+  }
+
+  private apt(program: string, args: readonly string[], onNote?: (note: string) => void): Promise<string> {
+    const settings = {
+      'Dir::State': this.folder,
+      'Dir::State::lists': this.path('lists'),
+      'Dir::State::status': this.path('status'),
+      'Dir::Cache': this.path('cache'),
+      'Dir::Cache::archives': this.path('archives'),
+      'Dir::Etc::sourcelist': this.path('sources.list'),
+      'Dir::Etc::sourceparts': '-',
+      'Dir::Etc::preferencesparts': '-',
+      'APT::Architecture': 'amd64',
+      'APT::Architectures': 'amd64',
+      'APT::Install-Recommends': 'false',
+      'APT::Sandbox::User': '', // Its own user may not be able to enter the folder.
+      'Acquire::Languages': 'none',
+      'Debug::NoLocking': 'true',
+    };
+    return run(program, [...Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]), ...args], {
+      env: { LC_ALL: 'C' },
+      signal: this.signal,
+      ...(onNote === undefined ? {} : { onLine: onNote }),
+    });
+  }
+
+  private path(...parts: readonly string[]): string {
+    return join(this.folder, ...parts);
+  }
+}
+
+const refuseMissing = async (): Promise<void> => {
+  for (const program of ['apt-get', 'dpkg-deb']) {
+    if (await has(program)) continue;
+    throw new Refusal(
+      `${program} is not here: the packages of hosts, and the programs that kube-proxy calls, come from Debian or Ubuntu. Run this on one of them (a container or a chroot will do).`,
+    );
+  }
+};
+
+/** The archives that the machine itself uses: they are near, and may be the only ones that it reaches. */
+const archivesOfMachine = async (signal: AbortSignal): Promise<readonly string[]> => {
+  const text = await run('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'], { signal });
+  return [...new Set(text.split('\n').filter((line) => line !== ''))];
+};
+
+const sourcesOf = (distribution: Distribution, archives: readonly string[]): string => {
+  const { suite, component, keyring, archive, security, name } = distribution;
+  const found = archives.find((uri) => archive.test(uri));
+  if (found === undefined)
+    throw new Refusal(
+      `This machine's apt knows no archive of ${name} (it has ${archives.join(', ') || 'none'}). Choose another by --packages, or add one to its sources.`,
+    );
+  const updates = archives.find((uri) => security.archive.test(uri));
+  const lines = [`deb [signed-by=${keyring}] ${found} ${suite} ${component}`];
+  if (updates !== undefined) lines.push(`deb [signed-by=${keyring}] ${updates} ${security.suite} ${component}`);
+  return `${lines.join('\n')}\n`;
+};
+
+/** A flat repository that apt takes as `deb [trusted=yes] file:<folder> ./`: it verifies each package by the index's SHA-256. */
+export const writeRepository = async (packages: readonly Package[], into: string): Promise<void> => {
+  await mkdir(into, { recursive: true });
+  for (const { file } of packages) await copyFile(file, join(into, basename(file)));
+  const index = packages.map(({ stanza }) => `${stanza.trim()}\n`).join('\n');
+  await writeFile(join(into, 'Packages.new'), index);
+  await rename(join(into, 'Packages.new'), join(into, 'Packages'));
+};
+
+/** Of a package, the members that are wanted, in memory. */
+export async function* membersOf(deb: string, isWanted: (entry: TarEntry) => boolean): AsyncGenerator<LayerItem, void> {
+  const child = spawn('dpkg-deb', ['--fsys-tarfile', deb], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const { entry, content } of readTar(child.stdout)) {
+    if (!isWanted(entry)) continue;
+    const parts: Buffer[] = [];
+    for await (const part of content) parts.push(Buffer.from(part));
+    yield entry.type === 'file' ? { entry, content: Buffer.concat(parts) } : { entry };
+  }
+}
+
+const LIBRARIES = /^usr\/lib\/x86_64-linux-gnu\/(xtables\/)?[^/]+\.so[^/]*$|^usr\/lib64\/ld-linux-x86-64\.so\.2$/;
+const NETWORK_PROGRAMS = new Set(['usr/sbin/nft', 'usr/sbin/xtables-nft-multi', 'usr/sbin/conntrack']);
+
+/** The programs of NETWORK_PACKAGES with their libraries, for the images of whoever calls them. */
+export const networkTools = async (packages: readonly Package[]): Promise<Layer> => {
+  const items: LayerItem[] = [];
+  for (const { file } of packages) {
+    const isWanted = ({ path }: TarEntry) => LIBRARIES.test(path) || NETWORK_PROGRAMS.has(path);
+    for await (const item of membersOf(file, isWanted)) items.push(item);
+  }
+  return items.sort((one, other) => (one.entry.path < other.entry.path ? -1 : 1));
+};
+
+/** ID-VERSION_ID of the machine that builds. */
+export const distributionOfMachine = async (): Promise<string> => {
+  const text = await readFile('/etc/os-release', 'utf8');
+  const field = (name: string) => new RegExp(`^${name}="?([^"\\n]*)"?$`, 'm').exec(text)?.[1] ?? '';
+  return `${field('ID')}-${field('VERSION_ID')}`;
+};

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { directoryEntry, fileEntry, symlinkEntry, type TarEntry } from '@fairlead/mirror';
+import { programItem, textItem, writeImage, type ImageConfig, type Layer, type LayerItem } from './image.js';
+
+/**
+ * What is in which image. No image has a base of somebody else's: the programs are static, and those that are not bring their
+ * libraries in a layer.
+ */
+
+const directory = (path: string, mode?: number): LayerItem => ({ entry: directoryEntry(path, mode) });
+const link = (path: string, target: string): LayerItem => ({ entry: symlinkEntry(path, target) });
+
+/** Debian keeps programs and libraries below /usr; the old places lead there. */
+const SYSTEM: Layer = [
+  directory('etc'),
+  textItem('etc/group', 'root:x:0:\nnogroup:x:65534:\n'),
+  textItem('etc/nsswitch.conf', 'hosts: files dns\n'),
+  textItem('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n'),
+  directory('root', 0o700),
+  directory('run'),
+  directory('tmp', 0o1777),
+  directory('usr'),
+  ...['bin', 'lib', 'lib64', 'local', 'local/bin', 'sbin'].map((name) => directory(`usr/${name}`)),
+  directory('var'),
+  ...['bin', 'lib', 'lib64', 'sbin'].map((name) => link(name, `usr/${name}`)),
+];
+
+const IPTABLES_NAMES = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
+
+/** With the names under which iptables is called; all of them work on nftables. */
+export const networkLayer = (tools: Layer): Layer => [
+  ...SYSTEM,
+  ...tools,
+  ...IPTABLES_NAMES.map((name) => link(`usr/sbin/${name}`, 'xtables-nft-multi')),
+];
+
+/** What people and scripts look for in a small system; busybox's shell knows its other commands without a name in /bin. */
+const BUSYBOX_NAMES = [
+  '[',
+  'ash',
+  'awk',
+  'base64',
+  'cat',
+  'chmod',
+  'cp',
+  'cut',
+  'date',
+  'dd',
+  'df',
+  'dirname',
+  'du',
+  'echo',
+  'env',
+  'expr',
+  'false',
+  'find',
+  'grep',
+  'head',
+  'hostname',
+  'httpd',
+  'id',
+  'ip',
+  'kill',
+  'ln',
+  'ls',
+  'mkdir',
+  'mktemp',
+  'mount',
+  'mv',
+  'nc',
+  'netstat',
+  'nslookup',
+  'ping',
+  'printf',
+  'ps',
+  'pwd',
+  'readlink',
+  'rm',
+  'rmdir',
+  'sed',
+  'seq',
+  'sh',
+  'sha256sum',
+  'sleep',
+  'sort',
+  'stat',
+  'tail',
+  'tar',
+  'tee',
+  'test',
+  'time',
+  'timeout',
+  'top',
+  'touch',
+  'tr',
+  'traceroute',
+  'true',
+  'umount',
+  'uname',
+  'uniq',
+  'vi',
+  'wc',
+  'wget',
+  'which',
+  'whoami',
+  'xargs',
+] as const;
+
+export const busyboxLayer = (busybox: Buffer): Layer => {
+  const entry: TarEntry = fileEntry('usr/bin/busybox', busybox.length, 0o755);
+  return [...SYSTEM, { entry, content: busybox }, ...BUSYBOX_NAMES.map((name) => link(`usr/bin/${name}`, 'busybox'))];
+};
+
+export interface ImageRecipe {
+  /** Below the images; the first may be shared with others. */
+  readonly layers: readonly Layer[];
+  /** Program's path in the image to the file that it is. */
+  readonly programs: Readonly<Record<string, string>>;
+  readonly config?: ImageConfig;
+}
+
+/** The layers below, then one with the programs. */
+export const makeImage = async (file: string, reference: string, recipe: ImageRecipe): Promise<void> => {
+  const programs = await Promise.all(
+    Object.entries(recipe.programs).map(([path, program]) => programItem(path, program)),
+  );
+  await writeImage(
+    file,
+    reference,
+    programs.length === 0 ? recipe.layers : [...recipe.layers, programs],
+    recipe.config ?? {},
+  );
+};
+
+/** How the image of a Kubernetes component is made of programs that lie in folders of the builder. */
+export const componentImage = (name: string, folders: ProgramFolders, network: Layer): ImageRecipe => {
+  const local = (folder: string, ...programs: readonly string[]) =>
+    Object.fromEntries(programs.map((program) => [`usr/local/bin/${program}`, join(folder, program)]));
+  switch (name) {
+    case 'etcd':
+      return { layers: [SYSTEM], programs: local(folders.etcd, 'etcd', 'etcdctl', 'etcdutl') };
+    case 'coredns':
+      return {
+        layers: [SYSTEM],
+        programs: { coredns: join(folders.coredns, 'coredns') },
+        config: { entrypoint: ['/coredns'] },
+      };
+    case 'pause':
+      return { layers: [], programs: { pause: join(folders.pause, 'pause') }, config: { entrypoint: ['/pause'] } };
+    case 'kube-proxy':
+      return { layers: [network], programs: local(folders.kubernetes, name) };
+    default:
+      return { layers: [SYSTEM], programs: local(folders.kubernetes, name) };
+  }
+};
+
+export interface ProgramFolders {
+  readonly kubernetes: string;
+  readonly etcd: string;
+  readonly coredns: string;
+  readonly pause: string;
+}
