@@ -1,6 +1,6 @@
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
-import { partitionOf, SECRETS_BUCKET, STREAMS } from './subjects.js';
+import { partitionOf, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
 
 /** What a NATS credential may do; the server enforces it. */
 export interface Permissions {
@@ -12,17 +12,27 @@ export interface Permissions {
 export const inboxPrefix = (client: string): string => `_INBOX_${client.replaceAll('.', '_')}`;
 
 const KV = `KV_${SECRETS_BUCKET}`;
+const OBJECTS = `OBJ_${SNAPSHOTS_BUCKET}`;
+
+/** Contexts of which one service writes every event; one pattern stands for all of these. */
+const isOwn = (context: string, service: ServiceName): boolean =>
+  Object.values(EVENTS).every((event) => event.context !== context || event.writer === service);
 
 /**
  * NATS wildcards are whole tokens, so `health-*` cannot be written: where the context carries a name, the event's type
- * pins the subject instead, which has one writer.
+ * pins the subject instead, which has one writer. Patterns are few because a client shows all of them in its first line, which
+ * nats-server reads only up to 4 KiB (max_control_line).
  */
-const factsOf = (service: ServiceName): readonly string[] =>
-  Object.entries(EVENTS).flatMap(([type, { writer, context }]) => {
-    if (writer === 'every-service') return [`evt.*.*.*.${context.replace('<service>', service)}.${type}`];
-    if (writer !== service) return [];
-    return [`evt.*.*.*.${context.includes('<') ? '*' : context}.${type}`];
-  });
+const factsOf = (service: ServiceName): readonly string[] => [
+  ...new Set(
+    Object.entries(EVENTS).flatMap(([type, { writer, context }]) => {
+      if (writer === 'every-service') return [`evt.*.*.*.${context.replace('<service>', service)}.${type}`];
+      if (writer !== service) return [];
+      if (context.includes('<')) return [`evt.*.*.*.*.${type}`];
+      return [`evt.*.*.*.${context}.${isOwn(context, service) ? '*' : type}`];
+    }),
+  ),
+];
 
 const readEvents: readonly string[] = [
   '$JS.API.INFO',
@@ -56,6 +66,19 @@ const secrets = (service: ServiceName): readonly string[] => [
   `$JS.API.STREAM.MSG.GET.${KV}`,
 ];
 
+/** What the object store's client asks of the stream behind it. */
+const snapshots: readonly string[] = [
+  `$O.${SNAPSHOTS_BUCKET}.>`,
+  `$JS.API.STREAM.INFO.${OBJECTS}`,
+  `$JS.API.STREAM.PURGE.${OBJECTS}`,
+  `$JS.API.STREAM.MSG.GET.${OBJECTS}`,
+  `$JS.API.DIRECT.GET.${OBJECTS}.>`,
+  `$JS.API.CONSUMER.CREATE.${OBJECTS}.>`,
+  `$JS.API.CONSUMER.INFO.${OBJECTS}.>`,
+  `$JS.API.CONSUMER.DELETE.${OBJECTS}.>`,
+  `$JS.FC.${OBJECTS}.>`,
+];
+
 /** A service may state its own facts, and read all; `heartbeats` are for those that watch nodes. */
 export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: [
@@ -63,6 +86,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     ...readEvents,
     ...ownJobs(service),
     ...secrets(service),
+    ...(service === 'upgrade-svc' ? snapshots : []),
     `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
     `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
     `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,

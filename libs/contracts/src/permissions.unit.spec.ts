@@ -31,6 +31,11 @@ describe('the rights of a service', () => {
     }
   });
 
+  it.each(SERVICES)('%s are so few that its credential fits the first line to the server', (service) =>
+    // 4096 bytes, of which base64 takes a quarter, and the rest of the credential and of the line some 1,100.
+    expect(JSON.stringify(servicePermissions(service)).length).toBeLessThan(2_200),
+  );
+
   it('does not reach another service`s jobs, secrets or parking', () => {
     const { publish } = servicePermissions('infra-svc');
     for (const subject of [
@@ -43,6 +48,12 @@ describe('the rights of a service', () => {
       expect([subject, allows(publish, subject)]).toEqual([subject, false]);
     }
   });
+});
+
+describe('snapshots of etcd', () => {
+  it.each(SERVICES)('are out of reach of %s, unless it is upgrade-svc', (service) =>
+    expect(allows(servicePermissions(service).publish, '$O.SNAPSHOTS.M.ZGVtbw==')).toBe(service === 'upgrade-svc'),
+  );
 });
 
 describe('the rights of a node', () => {

@@ -9,6 +9,9 @@ export const STREAMS = { events: 'EVENTS', heartbeats: 'HB', jobs: 'JOBS', deadL
 /** Sealed secrets live in this key-value bucket, under `<service>.<name>`. */
 export const SECRETS_BUCKET = 'SECRETS';
 
+/** Sealed snapshots of etcd lie in this object store; upgrade-svc alone reaches it. */
+export const SNAPSHOTS_BUCKET = 'SNAPSHOTS';
+
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 

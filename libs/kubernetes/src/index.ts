@@ -1,2 +1,3 @@
-export { CALL_TIMEOUT_MS, KubernetesClient, statusOf, type ExecTarget, type ExecResult } from './kubernetes.client.js';
+export { CALL_TIMEOUT_MS, KubernetesClient, statusOf } from './kubernetes.client.js';
 export { KubernetesClients, type KubernetesAccess } from './kubernetes.clients.js';
+export type { ExecResult, ExecTarget } from './program.exec.js';

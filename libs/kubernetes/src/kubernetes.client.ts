@@ -7,16 +7,14 @@ import {
   CoordinationV1Api,
   CoreV1Api,
   DiscoveryV1Api,
-  Exec,
   KubeConfig,
   PolicyV1Api,
   StorageV1Api,
   type RequestContext,
-  type V1Status,
 } from '@kubernetes/client-node';
 import { Agent, request } from 'node:https';
-import { Writable } from 'node:stream';
 import { ObjectApi } from './known.resources.js';
+import { runProgram, type ExecResult, type ExecTarget } from './program.exec.js';
 
 /** One request; a slow one is a failed one, and is tried again where that is of use. */
 export const CALL_TIMEOUT_MS = 15_000;
@@ -79,24 +77,6 @@ const wordsOf = (error: unknown): string => {
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof ApiException ? error.code : undefined;
 
-/** A program in a container that runs. */
-export interface ExecTarget {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container: string;
-  readonly command: readonly string[];
-  readonly signal: AbortSignal;
-  /** Where its standard output goes, piece by piece; absent: into the result, at most a megabyte of it. */
-  readonly onOutput?: (chunk: Buffer) => void;
-}
-
-export interface ExecResult {
-  /** null: the program could not be started; `stderr` has the runtime's words. */
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 interface Page<T> {
   readonly metadata?: { readonly _continue?: string } | undefined;
   readonly items: readonly T[];
@@ -105,23 +85,6 @@ interface Page<T> {
 const PAGE_ITEMS_MAX = 500;
 /** 500 items each: more objects of one kind than any cluster may have pods (150,000). */
 const PAGES_MAX = 400;
-
-const collecting = (bytesMax: number, seen: (chunk: Buffer) => void): Writable => {
-  let bytes = 0;
-  return new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      bytes += chunk.length;
-      if (bytes <= bytesMax) seen(chunk);
-      done();
-    },
-  });
-};
-
-const exitCodeOf = (status: V1Status): number | null => {
-  if (status.status === 'Success') return 0;
-  const cause = status.details?.causes?.find(({ reason }) => reason === 'ExitCode');
-  return cause?.message === undefined ? null : Number(cause.message);
-};
 
 /** A cluster's API with connections of its own. */
 export class KubernetesClient {
@@ -191,64 +154,13 @@ export class KubernetesClient {
     throw new WorldFailure({ operation, target: this.cluster, message: `there are more than ${all.length} of them` });
   }
 
-  /** Runs a program in a container and waits for its end. Rejects only when it cannot be entered, or when `signal` aborts. */
-  async exec({ namespace, pod, container, command, signal, onOutput }: ExecTarget): Promise<ExecResult> {
-    const operation = `run ${command[0]} in ${pod}`;
-    const stdout: Buffer[] = [];
-    const stderr: Buffer[] = [];
-    const out =
-      onOutput === undefined
-        ? collecting(BODY_BYTES_MAX, (chunk) => stdout.push(chunk))
-        : collecting(Infinity, onOutput);
-    const err = collecting(BODY_BYTES_MAX, (chunk) => stderr.push(chunk));
-    const status = await this.call(operation, () =>
-      this.exitStatus({ namespace, pod, container, command, signal }, out, err),
-    );
-    const words = Buffer.concat(stderr).toString('utf8');
-    const exitCode = exitCodeOf(status);
-    return {
-      exitCode,
-      stdout: Buffer.concat(stdout).toString('utf8'),
-      stderr: exitCode === null && words === '' ? (status.message ?? 'no reason was given') : words,
-    };
+  /** Runs a program in a container and waits for its end. Rejects when it cannot be entered, or when `signal` aborts. */
+  exec(target: ExecTarget): Promise<ExecResult> {
+    return this.call(`run ${target.command[0]} in ${target.pod}`, () => runProgram(this.config, target));
   }
 
-  private async exitStatus(
-    { namespace, pod, container, command, signal }: ExecTarget,
-    out: Writable,
-    err: Writable,
-  ): Promise<V1Status> {
-    signal.throwIfAborted();
-    let told: V1Status | undefined;
-    const socket = await new Exec(this.config).exec(
-      namespace,
-      pod,
-      container,
-      [...command],
-      out,
-      err,
-      null,
-      false,
-      (status) => (told = status),
-    );
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        signal.removeEventListener('abort', end);
-        socket.close();
-        resolve();
-      };
-      signal.addEventListener('abort', end);
-      socket.onclose = end;
-      socket.onerror = end;
-      if (socket.readyState === socket.CLOSED) end();
-    });
-    signal.throwIfAborted();
-    if (told === undefined) throw new Error('the connection ended before the program did');
-    return told;
-  }
-
-  /** A plain GET, for what is no object. */
-  get(path: string): Promise<{ readonly status: number; readonly text: string }> {
+  /** A plain GET, for what is no object; what is longer than `bytesMax` is cut off. */
+  get(path: string, bytesMax = BODY_BYTES_MAX): Promise<{ readonly status: number; readonly text: string }> {
     const url = new URL(path, this.config.getCurrentCluster()?.server);
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
@@ -257,7 +169,7 @@ export class KubernetesClient {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+          if (bytes <= bytesMax) chunks.push(chunk);
         });
         response.on('error', reject);
         response.on('end', () =>

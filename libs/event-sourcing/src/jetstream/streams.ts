@@ -1,6 +1,7 @@
-import { SECRETS_BUCKET, STREAMS } from '@fairlead/contracts';
+import { SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from '@fairlead/contracts';
 import { DiscardPolicy, jetstreamManager, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
+import { Objm } from '@nats-io/obj';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 
 const MINUTE_MS = 60_000;
@@ -83,7 +84,7 @@ const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string
   },
 ];
 
-/** Creates the streams and the secrets bucket, or brings their settings up to date. Needs an administrator's credential. */
+/** Creates the streams, the secrets bucket and the store of snapshots, or brings their settings up to date. Needs an administrator's credential. */
 export const ensureStreams = async (
   nc: NatsConnection,
   options: { readonly replicas?: number } = {},
@@ -103,4 +104,5 @@ export const ensureStreams = async (
     else await jsm.streams.add(config as StreamConfig);
   }
   await new Kvm(nc).create(SECRETS_BUCKET, { history: 1, replicas });
+  await new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas });
 };

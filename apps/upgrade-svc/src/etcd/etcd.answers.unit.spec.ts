@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { etcdFactsOf, snapshotStatusOf, type EtcdAnswers } from './etcd.answers.js';
+
+/** Printed by the real etcdctl and etcdutl 3.6.8, asked about three real servers of the version in the name. */
+interface Recorded extends EtcdAnswers {
+  readonly oneMemberDown: Pick<EtcdAnswers, 'endpointHealth' | 'endpointStatus'>;
+  readonly snapshotStatus: string;
+}
+const recorded = (version: string): Recorded =>
+  JSON.parse(readFileSync(new URL(`recorded/etcdctl-3.6.8-of-${version}.json`, import.meta.url), 'utf8')) as Recorded;
+
+const NODES = ['cp-1', 'cp-2', 'cp-3', 'w-1'];
+
+describe('What the real etcdctl prints', () => {
+  it.each(['3.5.35', '3.6.8'])('of %s is read to the last digit of its 64-bit ids', (version) => {
+    const { members, alarms, quotaBytes } = etcdFactsOf(recorded(version), NODES);
+    expect(members.map(({ name }) => name).sort()).toEqual(['cp-1', 'cp-2', 'cp-3']);
+    expect(members.filter(({ leader }) => leader)).toHaveLength(1);
+    for (const member of members)
+      expect(member).toMatchObject({
+        started: true,
+        healthy: true,
+        learner: false,
+        version,
+        behind: 0,
+        dbBytes: 20_480,
+      });
+    expect(members.find(({ name }) => name === 'cp-1')?.id).toBe(
+      version === '3.5.35' ? '1e538232f1a33ff2' : 'ddd67b312462fd7b',
+    );
+    expect(alarms).toEqual([]);
+    expect(quotaBytes).toBe(2 * 1024 ** 3);
+  });
+
+  it.each(['3.5.35', '3.6.8'])('of %s tells a member that is down from those that are well', (version) => {
+    const { oneMemberDown, ...well } = recorded(version);
+    const { members } = etcdFactsOf({ ...well, ...oneMemberDown }, NODES);
+    expect(members.find(({ name }) => name === 'cp-3')).toMatchObject({ healthy: false, version: '', leader: false });
+    expect(
+      members
+        .filter(({ healthy }) => healthy)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['cp-1', 'cp-2']);
+  });
+
+  it('is read among the warnings that it writes around it', () => {
+    const answers = recorded('3.6.8');
+    const noisy = `{"level":"warn","msg":"unrecognized environment variable"}\n${answers.memberList}\nError: unhealthy cluster\n`;
+    expect(etcdFactsOf({ ...answers, memberList: noisy }, NODES).members).toHaveLength(3);
+  });
+
+  it('of alarms, learners and members that have not come yet is not overlooked', () => {
+    const answers = recorded('3.6.8');
+    const cp1 = '15985099378392235387';
+    const { members, alarms } = etcdFactsOf(
+      {
+        ...answers,
+        alarmList: `{"header":{},"alarms":[{"memberID":${cp1},"alarm":1}]}`,
+        memberList: answers.memberList.replace(
+          ']}]}',
+          `]},{"ID":4,"peerURLs":["https://10.0.0.4:2380"],"isLearner":true}]}`,
+        ),
+      },
+      NODES,
+    );
+    expect(alarms).toEqual([{ member: 'cp-1', alarm: 'NOSPACE' }]);
+    expect(members.at(-1)).toMatchObject({ started: false, learner: true, healthy: false, node: null });
+  });
+
+  it('of a snapshot is its revision and its keys', () =>
+    expect(snapshotStatusOf(recorded('3.6.8').snapshotStatus)).toMatchObject({
+      revision: 6,
+      totalKey: 5,
+      totalSize: 20_480,
+    }));
+
+  it('that is something else is an error', () =>
+    expect(() =>
+      etcdFactsOf({ ...recorded('3.6.8'), memberList: 'Error: context deadline exceeded' }, NODES),
+    ).toThrow());
+});

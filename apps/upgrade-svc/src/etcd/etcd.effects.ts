@@ -1,0 +1,164 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { createHash, type Hash } from 'node:crypto';
+import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import type { EtcdFacts } from '../rules/cluster.facts.js';
+import { etcdFactsOf, snapshotStatusOf, type SnapshotStatus } from './etcd.answers.js';
+
+const PKI = '/etc/kubernetes/pki/etcd';
+/** The client certificate that kubeadm makes for etcd's own probes. */
+const CLIENT = [
+  '--endpoints=https://127.0.0.1:2379',
+  `--cacert=${PKI}/ca.crt`,
+  `--cert=${PKI}/healthcheck-client.crt`,
+  `--key=${PKI}/healthcheck-client.key`,
+];
+const ASK_LIMIT = '--command-timeout=10s';
+/** A database of the largest size that etcd recommends (8 GiB) from a slow disk. */
+const SAVE_LIMIT = '--command-timeout=600s';
+/** In the container's own layer: it goes with the container, and no data folder gets larger. */
+const SNAPSHOT_FILE = '/fairlead-snapshot.db';
+const SHA256_BYTES = 32;
+
+/** A snapshot that was streamed off its node, and what its status was there. */
+export interface TakenSnapshot extends SnapshotStatus {
+  readonly node: string;
+}
+
+const isRunning = (pod: PodView): boolean =>
+  pod.labels['component'] === 'etcd' && pod.phase === 'Running' && !pod.deleting;
+
+/**
+ * etcd, through its own containers: they have its tools and certificates, so nothing has to be installed, opened or copied
+ * (ADR 12). Only answers of etcd itself count here, never a record of ours.
+ */
+export class Etcd {
+  constructor(
+    private readonly cluster: UpgradeCluster,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** All members as they see each other; asks the first one that answers. */
+  async facts(nodes: readonly Pick<NodeView, 'name'>[]): Promise<EtcdFacts> {
+    return this.onAny('read etcd', async (pod) => {
+      const ask = async (...words: readonly string[]): Promise<string> =>
+        (await this.run(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, ...words, '-w', 'json'])).stdout;
+      const [memberList, endpointStatus, endpointHealth, alarmList] = await Promise.all([
+        this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'member', 'list', '-w', 'json']),
+        // These two end with an error when a member is down; what they print tells which.
+        ask('endpoint', 'status', '--cluster'),
+        ask('endpoint', 'health', '--cluster'),
+        ask('alarm', 'list'),
+      ]);
+      return etcdFactsOf(
+        { memberList, endpointStatus, endpointHealth, alarmList },
+        nodes.map(({ name }) => name),
+      );
+    });
+  }
+
+  /** Gives the lead to another member. Already leading is as good. */
+  async moveLeader(from: string, toMemberId: string): Promise<void> {
+    const pods = await this.pods();
+    const pod = pods.find(({ node }) => node === from);
+    if (pod === undefined) throw this.failure('move the leader of etcd', from, 'its etcd does not run');
+    // Only the leader itself takes this order.
+    await this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'move-leader', toMemberId]);
+  }
+
+  /** Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. */
+  async snapshot(facts: EtcdFacts, take: (chunk: Buffer) => Promise<void>): Promise<TakenSnapshot> {
+    const best = facts.members
+      .filter(({ healthy, learner, node }) => healthy && !learner && node !== null)
+      .sort((a, b) => Number(a.leader) - Number(b.leader) || a.behind - b.behind)[0];
+    const pod = (await this.pods()).find(({ node }) => node === best?.node);
+    if (pod === undefined)
+      throw this.failure('etcdctl snapshot save', 'etcd', 'no member of etcd is well enough to be saved');
+    await this.must(pod, ['etcdctl', ...CLIENT, SAVE_LIMIT, 'snapshot', 'save', SNAPSHOT_FILE]);
+    try {
+      const status = await this.statusOf(pod);
+      await this.handOver(pod, take);
+      return { ...status, node: pod.node };
+    } finally {
+      // Its room is given back at once; the image that kubeadm uses has no rm.
+      await this.run(pod, ['sh', '-c', `: > ${SNAPSHOT_FILE}`]);
+    }
+  }
+
+  /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */
+  private async statusOf(pod: PodView): Promise<SnapshotStatus> {
+    const end = await this.run(pod, ['etcdutl', 'snapshot', 'status', SNAPSHOT_FILE, '-w', 'json']);
+    if (end.exitCode === 0) return snapshotStatusOf(end.stdout);
+    if (end.exitCode !== null) throw this.failure('etcdutl snapshot status', pod.node, end.stderr);
+    return snapshotStatusOf(await this.must(pod, ['etcdctl', 'snapshot', 'status', SNAPSHOT_FILE, '-w', 'json']));
+  }
+
+  /** A snapshot ends with the SHA-256 of all that is before it, so what arrived can be checked here. */
+  private async handOver(pod: PodView, take: (chunk: Buffer) => Promise<void>): Promise<void> {
+    const check = new TrailingHash();
+    const onOutput = async (chunk: Buffer): Promise<void> => {
+      check.update(chunk);
+      await take(chunk);
+    };
+    // The image that kubeadm uses has cp and no cat; images made by hand often have it the other way round.
+    const copied = await this.run(pod, ['cp', SNAPSHOT_FILE, '/dev/stdout'], onOutput);
+    const end =
+      copied.exitCode === null && check.bytes === 0 ? await this.run(pod, ['cat', SNAPSHOT_FILE], onOutput) : copied;
+    if (check.matches()) return;
+    const words = end.stderr.trim() === '' ? 'what arrived is not what was saved' : end.stderr;
+    throw this.failure('read the snapshot of etcd', pod.node, `${words} (${check.bytes} bytes)`);
+  }
+
+  private async pods(): Promise<readonly PodView[]> {
+    return (await this.cluster.staticPods()).filter(isRunning);
+  }
+
+  private async onAny<T>(operation: string, work: (pod: PodView) => Promise<T>): Promise<T> {
+    let failure: unknown = this.failure(operation, 'etcd', 'no container of etcd runs');
+    for (const pod of await this.pods()) {
+      try {
+        return await work(pod);
+      } catch (error) {
+        this.signal.throwIfAborted();
+        failure = error;
+      }
+    }
+    if (failure instanceof WorldFailure) throw failure;
+    throw this.failure(operation, 'etcd', failure instanceof Error ? failure.message : String(failure));
+  }
+
+  private run(pod: PodView, command: readonly string[], onOutput?: Program['onOutput']): Promise<ProgramEnd> {
+    const { name, namespace } = pod;
+    const program = { pod: name, namespace, container: 'etcd', command, signal: this.signal };
+    return this.cluster.run(onOutput === undefined ? program : { ...program, onOutput });
+  }
+
+  private async must(pod: PodView, command: readonly string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.run(pod, command);
+    if (exitCode === 0) return stdout;
+    const words = command.filter((word) => !word.startsWith('-')).join(' ');
+    throw this.failure(words, pod.node, stderr.trim() === '' ? `exit code ${String(exitCode)}` : stderr.trim());
+  }
+
+  private failure(operation: string, target: string, message: string): WorldFailure {
+    return new WorldFailure({ operation, target, message });
+  }
+}
+
+/** Hashes a stream but for its last 32 bytes, and compares with these. */
+class TrailingHash {
+  bytes = 0;
+  private readonly hash: Hash = createHash('sha256');
+  private tail = Buffer.alloc(0);
+
+  update(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    const all = Buffer.concat([this.tail, chunk]);
+    const cut = Math.max(0, all.length - SHA256_BYTES);
+    this.hash.update(all.subarray(0, cut));
+    this.tail = all.subarray(cut);
+  }
+
+  matches(): boolean {
+    return this.bytes > SHA256_BYTES && this.hash.digest().equals(this.tail);
+  }
+}

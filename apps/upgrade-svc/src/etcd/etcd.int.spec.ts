@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { WorldFailure } from '@fairlead/contracts';
+import { controlPlane, startLabCluster, type LabCluster } from '../../test/lab.cluster.js';
+import type { EtcdFacts } from '../rules/cluster.facts.js';
+import { Etcd } from './etcd.effects.js';
+
+describe('etcd, through its own containers', () => {
+  let lab: LabCluster;
+  let etcd: Etcd;
+  const facts = async (): Promise<EtcdFacts> => etcd.facts(await lab.cluster.nodes());
+
+  beforeEach(async () => {
+    lab = await startLabCluster({ controlPlanes: 3, workers: 0 });
+    etcd = new Etcd(lab.cluster, new AbortController().signal);
+  }, 30_000);
+  afterEach(() => lab.stop());
+
+  it('tells members, versions, the leader and that all is well', async () => {
+    const { members, alarms } = await facts();
+    expect(members.map(({ node, healthy, learner, version }) => [node, healthy, learner, version])).toEqual(
+      [1, 2, 3].map((index) => [controlPlane(index), true, false, '3.5.35']),
+    );
+    expect(members.filter(({ leader }) => leader).map(({ name }) => name)).toEqual([controlPlane(1)]);
+    expect(alarms).toEqual([]);
+  });
+
+  it('tells a member that is down, one that learns, one that lags, and alarms', async () => {
+    lab.simulated.setEtcdMember(controlPlane(2), { running: false });
+    lab.simulated.setEtcdMember(controlPlane(3), { behind: 5_000, alarm: 'NOSPACE' });
+    const { members, alarms } = await facts();
+    expect(members.find(({ name }) => name === controlPlane(2))).toMatchObject({ healthy: false, version: '' });
+    expect(members.find(({ name }) => name === controlPlane(3))).toMatchObject({ healthy: true, behind: 5_000 });
+    expect(alarms).toEqual([{ member: controlPlane(3), alarm: 'NOSPACE' }]);
+    lab.simulated.setEtcdMember(controlPlane(3), { learner: true, alarm: null, running: true });
+  });
+
+  it('gives the lead away, and the same again when it was given', async () => {
+    const { members } = await facts();
+    const to = members.find(({ name }) => name === controlPlane(3));
+    await etcd.moveLeader(controlPlane(1), to!.id);
+    expect((await facts()).members.find(({ leader }) => leader)?.name).toBe(controlPlane(3));
+    await expect(etcd.moveLeader(controlPlane(1), to!.id)).rejects.toMatchObject({
+      operation: `etcdctl move-leader ${to!.id}`,
+      message: expect.stringContaining('no leader endpoint given'),
+    });
+  });
+
+  it('is saved beside a member that does not lead, and checked byte by byte on the way', async () => {
+    const chunks: Buffer[] = [];
+    const taken = await etcd.snapshot(await facts(), async (chunk) => void chunks.push(chunk));
+    expect(taken.node).not.toBe(controlPlane(1));
+    expect(taken.totalSize).toBe(Buffer.concat(chunks).length - 32);
+    expect(taken.totalKey).toBeGreaterThan(10);
+  });
+
+  it('fails with the words of etcd when it has no quorum', async () => {
+    for (const index of [2, 3]) lab.simulated.setEtcdMember(controlPlane(index), { running: false });
+    await expect(facts()).rejects.toBeInstanceOf(WorldFailure);
+  });
+});

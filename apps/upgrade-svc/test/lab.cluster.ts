@@ -1,0 +1,132 @@
+import { KubernetesClient } from '@fairlead/kubernetes';
+import {
+  SimulatedCluster,
+  type ApiListener,
+  type SimulatedClusterOptions,
+} from '../../../libs/lab/src/kubernetes/index.js';
+import { ClientNodeKubernetes } from '../src/adapters/kubernetes/client-node.kubernetes.js';
+import type { Manifest, UpgradeCluster } from '../src/kubernetes/kubernetes.ports.js';
+
+export const VERSION = 'v1.33.13';
+const HOST = '127.0.0.1';
+
+/** A simulated cluster that is looked at through the adapter, as the service does. */
+export interface LabCluster {
+  readonly simulated: SimulatedCluster;
+  readonly api: ClientNodeKubernetes;
+  readonly cluster: UpgradeCluster;
+  readonly kubeconfig: string;
+  /** For what only specs do. */
+  readonly client: KubernetesClient;
+  /** The listener of one control plane; the first one is also the balanced address. */
+  readonly listeners: ReadonlyMap<string, ApiListener>;
+  apply(...manifests: Manifest[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Shape {
+  readonly controlPlanes: number;
+  readonly workers: number;
+}
+
+export const controlPlane = (index: number): string => `demo-cp-${index}`;
+export const worker = (index: number): string => `demo-w-${index}`;
+
+const register = (simulated: SimulatedCluster, name: string, address: string): void =>
+  simulated.registerNode({
+    name,
+    role: name.includes('-cp-') ? 'control-plane' : 'worker',
+    internalIP: address,
+    kubeletVersion: VERSION,
+    containerRuntimeVersion: 'containerd://1.7.24',
+    osImage: 'Debian GNU/Linux 12 (Fairlead lab simulation)',
+    kernelVersion: '6.1.0',
+    cpu: 4,
+    memory: '8Gi',
+  });
+
+/** As kubeadm leaves it, with a network, every node Ready. */
+export const startLabCluster = async (
+  { controlPlanes, workers }: Shape,
+  options: Partial<SimulatedClusterOptions> = {},
+): Promise<LabCluster> => {
+  const simulated = await SimulatedCluster.create({
+    name: 'demo',
+    version: VERSION,
+    podCidr: '10.244.0.0/16',
+    serviceCidr: '10.96.0.0/12',
+    delays: { podStartMs: 10, podStopMs: 10, jobRunMs: 30, nodeMonitorGraceMs: 300 },
+    ...options,
+  });
+  const listeners = new Map<string, ApiListener>();
+  for (let index = 1; index <= controlPlanes; index += 1) {
+    const node = controlPlane(index);
+    listeners.set(node, await simulated.listen({ host: HOST, port: 0, sans: [], node }));
+    register(simulated, node, `10.0.0.${index}`);
+    simulated.addEtcdMember(node, `https://10.0.0.${index}:2380`);
+  }
+  for (let index = 1; index <= workers; index += 1) register(simulated, worker(index), `10.0.1.${index}`);
+  simulated.setNetworkReady(true);
+  const [first] = listeners.values();
+  const kubeconfig = await simulated.kubeconfig({ server: `https://${HOST}:${first?.port}`, user: 'admin' });
+  const api = new ClientNodeKubernetes();
+  const client = new KubernetesClient('demo', kubeconfig, () => undefined);
+  const cluster = api.of({ uid: 'uid-1', cluster: 'demo', kubeconfig });
+  const lab: LabCluster = {
+    simulated,
+    api,
+    cluster,
+    kubeconfig,
+    client,
+    listeners,
+    apply: (...manifests) => cluster.apply(manifests),
+    stop: async () => {
+      client.close();
+      api.close();
+      await simulated.close();
+    },
+  };
+  await eventually(
+    () => cluster.pods(),
+    (pods) => pods.length > 0 && pods.every(({ ready }) => ready),
+  );
+  return lab;
+};
+
+/** Looks until it fits, for at most 10 s. */
+export const eventually = async <T>(look: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> => {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const value = await look();
+    if (fits(value)) return value;
+    if (Date.now() > deadline)
+      throw new Error(`it did not come true within 10 s; the last look: ${JSON.stringify(value)?.slice(0, 2_000)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+export const deployment = (name: string, replicas: number, pod: object = {}): Manifest => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: 'default' },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: {
+        containers: [
+          { name, image: `example.org/${name}:1.2.3`, resources: { requests: { cpu: '250m', memory: '64Mi' } } },
+        ],
+        ...pod,
+      },
+    },
+  },
+});
+
+export const budget = (name: string, minAvailable: number): Manifest => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace: 'default' },
+  spec: { minAvailable, selector: { matchLabels: { app: name } } },
+});
