@@ -22,6 +22,7 @@ import {
   STEP_RUNNER,
 } from './bootstrap/tokens.js';
 import type { Settings } from './config.js';
+import { BalancingEffects } from './control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
@@ -90,6 +91,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
   @Module({
     controllers: [
       HostsEffects,
+      BalancingEffects,
       ControlPlaneEffects,
       JoinsEffects,
       AddonsEffects,

@@ -15,6 +15,7 @@ import { SOFTWARE, UID } from '../src/bootstrap/bootstrap.fixtures.js';
 import { makeBootstrapProcess, type Following } from '../src/bootstrap/bootstrap.process.js';
 import { FailuresEffects, makeRecordFailure } from '../src/bootstrap/failures.effects.js';
 import { StepRunner } from '../src/bootstrap/step.runner.js';
+import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
@@ -341,6 +342,7 @@ export class Simulation {
     const own = {
       hosts: new HostsEffects(runner, hosts, new FakeKit(), settings),
       controlPlane: new ControlPlaneEffects(runner, hosts, clusters, settings),
+      balancing: new BalancingEffects(runner, hosts, secrets),
       joins: new JoinsEffects(runner, hosts, credentials, settings),
       addons: new AddonsEffects(runner, clusters, settings),
       removal: new NodeRemovalEffects(runner, hosts, clusters, settings),
@@ -350,6 +352,7 @@ export class Simulation {
     const handlers: Readonly<Record<string, (job: never, context: JobContext) => Promise<JobLater | void>>> = {
       BootstrapHost: (job, context) => own.hosts.bootstrapHost(job, context),
       VerifyNode: (job, context) => own.hosts.verifyNode(job, context),
+      BalanceApi: (job, context) => own.balancing.balanceApi(job, context),
       InitControlPlane: (job, context) => own.controlPlane.initControlPlane(job, context),
       VerifyControlPlane: (job, context) => own.controlPlane.verifyControlPlane(job, context),
       JoinControlPlane: (job, context) => own.joins.joinControlPlane(job, context),

@@ -28,6 +28,8 @@ interface FakeHost {
   agentStarted: boolean;
   bundle: boolean;
   joinedAs: 'control-plane' | 'worker' | null;
+  /** The control planes over which it balances the API. */
+  balances: readonly string[];
 }
 
 /** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
@@ -50,7 +52,7 @@ export class FakeWorld {
   constructor(private readonly events: readonly StoredEvent[]) {}
 
   host(name: string): FakeHost {
-    const host = this.hosts.get(name) ?? { agentStarted: false, bundle: false, joinedAs: null };
+    const host = this.hosts.get(name) ?? { agentStarted: false, bundle: false, joinedAs: null, balances: [] };
     this.hosts.set(name, host);
     return host;
   }
@@ -111,8 +113,13 @@ export class FakeWorld {
       'kubeadm-reset': () => {
         host.joinedAs = null;
         host.agentStarted = false;
+        return { changed: true, left: [] };
+      },
+      'balance-api': ({ peers }) => {
+        host.balances = peers.map((peer) => peer.name);
         return { changed: true };
       },
+      look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };
   }
 

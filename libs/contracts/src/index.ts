@@ -13,6 +13,7 @@ export * from './ids.js';
 export * from './machines.js';
 export * from './mirror.js';
 export * from './narrative.js';
+export * from './own-hosts.js';
 export * from './permissions.js';
 export * from './refusals.js';
 export * from './requests.js';

@@ -53,5 +53,6 @@ export const Machine = z.strictObject({
   region: z.string(),
   zone: z.string(),
   profile: HostProfile.optional(),
+  labels: z.record(z.string(), z.string()).optional().describe('Labels that its provider wants on the node'),
 });
 export type Machine = z.infer<typeof Machine>;

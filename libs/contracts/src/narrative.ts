@@ -30,6 +30,16 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
   ConnectionRegistered: ({ name, provider, region }) =>
     `connection ${name} to ${provider}${region === '' ? '' : ` (${region})`} was registered`,
+  ConnectionVerificationRequested: ({ name }) => `another look at connection ${name} was asked for`,
+  HostsTaken: ({ connection, hosts, namespace, cluster }) =>
+    `${namespace}/${cluster} has taken ${count(hosts.length, 'host')} of ${connection}: ${hosts.map(({ host, machine }) => `${host.name} is ${machine}`).join(', ')}`,
+  HostReturned: ({ connection, host }) => `host ${host} of ${connection} is clean and free`,
+  HostWithheld: ({ connection, host, cause }) =>
+    `host ${host} of ${connection} is kept out of the stock: ${sentenceOf(cause)}`,
+  HostReadmitted: ({ connection, host }) => `host ${host} of ${connection} is clean and free again`,
+  ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
+  ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
+  StockClosed: ({ connection, uid }) => `${uid} takes nothing from ${connection} any more`,
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
@@ -67,6 +77,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
   AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
+  ApiBalanced: ({ node, controlPlanes }) =>
+    `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,

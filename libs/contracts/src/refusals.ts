@@ -88,6 +88,26 @@ export const REFUSALS = {
     'The settings of connection {connection} are wrong: {detail}',
     'See the provider in docs/providers.md.',
   ),
+  'stock.exhausted': definition(
+    409,
+    'Connection {connection} has {free} free hosts that fit, and {wanted} are wanted ({detail})',
+    'Add hosts to the connection, or give some back; fairlead connection hosts {connection} lists them.',
+  ),
+  'stock.closed': definition(
+    409,
+    'The cluster {uid} has given everything back to connection {connection}',
+    'Ask for another cluster.',
+  ),
+  'stock.api-address-missing': definition(
+    422,
+    'Connection {connection} has no address for the API of {count} control planes',
+    'Give it apiAddress (a free address in the network of its hosts) or apiEndpoint (a balancer of yours).',
+  ),
+  'stock.api-address-taken': definition(
+    409,
+    'The API addresses of connection {connection} are taken: {detail}',
+    'Give the connection one more apiAddress, or use a connection of its own for each apiEndpoint.',
+  ),
   'connection.unreachable': definition(
     422,
     'Connection {connection} does not answer: {detail}',

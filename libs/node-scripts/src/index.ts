@@ -1,6 +1,8 @@
 export { agentUnit, type AgentUnitOptions } from './agent/agent.unit.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
+export type { ControlPlanePeer } from './balancer/haproxy.config.js';
+export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
 export { hostPath, quote } from './shell/quote.js';
 export { parseResult } from './shell/result.js';
 export { STEPS, type StepName } from './shell/script.js';
@@ -14,5 +16,6 @@ export type {
   KubeadmJoinWorkerInput,
 } from './steps/kubeadm-join.script.js';
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
+export type { LookInput, LookResult } from './steps/look.script.js';
 export type { PrepareInput, PrepareResult } from './steps/prepare.script.js';
 export type { VerifyInput, VerifyResult } from './steps/verify.script.js';

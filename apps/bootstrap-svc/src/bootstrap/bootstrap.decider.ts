@@ -8,6 +8,7 @@ export type BootstrapFact = Fact<
   | 'HostReached'
   | 'AgentStarted'
   | 'NodeBootstrapped'
+  | 'ApiBalanced'
   | 'ControlPlaneInitialized'
   | 'NetworkReady'
   | 'ControlPlaneJoined'
@@ -30,6 +31,7 @@ export type Outcome = Extract<
       | 'HostReached'
       | 'AgentStarted'
       | 'NodeBootstrapped'
+      | 'ApiBalanced'
       | 'ControlPlaneInitialized'
       | 'NetworkReady'
       | 'ControlPlaneJoined'
@@ -96,6 +98,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return host !== undefined && host.agentStartedAt === null;
     case 'NodeBootstrapped':
       return host !== undefined && !host.bootstrapped;
+    case 'ApiBalanced':
+      return host !== undefined && host.balances.join() !== data.controlPlanes.join();
     case 'ControlPlaneInitialized':
       return state.controlPlane === null;
     case 'NetworkReady':
@@ -128,8 +132,9 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
   return [...installed, { type: 'ClusterReady', data: { uid } }];
 };
 
-/** A node that cannot leave, or a cluster that cannot be dismantled, is no cluster that cannot become ready. */
-const FAILS_THE_CLUSTER = (step: string): boolean => step !== 'RemoveNode' && step !== 'DismantleCluster';
+/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */
+const failsTheCluster = ({ status }: Known, step: string): boolean =>
+  status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster';
 
 const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly BootstrapFact[] => {
   const { uid, run, step, node, reason, cause, attempt, attemptsMax, nextAttemptAt } = data;
@@ -140,7 +145,7 @@ const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly 
     type: 'BootstrapStepFailed',
     data: { ...where, cause, attempt, attemptsMax, nextAttemptAt },
   };
-  if (nextAttemptAt !== null || !FAILS_THE_CLUSTER(step)) return [failed];
+  if (nextAttemptAt !== null || !failsTheCluster(state, step)) return [failed];
   return [failed, { type: 'ClusterFailed', data: { ...where, reason, cause } }];
 };
 

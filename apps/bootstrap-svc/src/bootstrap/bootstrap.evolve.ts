@@ -9,6 +9,7 @@ const newHost = (machine: Machine, set: number): Host => ({
   agentStartedAt: null,
   initialized: false,
   bootstrapped: false,
+  balances: [],
   joinedAt: null,
   ready: false,
   trouble: null,
@@ -24,6 +25,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   run: 1,
   runStartedAt: time,
   endpoint: null,
+  balancedByNodes: false,
   hosts: {},
   sets: 0,
   controlPlane: null,
@@ -33,8 +35,34 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
 });
 
 const clusterOf = (state: Known): Cluster => {
-  const { uid, spec, run, runStartedAt, endpoint, hosts, sets, controlPlane, network, healthy, addons } = state;
-  return { uid, spec, run, runStartedAt, endpoint, hosts, sets, controlPlane, network, healthy, addons };
+  const {
+    uid,
+    spec,
+    run,
+    runStartedAt,
+    endpoint,
+    balancedByNodes,
+    hosts,
+    sets,
+    controlPlane,
+    network,
+    healthy,
+    addons,
+  } = state;
+  return {
+    uid,
+    spec,
+    run,
+    runStartedAt,
+    endpoint,
+    balancedByNodes,
+    hosts,
+    sets,
+    controlPlane,
+    network,
+    healthy,
+    addons,
+  };
 };
 
 const building = (state: Known): Bootstrap => ({ status: 'building', broken: null, ...clusterOf(state) });
@@ -94,6 +122,8 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       return withHost(state, event.data.node, { agentStartedAt: time });
     case 'NodeBootstrapped':
       return withHost(state, event.data.node, { bootstrapped: true });
+    case 'ApiBalanced':
+      return withHost(state, event.data.node, { balances: event.data.controlPlanes });
     case 'ControlPlaneInitialized': {
       const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
       const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };
@@ -142,7 +172,11 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
     case 'VmsCreated':
       return withMachines(state, event.data.machines);
     case 'LoadBalancerReady':
-      return { ...state, endpoint: { host: event.data.host, port: event.data.port } };
+      return {
+        ...state,
+        endpoint: { host: event.data.host, port: event.data.port },
+        balancedByNodes: event.data.placement === 'control-planes',
+      };
     case 'InfrastructureFailed': {
       if (state.status !== 'building') return state;
       const { step, reason, cause } = event.data;

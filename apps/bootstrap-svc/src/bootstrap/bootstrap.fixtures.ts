@@ -91,6 +91,17 @@ export const balanced: Fact = {
   data: { uid: UID, kind: 'haproxy', host: '198.18.7.1', port: 6443 },
 };
 
+/** The control planes balance their own API. */
+export const balancedByNodes: Fact = {
+  type: 'LoadBalancerReady',
+  data: { uid: UID, kind: 'haproxy', host: '198.18.7.10', port: 9998, placement: 'control-planes' },
+};
+
+export const apiBalanced = (node: NodeName, ...controlPlanes: NodeName[]): Fact<'ApiBalanced'> => ({
+  type: 'ApiBalanced',
+  data: { uid: UID, node, controlPlanes },
+});
+
 export const desired = (node: NodeName): Fact => ({
   type: 'DesiredVersionsSet',
   data: { uid: UID, node, revision: 1, software: SOFTWARE, changesAllowed: true },

@@ -1,5 +1,6 @@
 import type { Cause, NodeName } from '@fairlead/contracts';
 import {
+  balancesWell,
   hostsOf,
   isControlPlane,
   newHostsOf,
@@ -19,6 +20,7 @@ export const REMOVALS_AT_ONCE_MAX = 3;
 export const NODE_STEPS = [
   'BootstrapHost',
   'VerifyNode',
+  'BalanceApi',
   'InitControlPlane',
   'JoinControlPlane',
   'JoinWorker',
@@ -59,16 +61,28 @@ const prepareHosts = (cluster: Cluster): readonly Operation[] => {
   return [...toReach, ...toVerify];
 };
 
+/** Before a control plane is one it balances the address that it is reached by; and anew when others come or go. */
+const balance = (cluster: Cluster): readonly Operation[] => {
+  if (!cluster.balancedByNodes) return [];
+  return hostsOf(cluster)
+    .filter((host) => isControlPlane(host) && host.removal === 'none' && host.bootstrapped)
+    .filter((host) => !balancesWell(cluster, host))
+    .map((host) => onNode('BalanceApi', host, 'the API is balanced by the control planes themselves'));
+};
+
+const isInFrontOf = (cluster: Cluster, { balances }: Host): boolean => !cluster.balancedByNodes || balances.length > 0;
+
 const initialise = (cluster: Cluster): readonly Operation[] => {
   const leader = newHostsOf(cluster).find((host) => host.machine.leader);
   if (leader === undefined || cluster.endpoint === null || !setIsFit(cluster, leader.set)) return [];
+  if (!isInFrontOf(cluster, leader)) return [];
   return [onNode('InitControlPlane', leader, 'every host of the set is fit, and the API address is known')];
 };
 
 /** One at a time, in the order of their names: etcd takes one new member after the other. */
 const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
   const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
-  if (next === undefined || !setIsFit(cluster, next.set)) return [];
+  if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
   return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 
@@ -91,7 +105,7 @@ const finish = (cluster: Cluster): readonly Operation[] =>
     : [];
 
 const grow = (cluster: Cluster): readonly Operation[] => {
-  const preparing = prepareHosts(cluster);
+  const preparing = [...prepareHosts(cluster), ...balance(cluster)];
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
   if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
@@ -137,8 +151,9 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-    case 'ready':
       return removals(state);
+    case 'ready':
+      return [...balance(state), ...removals(state)];
     case 'building': {
       const failure = failureOf(state);
       if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];

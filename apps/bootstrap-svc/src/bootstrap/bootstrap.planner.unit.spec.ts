@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fact, NodeName } from '@fairlead/contracts';
 import {
+  apiBalanced,
+  balancedByNodes,
   agentStarted,
   balanced,
   bootstrapped,
@@ -210,5 +212,42 @@ describe('an end', () => {
 
   it('verified hosts are verified once', () => {
     expect(wantedAfter(...machines, ...fit(...five), bootstrapped(w(1)))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+});
+
+describe('an API that its control planes balance themselves', () => {
+  const all = [cp(1), cp(2), cp(3)];
+  const begun = [requested(3, 2), created(machinesOf(3, 2)), balancedByNodes];
+  const onAll = all.map((node) => apiBalanced(node, ...all));
+
+  it('is balanced on each as soon as it is fit, and kubeadm init waits for the first', () => {
+    expect(wantedAfter(...begun, ...fit(...five))).toEqual(all.map((node) => `BalanceApi/${node}`));
+    expect(wantedAfter(...begun, ...fit(...five), apiBalanced(cp(1), ...all))).toEqual([
+      `BalanceApi/${cp(2)}`,
+      `BalanceApi/${cp(3)}`,
+      `InitControlPlane/${cp(1)}`,
+    ]);
+  });
+
+  it('is balanced on a control plane before it joins', () => {
+    const joining = [...begun, ...fit(...five), apiBalanced(cp(1), ...all), controlPlaneInitialized, networkReady];
+    expect(wantedAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`]);
+    expect(wantedAfter(...joining, apiBalanced(cp(2), ...all))).toEqual([
+      `BalanceApi/${cp(3)}`,
+      `JoinControlPlane/${cp(2)}`,
+    ]);
+  });
+
+  it('is balanced anew when a control plane has left, in a ready cluster too', () => {
+    const ready = wholeCluster().flatMap((fact) => (fact.type === 'LoadBalancerReady' ? [balancedByNodes] : [fact]));
+    const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: cp(3) } };
+    expect(wantedAfter(...ready, ...onAll)).toEqual([]);
+    expect(wantedAfter(...ready, ...onAll, removed)).toEqual([`BalanceApi/${cp(1)}`, `BalanceApi/${cp(2)}`]);
+    const left = [cp(1), cp(2)].map((node) => apiBalanced(node, cp(1), cp(2)));
+    expect(wantedAfter(...ready, ...onAll, removed, ...left)).toEqual([]);
+  });
+
+  it('asks nothing of control planes whose provider balances', () => {
+    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 });

@@ -29,6 +29,8 @@ export interface Host {
   /** The agent reported every package at the wanted version. */
   readonly initialized: boolean;
   readonly bootstrapped: boolean;
+  /** The control planes over which it balances the API, where that is its work; empty: it does not. */
+  readonly balances: readonly NodeName[];
   readonly joinedAt: string | null;
   /** Kubernetes calls it Ready, and it runs the wanted software. */
   readonly ready: boolean;
@@ -64,6 +66,8 @@ export interface Cluster {
   readonly runStartedAt: string;
   /** The load balancer's address. */
   readonly endpoint: { readonly host: string; readonly port: number } | null;
+  /** The address is balanced by the control planes themselves. */
+  readonly balancedByNodes: boolean;
   readonly hosts: Readonly<Record<string, Host>>;
   readonly sets: number;
   readonly controlPlane: ControlPlane | null;
@@ -95,6 +99,18 @@ export const newHostsOf = (cluster: Cluster): readonly Host[] =>
   hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');
 
 export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';
+
+/** Control planes that the API is balanced over: all that are to stay, whether they have joined or not. */
+export const balancedOver = (cluster: Cluster): readonly NodeName[] =>
+  hostsOf(cluster)
+    .filter((host) => isControlPlane(host))
+    .map(({ machine }) => machine.name);
+
+/** Does the host balance the API over what it should? */
+export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
+  const wanted = balancedOver(cluster);
+  return balances.length === wanted.length && wanted.every((name) => balances.includes(name));
+};
 
 /** Packages whose reported version is not the wanted one, as a sentence; undefined: there are none. */
 export const differenceOf = (wanted: SoftwareVersions, reported: SoftwareVersions): string | undefined => {

@@ -2,6 +2,7 @@
 const REASONS: Readonly<Record<string, string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
+  BalanceApi: 'InitControlPlaneFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',
   InstallNetwork: 'SetupNetworkCNIFailedReason',
   JoinControlPlane: 'JoinControlPlaneFailedReason',

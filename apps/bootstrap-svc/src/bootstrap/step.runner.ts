@@ -4,7 +4,7 @@ import type { Handle, Job, JobContext, JobLater } from '@fairlead/event-sourcing
 import { randomUUID } from 'node:crypto';
 import { bootstrap, type BootstrapCommand, type Outcome, type StepAttempt } from './bootstrap.decider.js';
 import { keyOf } from './bootstrap.planner.js';
-import type { Host, Known } from './bootstrap.state.js';
+import type { Bootstrap, Host, Known } from './bootstrap.state.js';
 import type { RunningSteps } from './steps.ports.js';
 
 export interface StepData extends StepAttempt {
@@ -27,8 +27,9 @@ export interface Step {
   /** Aborts when the service stops, the step's time is over, or the cluster no longer wants it. */
   readonly signal: AbortSignal;
   readonly attempt: number;
-  record(outcome: Outcome): Promise<void>;
-  decide(command: BootstrapCommand): Promise<void>;
+  /** Resolves to what is known then. */
+  record(outcome: Outcome): Promise<Bootstrap>;
+  decide(command: BootstrapCommand): Promise<Bootstrap>;
 }
 
 /** The host that a step is about. Its absence is a bug: the plan named it. */
@@ -88,8 +89,8 @@ export class StepRunner {
       const begun = await this.handle(bootstrap, streamOf(job), { type: 'BeginStep', data: step }, job.cause);
       if (isRefusal(begun) || begun.state.status === 'absent') return;
       const { state } = begun;
-      const decide = (command: BootstrapCommand): Promise<void> => this.decide(job, command, job.cause);
-      const record = (data: Outcome): Promise<void> => decide({ type: 'RecordOutcome', data });
+      const decide = (command: BootstrapCommand): Promise<Bootstrap> => this.decide(job, command, job.cause);
+      const record = (data: Outcome): Promise<Bootstrap> => decide({ type: 'RecordOutcome', data });
       return await work({ job, state, signal, attempt: context.attempt, record, decide });
     } catch (error) {
       if (controller.signal.aborted && controller.signal.reason instanceof NoLongerWanted) return;
@@ -99,9 +100,9 @@ export class StepRunner {
     }
   }
 
-  private async decide(job: StepJob, command: BootstrapCommand, cause: Cause): Promise<void> {
+  private async decide(job: StepJob, command: BootstrapCommand, cause: Cause): Promise<Bootstrap> {
     const decided = await this.handle(bootstrap, streamOf(job), command, cause);
-    if (!isRefusal(decided)) return;
+    if (!isRefusal(decided)) return decided.state;
     throw new WorldFailure({ operation: 'record the outcome', target: job.cluster, message: decided.message });
   }
 

@@ -16,6 +16,8 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'kubeadm-join-worker': 'kubeadm join',
   'etcd-remove-member': 'remove the etcd member',
   'kubeadm-reset': 'kubeadm reset',
+  look: 'look at the host',
+  'balance-api': 'balance the API address',
 };
 
 /** A host on which a step works, with the steps as methods. */

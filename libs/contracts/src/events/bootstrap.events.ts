@@ -30,6 +30,13 @@ export const bootstrapEvents = {
     doc: 'The host was verified to have what kubeadm needs.',
     data: z.strictObject({ uid, node }),
   }),
+  ApiBalanced: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'haproxy on the control plane balances the API over these, and keepalived may hold the shared address there.',
+    data: z.strictObject({ uid, node, controlPlanes: z.array(node).min(1) }),
+  }),
   ControlPlaneInitialized: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

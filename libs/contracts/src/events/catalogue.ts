@@ -4,6 +4,7 @@ import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { parkingEvents } from './parking.events.js';
 import { rolloutFactEvents, upgradeWishEvents } from './rollout.events.js';
+import { stockEvents } from './stock.events.js';
 import { wishEvents } from './wish.events.js';
 
 /** Every public event, by type. Append-only: a released version never changes; a new one comes with an upcaster. */
@@ -11,6 +12,7 @@ export const EVENTS = {
   ...wishEvents,
   ...upgradeWishEvents,
   ...machinesEvents,
+  ...stockEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,

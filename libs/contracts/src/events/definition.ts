@@ -20,6 +20,7 @@ export type ContextPattern =
   | 'health-<node>'
   | 'node-<node>'
   | 'resources-<connection>'
+  | 'stock-<connection>'
   | 'parked-<service>';
 
 export interface EventDefinition<Data extends z.ZodType = z.ZodType> {

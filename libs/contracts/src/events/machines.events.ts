@@ -26,6 +26,10 @@ export const ConnectionOffer = z.strictObject({
     nlb: z.boolean().describe('The provider runs a load balancer of its own'),
     simulated: z.boolean().describe('The machines are a simulation'),
   }),
+  hosts: z
+    .array(z.strictObject({ name: NodeName, problem: z.string().describe('Empty: it answers and is fit') }))
+    .optional()
+    .describe('The hosts of an inventory, as they answered'),
 });
 export type ConnectionOffer = z.infer<typeof ConnectionOffer>;
 

@@ -35,6 +35,13 @@ export const wishEvents = {
       secretRef: SecretRef.nullable(),
     }),
   }),
+  ConnectionVerificationRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone asked for another look at what the connection offers; hosts that were kept out of its stock are reset.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
   ConnectionRemoved: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -72,8 +72,8 @@ describe.each([{ light: true }, { light: false }])(
       const removal = { member: second.name, self: leader.name };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
-      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: true });
-      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: false });
+      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: true, left: [] });
+      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: false, left: [] });
       const twice = { uid: UID, cluster, node: nodeSettings(leader), schedulable: false };
       await Promise.all([onLeader.step('kubeadm-init', twice), onLeader.step('kubeadm-init', twice)]);
       const inits = (await lab.commandsOf(leader.name)).filter(({ command }) =>

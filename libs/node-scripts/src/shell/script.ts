@@ -10,6 +10,8 @@ export const STEPS = [
   'kubeadm-join-worker',
   'etcd-remove-member',
   'kubeadm-reset',
+  'look',
+  'balance-api',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

@@ -1,5 +1,6 @@
 import { AGENT_PATHS } from '@fairlead/contracts';
-import { CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
+import { BALANCER } from '../balancer/balancer.paths.js';
+import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
@@ -10,33 +11,178 @@ export interface KubeadmResetInput {
 
 export interface KubeadmResetResult {
   readonly changed: boolean;
+  /** What could not be removed, one sentence each; empty: the host is as if it never had been a node. */
+  readonly left: readonly string[];
 }
 
-/** Makes the host one that never was a node, so that it can be used again. Every part is left alone where it is clean. */
+/** Interfaces that Kubernetes and the network plugins of the catalogue make. */
+const DEVICES =
+  '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
+
+/** Chains, sets and tables of kube-proxy and of those plugins; nobody else's rules are touched. */
+const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
+const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
+
+const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
+
+const FUNCTIONS = `
+has() { command -v "$1" >/dev/null 2>&1; }
+quiet() { "$@" >>"$log" 2>&1 9>&- || true; }
+
+# A folder may be a mount of its own: what is in it goes, and the folder where it can.
+hollow() {
+  if [ -d "$1" ]; then
+    find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} + >>"$log" 2>&1 || true
+    rmdir "$1" 2>/dev/null || true
+  fi
+}
+
+mounts_below() {
+  awk -v below="$1/" 'index($2, below) == 1 { print $2 }' "$root/proc/self/mounts" | sort -r
+}
+
+devices() {
+  ip -o link show 2>/dev/null | awk -F ': ' '{ split($2, name, "@"); print name[1] }' | grep -E '${DEVICES}' || true
+}
+
+tables() {
+  nft list tables 2>/dev/null | awk '{ print $2, $3 }' | grep -E ' (${TABLES})' || true
+}
+
+tasks() {
+  if has ctr && [ -S "$root/run/containerd/containerd.sock" ]; then timeout 10 ctr --namespace k8s.io "$1" list --quiet 2>/dev/null || true; fi
+}
+`;
+
+const AGENT = `
+if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
+  changed=true
+  quiet systemctl disable --now fairlead-agent.service
+  rm -f ${hostPath(AGENT_PATHS.unit)}
+  quiet systemctl daemon-reload
+fi
+rm -f ${hostPath(AGENT_PATHS.program)}
+hollow "$root/etc/fairlead"
+if [ -d "$root/var/lib/fairlead" ]; then
+  find "$root/var/lib/fairlead" -mindepth 1 -maxdepth 1 ! -name steps -exec rm -rf {} + >>"$log" 2>&1 || true
+fi`;
+
+const BALANCING = `
+for unit in ${BALANCER.units.join(' ')}; do
+  if [ -e "$root/etc/systemd/system/$unit" ]; then
+    changed=true
+    quiet systemctl disable --now "$unit"
+    rm -f "$root/etc/systemd/system/$unit"
+    quiet systemctl daemon-reload
+  fi
+done`;
+
+/** What a container runtime and the kernel hold is the host's own: a simulated host has none, and must not touch ours. */
+const KERNEL = `
+if [ -z "$root" ]; then
+  for container in $(tasks tasks); do
+    changed=true
+    quiet timeout 20 ctr --namespace k8s.io tasks delete --force "$container"
+  done
+  for container in $(tasks containers); do
+    quiet timeout 20 ctr --namespace k8s.io containers delete "$container"
+  done
+  for mount in $(mounts_below "$root/var/lib/kubelet") $(mounts_below "$root/run/netns" | grep /cni- || true); do
+    changed=true
+    quiet umount -l "$mount"
+  done
+  rm -f "$root"/run/netns/cni-* 2>/dev/null || true
+
+  # Routes to the pods of other nodes, where a plugin makes some in the main table.
+  pods=$(sed -n 's/^FLANNEL_NETWORK=//p' "$root/run/flannel/subnet.env" 2>/dev/null || true)
+  if [ -n "$pods" ]; then
+    ip route show root "$pods" 2>/dev/null | while read -r route; do
+      # shellcheck disable=SC2086 # The words of a route are arguments.
+      quiet ip route delete $route
+    done
+  fi
+  for device in $(devices); do
+    changed=true
+    quiet ip link delete "$device"
+  done
+
+  for kind in iptables ip6tables iptables-legacy ip6tables-legacy; do
+    if has "$kind-save" && has "$kind-restore" && "$kind-save" 2>/dev/null | grep -qE '${RULES}'; then
+      changed=true
+      "$kind-save" 2>/dev/null | grep -vE '${RULES}' | "$kind-restore" >>"$log" 2>&1 || true
+    fi
+  done
+  if has nft; then
+    tables | while read -r table; do
+      # shellcheck disable=SC2086 # Family and name are two arguments.
+      quiet nft delete table $table
+    done
+  fi
+  if has ipvsadm; then quiet ipvsadm --clear; fi
+  if has ipset; then
+    for set in $(ipset list -name 2>/dev/null | grep -E '^(KUBE-|cali)' || true); do quiet ipset destroy "$set"; done
+  fi
+fi`;
+
+const FILES = `
+for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/cni run/flannel var/lib/kubelet var/lib/calico run/calico; do
+  hollow "$root/$folder"
+done
+if grep -q '# fairlead$' "$root/etc/hosts" 2>/dev/null; then
+  # Written in place: it may be a mount.
+  others=$(grep -v '# fairlead$' "$root/etc/hosts" || true)
+  printf '%s\\n' "$others" >"$root/etc/hosts"
+fi`;
+
+const VERIFIED = `
+left=''
+remains() {
+  left="$left\${left:+,}$(json_text "$1")"
+}
+for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/kubelet; do
+  if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi
+done
+if [ -z "$root" ]; then
+  for unit in kubelet.service fairlead-agent.service ${BALANCER.units.join(' ')}; do
+    if systemctl is-active --quiet "$unit" 2>/dev/null; then remains "$unit runs"; fi
+  done
+  for container in $(tasks tasks); do remains "container $container runs"; done
+  for mount in $(mounts_below "$root/var/lib/kubelet"); do remains "$mount is mounted"; done
+  for device in $(devices); do remains "there is the interface $device"; done
+  for kind in iptables ip6tables iptables-legacy ip6tables-legacy; do
+    if has "$kind-save" && "$kind-save" 2>/dev/null | grep -qE '${RULES}'; then remains "there are rules of Kubernetes in $kind"; fi
+  done
+  if has nft && [ -n "$(tables)" ]; then remains "there are nftables tables of Kubernetes: $(tables | tr '\\n' ' ')"; fi
+  if has ss; then
+    for port in ${PORTS.join(' ')}; do
+      if [ -n "$(ss -Htln "sport = :$port" 2>/dev/null)" ]; then remains "somebody listens on port $port"; fi
+    done
+  fi
+fi
+result "{\\"changed\\":$changed,\\"left\\":[$left]}"`;
+
+/**
+ * Makes the host one that never was a node, so that it can be used again, and looks whether it is. Every part is left alone
+ * where it is clean; software and images stay. It asks nothing of the cluster, which may be gone: an etcd member that must be
+ * removed is removed from a survivor, before.
+ */
 export const kubeadmResetScript = ({ removeAgent }: KubeadmResetInput): HostScript =>
   script(
     { step: 'kubeadm-reset', limitSeconds: 300, lockSeconds: 120 },
     `
 changed=false
-${
-  removeAgent
-    ? `
-if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
-  changed=true
-  systemctl disable --now fairlead-agent.service >>"$log" 2>&1 || true
-  rm -f ${hostPath(AGENT_PATHS.unit)} ${hostPath(AGENT_PATHS.config)} ${hostPath(AGENT_PATHS.credentials)} ${hostPath(AGENT_PATHS.state)}
-  rm -f "$root/var/lib/fairlead/agent.started"
-  systemctl daemon-reload >>"$log" 2>&1 || true
-fi`
-    : ''
-}
+${FUNCTIONS.trim()}
+${removeAgent ? AGENT : ''}
+${BALANCING}
 if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admin.conf" ] || [ -d "$root/var/lib/etcd/member" ]; then
   changed=true
-  run kubeadm reset --force --cri-socket ${CRI_SOCKET}
+  quiet systemctl stop kubelet.service
+  if has kubeadm; then
+    quiet timeout 120 kubeadm reset --force --skip-phases=remove-etcd-member --cri-socket ${CRI_SOCKET}
+  fi
 fi
-rm -rf "$root/var/lib/etcd" "$root/etc/cni/net.d" "$root/var/lib/cni" "$root/run/flannel"
-rm -f "$root"/etc/kubernetes/*.conf "$root"/var/lib/fairlead/kubeadm-*.started "$root"/var/lib/fairlead/kubeadm-*.finished
-rm -f "$root/etc/fairlead/kubeadm-init.yaml" "$root/etc/fairlead/kubeadm-join.yaml" "$root/etc/fairlead/upload-certs.yaml"
-result "{\\"changed\\":$changed}"
+${KERNEL}
+${FILES}
+${VERIFIED}
 `,
   );

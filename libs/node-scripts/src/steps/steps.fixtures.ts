@@ -77,3 +77,11 @@ export const AGENT_CONFIG: AgentConfig = AgentConfig.parse({
 
 export const NATS_CREDENTIALS =
   "-----BEGIN NATS USER JWT-----\nit's a 'quoted' $(token)\n------END NATS USER JWT------\n";
+
+export const PEERS = [
+  { name: 'demo-cp-1-x7k2p', address: '198.18.7.11' },
+  { name: 'demo-cp-2-m3v8c', address: '198.18.7.12' },
+  { name: 'demo-cp-3-b9d4z', address: '198.18.7.13' },
+] as const;
+
+export const SHARED = { address: '198.18.7.10', routerId: 51, password: 'n0Secret' };

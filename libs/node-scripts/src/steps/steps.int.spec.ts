@@ -2,12 +2,22 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
-import { AGENT_CONFIG, CLUSTER, CONTROL_PLANE, CREDENTIALS, NATS_CREDENTIALS, UID, WORKER } from './steps.fixtures.js';
+import {
+  AGENT_CONFIG,
+  CLUSTER,
+  CONTROL_PLANE,
+  CREDENTIALS,
+  NATS_CREDENTIALS,
+  PEERS,
+  SHARED,
+  UID,
+  WORKER,
+} from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
 const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
@@ -29,13 +39,18 @@ describe('every script', () => {
 
   const hasShellcheck = spawnSync('shellcheck', ['--version']).error === undefined;
   (hasShellcheck ? it : it.skip).each(scripts)('has nothing that shellcheck complains about: %s', (name) => {
-    const { stdout } = spawnSync('shellcheck', ['--shell=sh', join(GOLDEN, name)], { encoding: 'utf8' });
+    // SC2016: what looks like an expansion in single quotes is content, quoted on purpose.
+    const { stdout } = spawnSync('shellcheck', ['--shell=sh', '--exclude=SC2016', join(GOLDEN, name)], {
+      encoding: 'utf8',
+    });
     expect(stdout).toBe('');
   });
 
   it.each(scripts)('names no absolute path without the root before it: %s', (name) => {
     const text = readFileSync(join(GOLDEN, name), 'utf8');
-    const commands = text.split('\n').filter((line) => !/^\s*(#|fail |problem |criSocket|ExecStart)/.test(line));
+    const commands = text
+      .split('\n')
+      .filter((line) => !/^\s*(#|fail |problem |criSocket|Exec|script "|answered=|resolvConf|directory:)/.test(line));
     const unrooted = commands
       .map((line) => line.replaceAll(/"?\$root"?\/|unix:\/\/\S+|2?>>?\/dev\/null/g, ''))
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
@@ -343,22 +358,139 @@ describe('kubeadm reset', () => {
   const text = renderStep('kubeadm-reset', { removeAgent: true }).script;
 
   it('makes the host one that never was a node; a second time there is nothing to do', async () => {
-    host
-      .standIn('kubeadm', 'rm -rf "$root/etc/kubernetes/kubelet.conf"')
-      .standIn('systemctl', 'exit 0')
-      .write('/etc/kubernetes/kubelet.conf', 'k')
-      .write('/etc/systemd/system/fairlead-agent.service', 'unit')
-      .write('/etc/fairlead/nats.creds', 'secret')
-      .write('/etc/cni/net.d/10-flannel.conflist', '{}')
-      .write(`/var/lib/fairlead/kubeadm-join.${UID}.finished`, '');
-    expect((await host.run(text)).result).toEqual({ changed: true });
-    for (const path of [
+    const gone = [
       '/etc/fairlead/nats.creds',
+      '/etc/fairlead/balancer/keepalived.conf',
+      '/etc/systemd/system/fairlead-haproxy.service',
+      '/etc/kubernetes/pki/ca.key',
       '/etc/cni/net.d/10-flannel.conflist',
+      '/opt/fairlead/agent.mjs',
+      '/var/lib/kubelet/config.yaml',
+      '/var/lib/etcd/member/wal',
+      '/var/lib/fairlead/agent-state.json',
       `/var/lib/fairlead/kubeadm-join.${UID}.finished`,
-    ])
-      expect([path, host.read(path)]).toEqual([path, undefined]);
-    expect((await host.run(text)).result).toEqual({ changed: false });
-    expect(host.calls('kubeadm')).toHaveLength(1);
+    ];
+    host.standIn('kubeadm', 'rm -f "$root/etc/kubernetes/kubelet.conf"').standIn('systemctl', 'exit 0');
+    for (const path of [...gone, '/etc/kubernetes/kubelet.conf', '/etc/systemd/system/fairlead-agent.service'])
+      host.write(path, 'something');
+    host
+      .write('/etc/hosts', '127.0.0.1\tlocalhost\n127.0.1.1 demo-w-1 # fairlead\n')
+      .write('/opt/fairlead/mirror/file', 'm');
+    expect((await host.run(text)).result).toEqual({ changed: true, left: [] });
+    for (const path of gone) expect([path, host.read(path)]).toEqual([path, undefined]);
+    expect([host.read('/etc/hosts'), host.read('/opt/fairlead/mirror/file')]).toEqual(['127.0.0.1\tlocalhost\n', 'm']);
+    expect((await host.run(text)).result).toEqual({ changed: false, left: [] });
+    expect(host.calls('kubeadm')).toEqual([
+      'kubeadm reset --force --skip-phases=remove-etcd-member --cri-socket unix:///run/containerd/containerd.sock',
+    ]);
+  });
+
+  it('goes on where kubeadm fails, and says what is left instead of calling the host clean', async () => {
+    host
+      .standIn('kubeadm', 'echo no >&2; exit 1')
+      .standIn('systemctl', 'exit 0')
+      .standIn('rm', 'case "$*" in *etcd*) exit 1;; esac; exec /bin/rm "$@"')
+      .write('/etc/kubernetes/kubelet.conf', 'k')
+      .write('/var/lib/etcd/member/wal', 'w');
+    expect((await host.run(text)).result).toEqual({ changed: true, left: ['there are files in /var/lib/etcd'] });
+    expect(host.read('/etc/kubernetes/kubelet.conf')).toBeUndefined();
+  });
+});
+
+describe('the look at a host', () => {
+  const text = renderStep('look', {}).script;
+
+  it('tells its size, and nothing against a host that is free', async () => {
+    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0');
+    const { result } = await host.run(text);
+    expect(result).toEqual({ cpus: expect.any(Number), memoryMiB: expect.any(Number), problems: [] });
+    expect((result as { memoryMiB: number }).memoryMiB).toBeGreaterThan(100);
+  });
+
+  it('finds a host that is a node of somebody', async () => {
+    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0').write('/etc/kubernetes/kubelet.conf', 'k');
+    expect((await host.run(text)).result).toMatchObject({
+      problems: ['it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)'],
+    });
+  });
+});
+
+describe('the balanced API address', () => {
+  const stepOf = (peers: typeof PEERS | readonly (typeof PEERS)[number][], initialises = false): string =>
+    renderStep('balance-api', {
+      endpoint: { host: SHARED.address, port: 9998 },
+      routerId: SHARED.routerId,
+      password: SHARED.password,
+      self: PEERS[0],
+      peers,
+      initialises,
+    }).script;
+  const addresses = `echo '2: host0    inet ${PEERS[0].address}/24 scope global host0'`;
+
+  beforeEach(() => {
+    host
+      .standIn('ip', addresses)
+      .standIn('haproxy', 'exit 0')
+      .standIn('keepalived', 'exit 0')
+      .standIn(
+        'systemctl',
+        'case "$1" in is-active) [ -e "$root/run/$3" ];; enable) touch "$root/run/$3";; *) exit 0;; esac',
+      );
+  });
+
+  it('is set up once, on the interface that has the own address', async () => {
+    expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: true });
+    expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toMatch(/interface host0\n[^@]*\/32 dev host0/);
+    expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: false });
+    expect(host.calls('systemctl').filter((call) => /enable|reload /.test(call))).toEqual([
+      'systemctl enable --now fairlead-haproxy.service',
+      'systemctl enable --now fairlead-keepalived.service',
+    ]);
+  });
+
+  it('goes over to other control planes by a reload, which loses no connection', async () => {
+    await host.run(stepOf(PEERS));
+    expect((await host.run(stepOf(PEERS.slice(0, 2)))).result).toEqual({ changed: true });
+    expect(host.read('/etc/fairlead/balancer/haproxy.cfg')).not.toContain(PEERS[2].name);
+    expect(host.calls('systemctl').filter((call) => /restart|reload /.test(call))).toEqual([
+      'systemctl reload fairlead-haproxy.service',
+      'systemctl reload fairlead-keepalived.service',
+    ]);
+  });
+
+  it('needs an interface with the own address, and says so', async () => {
+    host.standIn('ip', 'true');
+    const { code, stderr } = await host.run(stepOf(PEERS));
+    expect([code, stderr]).toEqual([1, 'no interface of this host has the address 198.18.7.11']);
+  });
+
+  const hasHaproxy = spawnSync('/usr/sbin/haproxy', ['-v']).error === undefined;
+  (hasHaproxy ? it : it.skip).each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
+    const text = readFileSync(join(GOLDEN, `${name}.golden`), 'utf8').replaceAll(/^ {2}(user|group) haproxy\n/gm, '');
+    const file = host.write('/haproxy.cfg', text).root;
+    const { status, stderr } = spawnSync('/usr/sbin/haproxy', ['-c', '-f', join(file, 'haproxy.cfg')], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr.replaceAll(/^.*NOTICE.*$/gm, '').trim()]).toEqual([0, '']);
+  });
+
+  const hasKeepalived = spawnSync('/usr/sbin/keepalived', ['--version']).error === undefined;
+  const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo');
+  (hasKeepalived && device !== undefined ? it : it.skip)('is understood by keepalived', () => {
+    const text = readFileSync(join(GOLDEN, 'keepalived.conf.golden'), 'utf8').replaceAll('@interface@', device ?? '');
+    const file = join(host.write('/keepalived.conf', text).root, 'keepalived.conf');
+    const { stdout, stderr } = spawnSync('/usr/sbin/keepalived', [`--config-test`, '--use-file', file], {
+      encoding: 'utf8',
+    });
+    // The script that it tracks is no file of this machine.
+    const faults = `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => line !== '' && !/check\.sh|reaches_an_api_server/.test(line));
+    expect(faults).toEqual([]);
+  });
+
+  it.each(['balancer-check.bash', 'balancer-check.leader.bash'])('is understood by bash: %s', (name) => {
+    const { status, stderr } = spawnSync('bash', ['-n', join(GOLDEN, `${name}.golden`)], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 });

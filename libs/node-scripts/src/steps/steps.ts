@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
+import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
 import {
   etcdRemoveMemberScript,
@@ -15,6 +16,7 @@ import {
   type KubeadmJoinWorkerInput,
 } from './kubeadm-join.script.js';
 import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
+import { lookScript, type LookInput, type LookResult } from './look.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
@@ -28,6 +30,8 @@ export interface StepInputs {
   readonly 'kubeadm-join-worker': KubeadmJoinWorkerInput;
   readonly 'etcd-remove-member': EtcdRemoveMemberInput;
   readonly 'kubeadm-reset': KubeadmResetInput;
+  readonly look: LookInput;
+  readonly 'balance-api': BalanceApiInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -40,6 +44,8 @@ export interface StepResults {
   readonly 'kubeadm-join-worker': KubeadmJoinResult;
   readonly 'etcd-remove-member': EtcdRemoveMemberResult;
   readonly 'kubeadm-reset': KubeadmResetResult;
+  readonly look: LookResult;
+  readonly 'balance-api': BalanceApiResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -82,7 +88,15 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     render: etcdRemoveMemberScript,
     result: z.strictObject({ changed: z.boolean(), members: z.int().min(0) }),
   },
-  'kubeadm-reset': { render: kubeadmResetScript, result: changed },
+  'kubeadm-reset': {
+    render: kubeadmResetScript,
+    result: z.strictObject({ changed: z.boolean(), left: z.array(z.string()) }),
+  },
+  'balance-api': { render: balanceApiScript, result: changed },
+  look: {
+    render: lookScript,
+    result: z.strictObject({ cpus: z.int().min(1), memoryMiB: z.int().min(1), problems: z.array(z.string()) }),
+  },
 };
 
 /** Renders one step: pure text in, pure text out. */

@@ -9,6 +9,9 @@ import {
   uploadCertsConfig,
 } from '../kubeadm/kubeadm.config.js';
 import { agentUnit } from '../agent/agent.unit.js';
+import { haproxyConfig } from '../balancer/haproxy.config.js';
+import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
+import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.js';
 import {
   AGENT_CONFIG,
   CLUSTER,
@@ -18,6 +21,8 @@ import {
   CREDENTIALS,
   NATS_CREDENTIALS,
   OLD_CLUSTER,
+  PEERS,
+  SHARED,
   UID,
   WORKER,
 } from './steps.fixtures.js';
@@ -112,6 +117,25 @@ it.each([
     renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', self: 'demo-cp-1-x7k2p' }).script,
   ],
   ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true }).script],
+  ['haproxy.cfg', haproxyConfig({ ipv6: false, port: 9998 }, PEERS)],
+  ['haproxy.ipv6.cfg', haproxyConfig({ ipv6: true, port: 9998 }, [{ name: 'demo-cp-1-x7k2p', address: 'fd00::11' }])],
+  ['keepalived.conf', keepalivedConfig(SHARED, PEERS[1], PEERS)],
+  ['balancer-check.leader.bash', balancerCheck(true)],
+  ['balancer-check.bash', balancerCheck(false)],
+  ['fairlead-haproxy.service', haproxyUnit],
+  ['fairlead-keepalived.service', keepalivedUnit],
+  [
+    'balance-api.sh',
+    renderStep('balance-api', {
+      endpoint: { host: SHARED.address, port: 9998 },
+      routerId: SHARED.routerId,
+      password: SHARED.password,
+      self: PEERS[0],
+      peers: PEERS,
+      initialises: true,
+    }).script,
+  ],
+  ['look.sh', renderStep('look', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
 
 describe("a kubelet is told beyond the cluster's own configuration", () => {

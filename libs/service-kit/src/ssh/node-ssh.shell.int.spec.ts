@@ -170,7 +170,7 @@ describe('node-ssh', () => {
 
     afterEach(() => Promise.all([jump.stop(), second.stop()]));
 
-    const via = (host: TestSshd, hop: Partial<typeof jump.address> = {}) => ({
+    const via = (host: TestSshd, hop: { readonly hostKey?: string } = {}) => ({
       ...host.address,
       hostKey: host.fingerprint,
       jump: { ...jump.address, hostKey: jump.fingerprint, ...hop },

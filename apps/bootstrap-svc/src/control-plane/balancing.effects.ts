@@ -1,0 +1,78 @@
+import { fnv1a32, WorldFailure } from '@fairlead/contracts';
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { createHmac } from 'node:crypto';
+import { balancedOver, balancesWell, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
+import { HOST_ACCESS, REMEMBERED_SECRETS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import type { RememberedSecrets } from '../secrets.cache.js';
+
+/** VRRP knows 255 groups; two of other clusters on the same hosts' network do not meet, since peers are told one by one. */
+const ROUTER_IDS = 255;
+const PASSWORD_LENGTH = 8;
+
+const AGAIN_MS = 100;
+
+const routerId = (uid: string): number => (fnv1a32(uid) % ROUTER_IDS) + 1;
+
+/** Puts the API's address onto the control planes, where no provider balances it. */
+@Controller()
+export class BalancingEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(REMEMBERED_SECRETS) private readonly secrets: RememberedSecrets,
+  ) {}
+
+  @OnJob<StepData>('BalanceApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 6 * 60_000 })
+  balanceApi(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { state } = step;
+      const host = hostOf(step);
+      const { name } = host.machine;
+      const rendered = renderStep('balance-api', await this.inputOf(step));
+      await this.hosts.on(host, step, (worker) => worker.run(rendered));
+      const controlPlanes = [...balancedOver(state)];
+      const after = await step.record({ type: 'ApiBalanced', data: { uid: state.uid, node: name, controlPlanes } });
+      // A control plane that came or went meanwhile asks for no second job: this one is still wanted.
+      const now = after.status === 'absent' ? undefined : after.hosts[name];
+      if (after.status === 'absent' || now === undefined || balancesWell(after, now)) return undefined;
+      return context.later(AGAIN_MS, 'other control planes came or went meanwhile');
+    });
+  }
+
+  private async inputOf(step: Step) {
+    const { state } = step;
+    const { machine } = hostOf(step);
+    if (state.endpoint === null) throw new Error(`the plan balances nothing before ${state.spec.name} has an address`);
+    const peers = balancedOver(state).flatMap((name) => state.hosts[name] ?? []);
+    // The host on which the cluster begins is in front: it needs the address first.
+    const [first = hostOf(step), ...others] = peers.toSorted(
+      (one, other) => Number(other.machine.leader) - Number(one.machine.leader),
+    );
+    const inOrder = [first, ...others];
+    return {
+      endpoint: state.endpoint,
+      routerId: routerId(state.uid),
+      password: await this.password(state, first),
+      self: { name: machine.name, address: machine.privateIp },
+      peers: inOrder.map((peer) => ({ name: peer.machine.name, address: peer.machine.privateIp })),
+      initialises: machine.leader && state.controlPlane === null,
+    };
+  }
+
+  /**
+   * keepalived's word between the control planes. It follows from the key that opens the first of them, so that every
+   * replica knows the same one; VRRP sends it in the clear, so it keeps mistakes apart and not enemies.
+   */
+  private async password({ uid }: Known, { machine }: Host): Promise<string> {
+    const { keyRef } = machine.ssh;
+    const key = await this.secrets.get(keyRef);
+    if (key !== undefined)
+      return createHmac('sha256', key).update(`vrrp/${uid}`).digest('hex').slice(0, PASSWORD_LENGTH);
+    const message = `there is no key behind ${keyRef}`;
+    throw new WorldFailure({ operation: 'balance the API address', target: machine.name, message });
+  }
+}

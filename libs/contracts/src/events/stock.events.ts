@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { Cause } from '../failures.js';
+import { ClusterName, ClusterUid, ConnectionName, Namespace, NodeName } from '../ids.js';
+import { OwnHost } from '../own-hosts.js';
+import { defineEvent } from './definition.js';
+
+const connection = ConnectionName;
+const uid = ClusterUid;
+const host = NodeName.describe('Its name in the inventory');
+
+/** Who uses which of your own hosts: no cloud remembers it for us. Written by infra-svc. */
+export const stockEvents = {
+  HostsTaken: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: "These hosts of the inventory are a cluster's machines from here on, and nobody else's.",
+    data: z.strictObject({
+      connection,
+      uid,
+      namespace: Namespace,
+      cluster: ClusterName,
+      hosts: z
+        .array(
+          z.strictObject({
+            machine: NodeName,
+            host: OwnHost.describe('As the inventory has it now: it is reset there, whatever the inventory says then'),
+          }),
+        )
+        .min(1),
+    }),
+  }),
+  HostReturned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'The host was reset, has nothing of its cluster any more, and is free.',
+    data: z.strictObject({ connection, uid, machine: NodeName, host }),
+  }),
+  HostWithheld: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'The cluster has given the host back, but it could not be reset: it is kept out of the stock until it can.',
+    data: z.strictObject({ connection, uid, machine: NodeName, host, cause: Cause }),
+  }),
+  HostReadmitted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'A host that was kept out of the stock has been reset, and is free.',
+    data: z.strictObject({ connection, host }),
+  }),
+  ApiAddressTaken: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: "The address is that of a cluster's API, and no other cluster's.",
+    data: z.strictObject({ connection, uid, namespace: Namespace, cluster: ClusterName, address: z.string() }),
+  }),
+  ApiAddressReturned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'The address is free for the API of another cluster.',
+    data: z.strictObject({ connection, uid, address: z.string() }),
+  }),
+  StockClosed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'This incarnation of a cluster takes nothing from the stock any more, however late it asks.',
+    data: z.strictObject({ connection, uid }),
+  }),
+} as const;

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { HostProfile } from './hosts.js';
+import { NodeName, SecretRef } from './ids.js';
+
+/** Most hosts of one inventory. */
+export const OWN_HOSTS_MAX = 1_000;
+
+/** The machine size that every host of an inventory has. */
+export const ANY_HOST = 'ssh.any';
+
+/** The port of API servers on their own nodes, which a balancer on the same node must leave free. */
+const API_SERVER_PORT = 6443;
+
+/** CB-Ladybug's port of the balanced API. */
+const BALANCED_PORT = 9998;
+
+const address = z.union([z.ipv4(), z.ipv6()], { error: 'is no IP address' });
+const port = z.int().min(1).max(65_535);
+const user = z
+  .string()
+  .regex(/^[a-z_][a-z0-9_-]{0,31}$/, { error: 'is no name of a Linux user' })
+  .describe('Other than root: commands run through sudo -n');
+const hostKey = z
+  .string()
+  .regex(/^SHA256:[A-Za-z0-9+/]{43}$/, {
+    error: 'is no fingerprint; ssh-keygen -lf prints it as SHA256:<43 characters>',
+  })
+  .describe('Fingerprint of the host key; absent: the first one seen is pinned');
+const keyRef = SecretRef.describe('Where another private key is sealed, e.g. gateway.connection.<name>');
+
+const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is no value of a label' })]);
+const labelKey = z
+  .string()
+  .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
+  .refine((key) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key), {
+    error: 'is a label that a kubelet may not give itself (NodeRestriction admission)',
+  });
+
+/** One host of an inventory. */
+export const OwnHost = z.strictObject({
+  name: NodeName.describe(
+    'What the host is called in the inventory; it stays the same host whatever its address becomes',
+  ),
+  address: address.describe('Where it is reached, and the address of the node it becomes'),
+  port: port.default(22),
+  user: user.default('root'),
+  zone: labelValue.default('').describe('Machines of a cluster are spread over zones'),
+  labels: z.record(labelKey, labelValue).default({}).describe('Labels of the node it becomes'),
+  hostKey: hostKey.optional(),
+  spec: z
+    .string()
+    .regex(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/, { error: 'is no name of a machine size' })
+    .optional()
+    .describe(`A machine size of its own, beside ${ANY_HOST}`),
+  keyRef: keyRef.optional(),
+});
+export type OwnHost = z.output<typeof OwnHost>;
+
+const JumpHost = z.strictObject({
+  address: z.union([address, z.hostname()], { error: 'is neither an IP address nor a host name' }),
+  port: port.default(22),
+  user: user.default('root'),
+  hostKey: hostKey.optional(),
+  keyRef: keyRef.optional(),
+});
+export type JumpHost = z.output<typeof JumpHost>;
+
+const Shape = z.strictObject({
+  hosts: z.array(OwnHost).min(1).max(OWN_HOSTS_MAX),
+  jump: JumpHost.optional().describe('The host through which all others are reached'),
+  apiAddress: z
+    .union([address, z.array(address).min(1).max(100)], { error: 'is neither an IP address nor a list of them' })
+    .optional()
+    .describe(
+      'Free addresses in the network of the hosts, one for each cluster: keepalived holds it on a control plane',
+    ),
+  apiEndpoint: z
+    .string()
+    .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, { error: 'is no <host>:<port>' })
+    .optional()
+    .describe('<host>:<port> of a balancer of yours; it must send to port 6443 of the control planes'),
+  apiPort: port.default(BALANCED_PORT).describe('Where the balanced API listens at apiAddress'),
+  networkCidr: z
+    .union([z.cidrv4(), z.cidrv6()], { error: 'is no network, e.g. 10.0.0.0/24' })
+    .optional()
+    .describe('The network of the hosts: pods and services must not have addresses of it'),
+  profile: HostProfile.optional().describe(
+    'What differs between these hosts and those that Fairlead takes for granted',
+  ),
+});
+
+type Settings = z.output<typeof Shape>;
+type Fault = { readonly path: readonly (string | number)[]; readonly message: string };
+
+/** Places of hosts that have what an earlier one has. */
+const repeated = (hosts: readonly OwnHost[], field: 'name' | 'address'): readonly Fault[] =>
+  hosts.flatMap((host, at) => {
+    const first = hosts.findIndex((other) => other[field].toLowerCase() === host[field].toLowerCase());
+    return first === at
+      ? []
+      : [{ path: ['hosts', at, field], message: `${host[field]} is the ${field} of hosts[${first}] as well` }];
+  });
+
+export const apiAddressesOf = ({ apiAddress = [] }: Pick<Settings, 'apiAddress'>): readonly string[] =>
+  typeof apiAddress === 'string' ? [apiAddress] : apiAddress;
+
+const apiFaults = (settings: Settings): readonly Fault[] => {
+  const addresses = apiAddressesOf(settings);
+  const taken = addresses.filter((shared, at) =>
+    [...settings.hosts.map(({ address: own }) => own), ...addresses.slice(0, at)].includes(shared),
+  );
+  const faults: Fault[] = taken.map((shared) => ({
+    path: ['apiAddress'],
+    message: `${shared} is taken: it must be no host's, and stand there once`,
+  }));
+  if (addresses.length > 0 && settings.apiEndpoint !== undefined)
+    faults.push({ path: ['apiEndpoint'], message: 'give apiAddress or apiEndpoint, not both' });
+  if (addresses.length > 0 && settings.apiPort === API_SERVER_PORT)
+    faults.push({ path: ['apiPort'], message: `${API_SERVER_PORT} is the port of the API servers themselves` });
+  const endpointPort = Number(settings.apiEndpoint?.split(':').at(-1) ?? 1);
+  if (endpointPort < 1 || endpointPort > 65_535)
+    faults.push({ path: ['apiEndpoint'], message: `${endpointPort} is no port` });
+  return faults;
+};
+
+/** Settings of an `ssh` connection: hosts that are there already, an inventory from which clusters take and give back. */
+export const SshSettings = Shape.superRefine((settings, context) => {
+  const { hosts } = settings;
+  const faults = [...repeated(hosts, 'name'), ...repeated(hosts, 'address'), ...apiFaults(settings)];
+  for (const { path, message } of faults) context.addIssue({ code: 'custom', path: [...path], message });
+});
+export type SshSettings = z.output<typeof SshSettings>;
+
+export interface SettingFault {
+  /** `hosts[2].address` */
+  readonly field: string;
+  readonly message: string;
+}
+
+const fieldOf = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`),
+    '',
+  );
+
+/** Everything that is wrong with the settings of an `ssh` connection, each with its place; empty: nothing. */
+export const sshSettingFaults = (settings: unknown): readonly SettingFault[] => {
+  const parsed = SshSettings.safeParse(settings);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ field: fieldOf([...issue.path, key]), message: 'there is no such setting' }))
+      : [{ field: fieldOf(issue.path), message: issue.message }],
+  );
+};
