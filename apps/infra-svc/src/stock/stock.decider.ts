@@ -1,0 +1,223 @@
+import {
+  NONE,
+  refuse,
+  type Cause,
+  type ClusterName,
+  type ConnectionName,
+  type Fact,
+  type NodeName,
+  type OwnHost,
+  type Refusal,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { assign } from './stock.planner.js';
+import type { Candidates, Claim, GivenBack, Holding, WantedHost, Withheld } from './stock.ports.js';
+
+/** Everything that is known of the stock of one connection, by the host's name. */
+export interface Stocked {
+  readonly held: ReadonlyMap<string, Holding>;
+  readonly withheld: ReadonlyMap<string, Withheld>;
+  /** Addresses of APIs, and whose they are. */
+  readonly addresses: ReadonlyMap<string, string>;
+  /** Incarnations that get nothing any more. */
+  readonly closed: ReadonlySet<string>;
+}
+
+export type StockCommand =
+  | Command<'LookAtStock', null>
+  | Command<
+      'TakeHosts',
+      { readonly claim: Claim; readonly wanted: readonly WantedHost[]; readonly candidates: Candidates }
+    >
+  | Command<'ReturnHost', GivenBack>
+  | Command<'WithholdHost', GivenBack & { readonly cause: Cause }>
+  | Command<'ReadmitHost', { readonly connection: ConnectionName; readonly host: string }>
+  | Command<'TakeAddress', { readonly claim: Claim; readonly addresses: readonly string[] }>
+  | Command<'ReturnAddress', Claim>
+  | Command<'CloseStock', Claim>;
+
+export type StockFact = Fact<
+  | 'HostsTaken'
+  | 'HostReturned'
+  | 'HostWithheld'
+  | 'HostReadmitted'
+  | 'ApiAddressTaken'
+  | 'ApiAddressReturned'
+  | 'StockClosed'
+>;
+
+/** The stock of a connection is beside all clusters, because it is between them. */
+export const stockStream = (connection: ConnectionName): StreamId => ({
+  namespace: NONE,
+  cluster: NONE,
+  context: `stock-${connection}`,
+});
+
+/** The hosts that an incarnation has. */
+export const holdingsOf = ({ held }: Stocked, uid: string): readonly Holding[] =>
+  [...held.values()].filter((holding) => holding.uid === uid);
+
+/** A host is known by its name; one that got another name has the address of before, and is not free for that. */
+const isFree = ({ held, withheld }: Stocked, { name, address }: OwnHost): boolean =>
+  !held.has(name) &&
+  !withheld.has(name) &&
+  ![...held.values(), ...withheld.values()].some(({ host }) => host.address === address);
+
+const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
+  const inUse = hosts.filter((host) => state.held.has(host.name)).length;
+  const kept = state.withheld.size;
+  return `${inUse} in use, ${kept} kept out because they could not be reset, ${unfit} that do not answer or are unfit`;
+};
+
+/** Hosts for the machines that have none yet; a refusal when there is not one for each. */
+export const choose = (
+  state: Stocked,
+  { connection, uid }: Claim,
+  wanted: readonly WantedHost[],
+  candidates: Candidates,
+): readonly { readonly machine: NodeName; readonly host: OwnHost }[] | Refusal => {
+  if (state.closed.has(uid)) return refuse('stock.closed', { uid, connection });
+  const has = new Set<string>(holdingsOf(state, uid).map(({ machine }) => machine));
+  const missing = wanted.filter(({ machine }) => !has.has(machine));
+  const free = candidates.hosts.filter((host) => isFree(state, host));
+  const chosen = assign(missing, free);
+  if (chosen.length === missing.length)
+    return missing.flatMap(({ machine }) =>
+      chosen.filter((choice) => choice.machine.machine === machine).map(({ host }) => ({ machine, host })),
+    );
+  return refuse('stock.exhausted', {
+    connection,
+    wanted: missing.length,
+    free: chosen.length,
+    detail: detailOf(state, candidates),
+  });
+};
+
+/** The address that a cluster has, or the first that nobody has. */
+export const chooseAddress = (
+  { addresses: taken, closed }: Stocked,
+  { connection, uid }: Claim,
+  addresses: readonly string[],
+): string | Refusal => {
+  if (closed.has(uid)) return refuse('stock.closed', { uid, connection });
+  const own = [...taken].find(([, holder]) => holder === uid)?.[0];
+  const chosen = own ?? addresses.find((address) => !taken.has(address));
+  return chosen ?? refuse('stock.api-address-taken', { connection, detail: addresses.join(', ') });
+};
+
+const place = ({ connection, uid, namespace, cluster }: Claim) => ({
+  connection,
+  uid,
+  namespace,
+  cluster: cluster as ClusterName,
+});
+
+const take = (
+  state: Stocked,
+  { claim, wanted, candidates }: Extract<StockCommand, { type: 'TakeHosts' }>['data'],
+): readonly StockFact[] | Refusal => {
+  const hosts = choose(state, claim, wanted, candidates);
+  if (!('length' in hosts)) return hosts;
+  return hosts.length === 0 ? nothing : [{ type: 'HostsTaken', data: { ...place(claim), hosts: [...hosts] } }];
+};
+
+const takeAddress = (
+  state: Stocked,
+  { claim, addresses }: Extract<StockCommand, { type: 'TakeAddress' }>['data'],
+): readonly StockFact[] | Refusal => {
+  const address = chooseAddress(state, claim, addresses);
+  if (typeof address !== 'string') return address;
+  if (state.addresses.get(address) === claim.uid) return nothing;
+  return [{ type: 'ApiAddressTaken', data: { ...place(claim), address } }];
+};
+
+/** Only the machine that has the host can give it back: a late repetition must not take it from its next user. */
+const isHeld = ({ held }: Stocked, { uid, machine, host }: GivenBack): boolean => {
+  const holding = held.get(host);
+  return holding !== undefined && holding.uid === uid && holding.machine === machine;
+};
+
+const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | Refusal => {
+  switch (command.type) {
+    case 'LookAtStock':
+      return nothing;
+    case 'TakeHosts':
+      return take(state, command.data);
+    case 'ReturnHost': {
+      const { connection, uid, machine, host } = command.data;
+      if (!isHeld(state, command.data)) return nothing;
+      return [{ type: 'HostReturned', data: { connection, uid, machine, host: host as NodeName } }];
+    }
+    case 'WithholdHost': {
+      const { connection, uid, machine, host, cause } = command.data;
+      if (!isHeld(state, command.data)) return nothing;
+      return [{ type: 'HostWithheld', data: { connection, uid, machine, host: host as NodeName, cause } }];
+    }
+    case 'ReadmitHost': {
+      const { connection, host } = command.data;
+      if (!state.withheld.has(host)) return nothing;
+      return [{ type: 'HostReadmitted', data: { connection, host: host as NodeName } }];
+    }
+    case 'TakeAddress':
+      return takeAddress(state, command.data);
+    case 'ReturnAddress': {
+      const { connection, uid } = command.data;
+      return [...state.addresses]
+        .filter(([, holder]) => holder === uid)
+        .map(([address]) => ({ type: 'ApiAddressReturned', data: { connection, uid, address } }));
+    }
+    case 'CloseStock': {
+      const { connection, uid } = command.data;
+      return state.closed.has(uid) ? nothing : [{ type: 'StockClosed', data: { connection, uid } }];
+    }
+  }
+};
+
+const without = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
+  new Map([...map].filter(([name]) => name !== key));
+
+const taken = (state: Stocked, { data }: StoredEvent<'HostsTaken'>): Stocked => {
+  const { uid, namespace, cluster } = data;
+  const holdings = data.hosts.map(
+    ({ machine, host }) => [host.name, { uid, namespace, cluster, machine, host }] as const,
+  );
+  return { ...state, held: new Map([...state.held, ...holdings]) };
+};
+
+const withheld = (state: Stocked, { data: { host, cause } }: StoredEvent<'HostWithheld'>): Stocked => {
+  const holding = state.held.get(host);
+  if (holding === undefined) return state;
+  return {
+    ...state,
+    held: without(state.held, host),
+    withheld: new Map(state.withheld).set(host, { ...holding, cause }),
+  };
+};
+
+/** The stock of one connection. What the inventory holds comes with each command: it is the connection's, and changes. */
+export const stock: Decider<Stocked, StockCommand, StockFact> = {
+  initial: { held: new Map(), withheld: new Map(), addresses: new Map(), closed: new Set() },
+  decide,
+  evolve: (state, event) => {
+    switch (event.type) {
+      case 'HostsTaken':
+        return taken(state, event);
+      case 'HostReturned':
+        return { ...state, held: without(state.held, event.data.host) };
+      case 'HostWithheld':
+        return withheld(state, event);
+      case 'HostReadmitted':
+        return { ...state, withheld: without(state.withheld, event.data.host) };
+      case 'ApiAddressTaken':
+        return { ...state, addresses: new Map(state.addresses).set(event.data.address, event.data.uid) };
+      case 'ApiAddressReturned':
+        return { ...state, addresses: without(state.addresses, event.data.address) };
+      case 'StockClosed':
+        return { ...state, closed: new Set([...state.closed, event.data.uid]) };
+      default:
+        return state;
+    }
+  },
+};

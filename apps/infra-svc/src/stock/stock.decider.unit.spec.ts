@@ -1,0 +1,188 @@
+import { isRefusal, type NodeName } from '@fairlead/contracts';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { LATER_UID, UID } from '../../test/fixtures.js';
+import { stock, stockStream, type StockCommand, type StockFact } from './stock.decider.js';
+import { candidates, claimOf, ownHost, ownHosts, SITE, wantedHost } from './stock.fixtures.js';
+import type { Candidates, WantedHost } from './stock.ports.js';
+
+const { given } = specification(stock);
+
+const demo = claimOf(UID);
+const other = claimOf(LATER_UID, 'other');
+const cause = { operation: 'reset the host', target: 'rack-1', message: 'it does not answer' };
+
+const take = (wanted: readonly WantedHost[], from: Candidates, claim = demo): StockCommand => ({
+  type: 'TakeHosts',
+  data: { claim, wanted, candidates: from },
+});
+
+const taken = (...pairs: readonly (readonly [machine: string, host: number])[]): StockFact => ({
+  type: 'HostsTaken',
+  data: {
+    ...demo,
+    cluster: 'demo' as never,
+    hosts: pairs.map(([machine, host]) => ({ machine: machine as NodeName, host: ownHost(host) })),
+  },
+});
+
+const back = (machine: string, host: string, uid = UID) => ({
+  connection: SITE,
+  uid,
+  machine: machine as NodeName,
+  host,
+});
+const returned = (machine: string, host: string): StockFact => ({
+  type: 'HostReturned',
+  data: { connection: SITE, uid: UID, machine: machine as NodeName, host: host as NodeName },
+});
+const withheld: StockFact = {
+  type: 'HostWithheld',
+  data: { connection: SITE, uid: UID, machine: 'a' as NodeName, host: 'rack-1' as NodeName, cause },
+};
+
+describe('the stock', () => {
+  it('gives each machine a host', () => {
+    given()
+      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .then(taken(['a', 1], ['b', 2]));
+  });
+
+  it('gives nothing when it has not enough for all, and says how many it has', () => {
+    given(taken(['a', 1]))
+      .when(take([wantedHost('x'), wantedHost('y')], candidates(ownHosts(2), 1), other))
+      .thenRefused('stock.exhausted');
+    const state = stock.evolve(stock.initial, stored(taken(['a', 1]), 1));
+    const refusal = stock.decide(state, take([wantedHost('x'), wantedHost('y')], candidates(ownHosts(2), 1), other));
+    expect(isRefusal(refusal) && refusal.message).toBe(
+      'Connection site has 1 free hosts that fit, and 2 are wanted (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit)',
+    );
+  });
+
+  it('gives a machine that has a host no other one, however often it asks', () => {
+    given(taken(['a', 1], ['b', 2]))
+      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .thenNothing();
+    given(taken(['a', 1]))
+      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .then(taken(['b', 2]));
+  });
+
+  it('gives a host to one cluster only, also when it has another name now', () => {
+    given(taken(['a', 1]))
+      .when(take([wantedHost('x')], candidates([ownHost(1)]), other))
+      .thenRefused('stock.exhausted');
+    const renamed = { ...ownHost(1), name: 'rack-one' as NodeName };
+    given(taken(['a', 1]))
+      .when(take([wantedHost('x')], candidates([renamed]), other))
+      .thenRefused('stock.exhausted');
+  });
+
+  it('gives a host again after it was returned, and not while it is kept out', () => {
+    given(taken(['a', 1]), returned('a', 'rack-1'))
+      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .then(taken(['b', 1]));
+    given(taken(['a', 1]), withheld)
+      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .thenRefused('stock.exhausted');
+    given(taken(['a', 1]), withheld, { type: 'HostReadmitted', data: { connection: SITE, host: 'rack-1' as NodeName } })
+      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .then(taken(['b', 1]));
+  });
+
+  it('takes a host back from the machine that has it, and from no other', () => {
+    given(taken(['a', 1]))
+      .when({ type: 'ReturnHost', data: back('a', 'rack-1') })
+      .then(returned('a', 'rack-1'));
+    given(taken(['a', 1]), returned('a', 'rack-1'), taken(['b', 1]))
+      .when({ type: 'ReturnHost', data: back('a', 'rack-1') })
+      .thenNothing();
+    given(taken(['a', 1]))
+      .when({ type: 'ReturnHost', data: back('a', 'rack-1', LATER_UID) })
+      .thenNothing();
+    given(taken(['a', 1]), returned('a', 'rack-1'))
+      .when({ type: 'WithholdHost', data: { ...back('a', 'rack-1'), cause } })
+      .thenNothing();
+  });
+
+  it('keeps a host that could not be reset out, with the reason', () => {
+    given(taken(['a', 1]))
+      .when({ type: 'WithholdHost', data: { ...back('a', 'rack-1'), cause } })
+      .then(withheld);
+    given(taken(['a', 1]), withheld)
+      .when({ type: 'ReadmitHost', data: { connection: SITE, host: 'rack-1' } })
+      .then({ type: 'HostReadmitted', data: { connection: SITE, host: 'rack-1' as NodeName } });
+    given(taken(['a', 1]))
+      .when({ type: 'ReadmitHost', data: { connection: SITE, host: 'rack-1' } })
+      .thenNothing();
+  });
+
+  it('gives a cluster that has given everything back nothing more, however late it asks', () => {
+    const closed: StockFact = { type: 'StockClosed', data: { connection: SITE, uid: UID } };
+    given().when({ type: 'CloseStock', data: demo }).then(closed);
+    given(closed).when({ type: 'CloseStock', data: demo }).thenNothing();
+    given(closed)
+      .when(take([wantedHost('a')], candidates(ownHosts(3))))
+      .thenRefused('stock.closed');
+    given(closed)
+      .when({ type: 'TakeAddress', data: { claim: demo, addresses: ['198.51.100.200'] } })
+      .thenRefused('stock.closed');
+  });
+
+  it('has one stream for each connection', () => {
+    expect(stockStream(SITE)).toEqual({ namespace: '_', cluster: '_', context: 'stock-site' });
+  });
+});
+
+describe('which host', () => {
+  const hostsOf = (wanted: readonly WantedHost[], hosts: Candidates): Readonly<Record<string, string>> => {
+    const facts = stock.decide(stock.initial, take(wanted, hosts));
+    if (isRefusal(facts)) throw new Error(facts.message);
+    return Object.fromEntries(
+      facts.flatMap((fact) =>
+        fact.type === 'HostsTaken' ? fact.data.hosts.map(({ machine, host }) => [machine, host.name] as const) : [],
+      ),
+    );
+  };
+
+  it('has the size that is asked for, and a special host is left for who asks for it', () => {
+    const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2), ownHost(3)]);
+    expect(hostsOf([wantedHost('a'), wantedHost('b', { spec: 'big' })], hosts)).toEqual({ a: 'rack-2', b: 'rack-1' });
+  });
+
+  it('is in the zone that is asked for where there is one, and elsewhere rather than nowhere', () => {
+    const hosts = candidates([ownHost(1, { zone: 'x' }), ownHost(2, { zone: 'x' }), ownHost(3, { zone: 'y' })]);
+    const wanted = [wantedHost('a', { zone: 'y' }), wantedHost('b', { zone: 'x' }), wantedHost('c', { zone: 'y' })];
+    expect(hostsOf(wanted, hosts)).toEqual({ a: 'rack-3', b: 'rack-1', c: 'rack-2' });
+  });
+
+  it('is found whenever there is one for each, also where the first choice was the only one for another', () => {
+    const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2, { spec: 'fast' })]);
+    expect(hostsOf([wantedHost('any'), wantedHost('big', { spec: 'big' })], hosts)).toEqual({
+      any: 'rack-2',
+      big: 'rack-1',
+    });
+  });
+});
+
+describe('an address for the API', () => {
+  const addresses = ['198.51.100.200', '198.51.100.201'];
+  const has = (address: string): StockFact => ({
+    type: 'ApiAddressTaken',
+    data: { ...demo, cluster: 'demo' as never, address },
+  });
+  const ask = (claim = demo): StockCommand => ({ type: 'TakeAddress', data: { claim, addresses } });
+
+  it("is one cluster's, until that gives it back", () => {
+    given().when(ask()).then(has('198.51.100.200'));
+    given(has('198.51.100.200')).when(ask()).thenNothing();
+    given(has('198.51.100.200'))
+      .when(ask(other))
+      .then({ type: 'ApiAddressTaken', data: { ...other, cluster: 'other' as never, address: '198.51.100.201' } });
+    given(has('198.51.100.200'), has('198.51.100.201')).when(ask(other)).thenRefused('stock.api-address-taken');
+    given(has('198.51.100.200'))
+      .when({ type: 'ReturnAddress', data: demo })
+      .then({ type: 'ApiAddressReturned', data: { connection: SITE, uid: UID, address: '198.51.100.200' } });
+    given().when({ type: 'ReturnAddress', data: demo }).thenNothing();
+  });
+});

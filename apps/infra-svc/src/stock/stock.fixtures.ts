@@ -1,0 +1,27 @@
+import { OwnHost, type ClusterUid, type ConnectionName, type Namespace, type NodeName } from '@fairlead/contracts';
+import type { Candidates, Claim, WantedHost } from './stock.ports.js';
+
+export const SITE = 'site' as ConnectionName;
+
+export const claimOf = (uid: ClusterUid, cluster = 'demo'): Claim => ({
+  connection: SITE,
+  uid,
+  namespace: 'default' as Namespace,
+  cluster,
+});
+
+/** A host of the inventory; its address follows from its number. */
+export const ownHost = (number: number, more: Partial<OwnHost> = {}): OwnHost =>
+  OwnHost.parse({ name: `rack-${number}`, address: `198.51.100.${number}`, ...more });
+
+export const ownHosts = (count: number): readonly OwnHost[] =>
+  Array.from({ length: count }, (_, index) => ownHost(index + 1));
+
+export const candidates = (hosts: readonly OwnHost[], unfit = 0): Candidates => ({ hosts, unfit });
+
+export const wantedHost = (machine: string, more: Partial<WantedHost> = {}): WantedHost => ({
+  machine: machine as NodeName,
+  spec: 'ssh.any',
+  zone: undefined,
+  ...more,
+});

@@ -1,0 +1,90 @@
+import { isRefusal, type Cause as WorldCause, type ConnectionName, type Refusal } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { orRetry } from '../outcome.effects.js';
+import {
+  choose,
+  chooseAddress,
+  holdingsOf,
+  stock,
+  stockStream,
+  type StockCommand,
+  type Stocked,
+} from './stock.decider.js';
+import type { Candidates, Claim, GivenBack, Holding, Stock, StockView, WantedHost } from './stock.ports.js';
+
+/** The stock in the log: what makes it safe between replicas is that each connection's is one stream. */
+@Injectable()
+export class StockLog implements Stock {
+  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  async look(connection: ConnectionName): Promise<StockView> {
+    const { held, withheld } = await this.state(connection);
+    return { held: [...held.values()], withheld: [...withheld.values()] };
+  }
+
+  async refusal(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<Refusal | undefined> {
+    const chosen = choose(await this.state(claim.connection), claim, wanted, candidates);
+    return isRefusal(chosen) ? chosen : undefined;
+  }
+
+  async take(
+    claim: Claim,
+    wanted: readonly WantedHost[],
+    candidates: Candidates,
+  ): Promise<readonly Holding[] | Refusal> {
+    const state = await this.decide(claim, { type: 'TakeHosts', data: { claim, wanted, candidates } });
+    if (isRefusal(state)) return state;
+    const machines = new Set<string>(wanted.map(({ machine }) => machine));
+    return holdingsOf(state, claim.uid).filter(({ machine }) => machines.has(machine));
+  }
+
+  async giveBack(host: GivenBack): Promise<void> {
+    await this.record(host, { type: 'ReturnHost', data: host });
+  }
+
+  async withhold(host: GivenBack, cause: WorldCause): Promise<void> {
+    await this.record(host, { type: 'WithholdHost', data: { ...host, cause } });
+  }
+
+  async readmit(connection: ConnectionName, host: string): Promise<void> {
+    await this.record({ connection, uid: connection }, { type: 'ReadmitHost', data: { connection, host } });
+  }
+
+  async takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal> {
+    const state = await this.decide(claim, { type: 'TakeAddress', data: { claim, addresses } });
+    return isRefusal(state) ? state : chooseAddress(state, claim, addresses);
+  }
+
+  async addressRefusal(claim: Claim, addresses: readonly string[]): Promise<Refusal | undefined> {
+    const chosen = chooseAddress(await this.state(claim.connection), claim, addresses);
+    return isRefusal(chosen) ? chosen : undefined;
+  }
+
+  async returnAddress(claim: Claim): Promise<void> {
+    await this.record(claim, { type: 'ReturnAddress', data: claim });
+  }
+
+  async close(claim: Claim): Promise<void> {
+    await this.record(claim, { type: 'CloseStock', data: claim });
+  }
+
+  private state(connection: ConnectionName): Promise<Stocked> {
+    return this.record({ connection, uid: connection }, { type: 'LookAtStock', data: null });
+  }
+
+  private async record(of: { connection: ConnectionName; uid: string }, command: StockCommand): Promise<Stocked> {
+    const { connection, uid } = of;
+    const cause = { actor: 'system/infra-svc', correlationId: uid, causationId: uid };
+    return orRetry(await this.handle(stock, stockStream(connection), command, cause), `stock of ${connection}`).state;
+  }
+
+  /** Like record, for what the stock itself may refuse. */
+  private async decide(claim: Claim, command: StockCommand): Promise<Stocked | Refusal> {
+    const { connection, uid } = claim;
+    const cause = { actor: 'system/infra-svc', correlationId: uid, causationId: uid };
+    const decided = await this.handle(stock, stockStream(connection), command, cause);
+    if (!isRefusal(decided)) return decided.state;
+    return decided.code === 'conflict.concurrent' ? orRetry<Stocked>(decided, `stock of ${connection}`).state : decided;
+  }
+}

@@ -1,0 +1,57 @@
+import { ANY_HOST, type OwnHost } from '@fairlead/contracts';
+import type { WantedHost } from './stock.ports.js';
+
+const fits = (host: OwnHost, { spec }: WantedHost): boolean => spec === ANY_HOST || spec === host.spec;
+const isNear = (host: OwnHost, { zone }: WantedHost): boolean => zone === undefined || zone === host.zone;
+
+/** Which wanted machine (by its place) has each host (by its place). */
+type Assignment = ReadonlyMap<number, number>;
+
+/** One more machine gets a host, for which others may have to take another one that is as good for them. */
+const placed = (
+  assignment: Assignment,
+  machine: number,
+  choices: readonly (readonly number[])[],
+  tried: Set<number>,
+): Assignment | undefined => {
+  const hosts = choices[machine] ?? [];
+  const free = hosts.find((host) => !assignment.has(host));
+  if (free !== undefined) return new Map(assignment).set(free, machine);
+  for (const host of hosts) {
+    const holder = assignment.get(host);
+    if (holder === undefined || tried.has(host)) continue;
+    tried.add(host);
+    const moved = placed(assignment, holder, choices, tried);
+    if (moved !== undefined) return new Map(moved).set(host, machine);
+  }
+  return undefined;
+};
+
+const extended = (assignment: Assignment, choices: readonly (readonly number[])[]): Assignment =>
+  choices.reduce((before, _hosts, machine) => {
+    if ([...before.values()].includes(machine)) return before;
+    return placed(before, machine, choices, new Set()) ?? before;
+  }, assignment);
+
+/**
+ * A host for as many of the machines as there can be one for (a maximum matching), the machines that have one in their own
+ * zone first. Hosts without a size of their own go first, so that the special ones are left for those who ask for them.
+ * The same question has the same answer.
+ */
+export const assign = (
+  wanted: readonly WantedHost[],
+  free: readonly OwnHost[],
+): readonly { readonly machine: WantedHost; readonly host: OwnHost }[] => {
+  const hosts = [...free].sort((one, other) => Number(one.spec !== undefined) - Number(other.spec !== undefined));
+  const choices = (may: (host: OwnHost, machine: WantedHost) => boolean): readonly (readonly number[])[] =>
+    wanted.map((machine) => hosts.flatMap((host, at) => (may(host, machine) ? [at] : [])));
+  const near = extended(
+    new Map(),
+    choices((host, machine) => fits(host, machine) && isNear(host, machine)),
+  );
+  const all = extended(near, choices(fits));
+  return [...all].flatMap(([at, place]) => {
+    const [host, machine] = [hosts[at], wanted[place]];
+    return host === undefined || machine === undefined ? [] : [{ machine, host }];
+  });
+};

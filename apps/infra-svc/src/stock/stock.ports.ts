@@ -1,0 +1,79 @@
+import type { Cause, ClusterUid, ConnectionName, Namespace, NodeName, OwnHost, Refusal } from '@fairlead/contracts';
+
+/** An incarnation of a cluster that uses the stock of a connection. */
+export interface Claim {
+  readonly connection: ConnectionName;
+  readonly uid: ClusterUid;
+  readonly namespace: Namespace;
+  readonly cluster: string;
+}
+
+/** A machine for which a host is wanted. */
+export interface WantedHost {
+  readonly machine: NodeName;
+  /** `ssh.any`, or the size that a host of the inventory names as its own. */
+  readonly spec: string;
+  /** Where it would best be: a host elsewhere is taken rather than none. */
+  readonly zone: string | undefined;
+}
+
+/** The hosts that could be taken now, and how many of the inventory could not for another reason than being in use. */
+export interface Candidates {
+  readonly hosts: readonly OwnHost[];
+  /** E.g. they do not answer. */
+  readonly unfit: number;
+}
+
+/** A host that is a machine of a cluster. */
+export interface Holding {
+  readonly uid: ClusterUid;
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly machine: NodeName;
+  /** As it was when it was taken. */
+  readonly host: OwnHost;
+}
+
+/** A host that could not be reset when it was given back. */
+export interface Withheld extends Holding {
+  readonly cause: Cause;
+}
+
+/** Who uses what of a connection. What is in neither list is free. */
+export interface StockView {
+  readonly held: readonly Holding[];
+  readonly withheld: readonly Withheld[];
+}
+
+/** One host that a cluster gives back. */
+export interface GivenBack {
+  readonly connection: ConnectionName;
+  readonly uid: ClusterUid;
+  readonly machine: NodeName;
+  readonly host: string;
+}
+
+/**
+ * The memory of who uses which host of an inventory. Every method may be called again after a crash, with the same outcome;
+ * over all replicas no host has two machines, and no address two clusters.
+ */
+export interface Stock {
+  look(connection: ConnectionName): Promise<StockView>;
+  /** Could `take` give that many now? Nothing is taken. */
+  refusal(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<Refusal | undefined>;
+  /** All of them, or a refusal and none. A machine that has a host keeps it. */
+  take(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
+  /** The host was reset and is free. */
+  giveBack(host: GivenBack): Promise<void>;
+  /** It could not be reset: its cluster has lost it, and nobody else gets it. */
+  withhold(host: GivenBack, cause: Cause): Promise<void>;
+  /** A host that was kept out is clean. */
+  readmit(connection: ConnectionName, host: string): Promise<void>;
+  /** One of the addresses, for this cluster alone; the one that it has already, where it has one. */
+  takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal>;
+  /** Would `takeAddress` give one now? Nothing is taken. */
+  addressRefusal(claim: Claim, addresses: readonly string[]): Promise<Refusal | undefined>;
+  returnAddress(claim: Claim): Promise<void>;
+  /** From here on the claim gets nothing. */
+  close(claim: Claim): Promise<void>;
+}
