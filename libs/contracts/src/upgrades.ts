@@ -62,7 +62,7 @@ export const UpgradeStrategy = z.strictObject({
   windows: z.array(MaintenanceWindow).max(20).default([]).describe('No node begins outside; empty: always'),
   consecutiveFailuresMax: z.int().min(1).default(2).describe('Stop at so many failed nodes in a row (E)'),
   failedShareMax: NodeShare.default('10%').describe('Stop when more nodes of a pool than this have failed (E)'),
-  excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2); left out'),
+  excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2)'),
   stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only told'),
   twoStep: z
     .boolean()
@@ -93,15 +93,20 @@ export const NodeChange = z.strictObject({
   balancedEndpoint: z
     .string()
     .nullable()
-    .describe("https://host:port that a control plane's kubelet uses while its own API server is exchanged"),
+    .describe(
+      "https://host:port that a control plane's kubelet uses while its own API server is exchanged; put back before the kubelet itself is exchanged (A2)",
+    ),
+  stopApiServerFirst: z
+    .boolean()
+    .describe('etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3)'),
   emulatedVersion: z.string().nullable(),
 });
 export type NodeChange = z.infer<typeof NodeChange>;
 
 /** The kinds of operations, in the order in which one step of a path has them. */
 export const PLAN_OPERATION_KINDS = [
-  'snapshot-etcd',
   'stage',
+  'snapshot-etcd',
   'control-plane',
   'addons',
   'book-surge',
@@ -186,7 +191,7 @@ export const UPGRADE_RULES = {
   B7: { title: 'Pods can move', overridable: true },
   B8: { title: 'Certificates outlive the upgrade, and clocks agree', overridable: true },
   B9: { title: 'Every node has room, and its files and images', overridable: true },
-  B10: { title: 'etcd goes one minor at a time, from a version that can', overridable: false },
+  B10: { title: 'etcd goes one minor at a time, from a version that can', overridable: true },
   C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
   C2: { title: 'A control plane is emptied and gives up the lead of etcd', overridable: false },
   C3: { title: 'The API server stops in order before its etcd does', overridable: false },

@@ -49,14 +49,14 @@ export type BeginJob = Command<'BeginJob', RolloutJob>;
 /** What came of CheckUpgrade. `planHash`: SHA-256 (hex) of `canonical(plan)`. */
 export type RecordCheck = Command<
   'RecordCheck',
-  { readonly uid: ClusterUid; readonly upgradeId: UpgradeId } & (
+  { readonly uid: ClusterUid; readonly upgradeId: UpgradeId; readonly now: string } & (
     | { readonly outcome: 'rejected'; readonly findings: readonly Finding[] }
     | { readonly outcome: 'planned'; readonly plan: UpgradePlan; readonly planHash: string }
   )
 >;
 
-/** What came of a job, or a part of it. */
-export type RecordFact = Command<'RecordFact', EffectFact>;
+/** What came of a job, or a part of it; and at once what follows from it at `now` (RFC 3339). */
+export type RecordFact = Command<'RecordFact', { readonly facts: readonly EffectFact[]; readonly now: string }>;
 
 /** An attempt of a job has failed. nextAttemptAt null: it was the last one. */
 export type RecordFailure = Command<
@@ -67,6 +67,7 @@ export type RecordFailure = Command<
     readonly attempt: number;
     readonly attemptsMax: number;
     readonly nextAttemptAt: string | null;
+    readonly now: string;
   }
 >;
 

@@ -12,7 +12,7 @@ import type {
 
 /**
  * What the roll-out asks of the world. Every job is a question: its handler sends `BeginJob` to the decider first, which
- * refuses what is no longer wanted, then ensures the effect, then records what came of it by `Record` (one fact at a time,
+ * refuses what is no longer wanted, then ensures the effect, then records what came of it (`RecordFact`, one fact at a time
  * or several). A fact that is known already is not stated again. After the last fact the process asks for what comes next.
  *
  * A handler that throws has failed an attempt: JOB_FAILURES records it by `RecordFailure`, with the time of the next.
@@ -122,6 +122,8 @@ export interface EmptyNode extends RolloutJob {
   readonly operation: string;
   readonly node: NodeName;
   readonly pool: PoolStrategy;
+  /** false: nothing is cordoned or evicted, only the lead of etcd is moved; NodeEmptied{evictedPods: 0} ends it. */
+  readonly drain: boolean;
   /** The member that shall lead instead of this node's; null: it need not be moved. */
   readonly moveEtcdLeader: NodeName | null;
   /** RFC 3339: when the cordon began, from which the timeout counts; null: not yet. */
@@ -158,13 +160,6 @@ export interface ReleaseNode extends RolloutJob {
   readonly software: SoftwareVersions;
 }
 
-/** A deadline or a failing agent has ended an operation: sends `RecordFailure` with nextAttemptAt null. */
-export interface FailOperation extends RolloutJob {
-  readonly type: 'FailOperation';
-  readonly operation: string;
-  readonly message: string;
-}
-
 export type AnyRolloutJob =
   | CheckUpgrade
   | AdvanceRollout
@@ -178,8 +173,7 @@ export type AnyRolloutJob =
   | CheckGates
   | EmptyNode
   | ChangeNode
-  | ReleaseNode
-  | FailOperation;
+  | ReleaseNode;
 
 export type RolloutJobType =
   | 'CheckUpgrade'
@@ -194,8 +188,7 @@ export type RolloutJobType =
   | 'CheckGates'
   | 'EmptyNode'
   | 'ChangeNode'
-  | 'ReleaseNode'
-  | 'FailOperation';
+  | 'ReleaseNode';
 
 /** Names a job inside its upgrade: while it is wanted it is done once. */
 export const keyOf = ({ type, operation, stage }: { type: string; operation?: string; stage?: unknown }): string =>

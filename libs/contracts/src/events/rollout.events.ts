@@ -143,7 +143,7 @@ export const rolloutFactEvents = {
   ),
   OperationPostponed: fact(
     'An operation that had begun gives way to the others of its kind; nothing of the node was touched.',
-    z.strictObject({ uid, upgradeId, operation, node, reason: z.string() }),
+    z.strictObject({ uid, upgradeId, operation, node, by: z.enum(['leader', 'pause']), reason: z.string() }),
   ),
   NodesMarked: fact(
     'These nodes are not yet changed, and pods prefer others (a soft taint, D3).',
@@ -164,7 +164,7 @@ export const rolloutFactEvents = {
   ),
   EtcdLeaderMoved: fact(
     'Another member leads etcd, so that this node can be changed.',
-    z.strictObject({ uid, upgradeId, node, to: node }),
+    z.strictObject({ uid, upgradeId, operation, node, to: node }),
   ),
   UpgradeAllowed: fact(
     'This plan may change the node, and no other plan may.',

@@ -1,0 +1,137 @@
+import { releaseOf, type Finding, type NodeName, type PlanOperation, type UpgradePlan } from '@fairlead/contracts';
+import { asking, refusing, when } from '../rules/finding.js';
+import { c7NoSurge } from '../rules/control-plane.rules.js';
+import {
+  asksForNothing,
+  b1OneOperation,
+  b2ClusterHealthy,
+  b3EtcdHealthy,
+  b4FreshSnapshot,
+  b5RemovedApis,
+  b5RemovedFlags,
+  b6Webhooks,
+  b7Capacity,
+  b7PodsCanMove,
+  b8Certificates,
+  b8Clocks,
+  b9Room,
+  b10EtcdMinor,
+  unreadFindings,
+} from '../rules/preflight.rules.js';
+import { g5MayEmulate } from '../rules/rollback.rules.js';
+import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
+import { compareVersions, minorsAhead } from '../rules/versions.js';
+import { d5ForceIsBounded } from '../rules/workers.rules.js';
+import { CONTROL_PLANE_POOL, strategyOf, type PlanInput } from './plan.wish.js';
+
+const nodesWhere = (plan: UpgradePlan, holds: (operation: PlanOperation) => boolean): readonly NodeName[] => [
+  ...new Set(plan.operations.filter(holds).flatMap(({ node }) => (node === null ? [] : [node]))),
+];
+
+const targetFindings = ({ wish, releases }: PlanInput, present: string): readonly Finding[] => {
+  const { kubernetes } = wish.target;
+  return [
+    ...when(asksForNothing(wish.target), () =>
+      refusing('A4', {
+        sentence: 'nothing to change was named',
+        facts: {},
+        help: 'Name a version, software, renewCertificates or reboot.',
+      }),
+    ),
+    ...when(kubernetes !== undefined && !releases.some(({ version }) => version === kubernetes), () =>
+      refusing('A4', {
+        sentence: `no release ${String(kubernetes)} is known`,
+        facts: { known: releases.map(({ version }) => version) },
+        help: 'Ask for a version of the catalogue.',
+      }),
+    ),
+    ...when(
+      kubernetes !== undefined && minorsAhead(present, kubernetes) === 0 && compareVersions(kubernetes, present) < 0,
+      () =>
+        asking('A1', {
+          sentence: `${String(kubernetes)} is an earlier patch than the ${present} that runs`,
+          facts: { from: present, to: kubernetes },
+          help: 'It is possible; be sure that it is meant.',
+        }),
+    ),
+  ];
+};
+
+const etcdFindings = ({ facts }: PlanInput, { path }: UpgradePlan): readonly Finding[] =>
+  path.slice(1).flatMap((to, index) => {
+    const [before, after] = [releaseOf(path[index] ?? to)?.etcd, releaseOf(to)?.etcd];
+    if (before === undefined || after === undefined) return [];
+    // What runs now may be another patch than its release names; that counts for the first step.
+    const running = index === 0 ? facts.etcd?.members[0]?.version : undefined;
+    return b10EtcdMinor(index === 0 ? facts.etcd : null, running ?? before, after);
+  });
+
+const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
+  const { strategy } = input.wish;
+  const pools = plan.pools.filter(({ name }) => name !== CONTROL_PLANE_POOL);
+  return [
+    ...c7NoSurge(strategy.pools[CONTROL_PLANE_POOL]?.maxSurge),
+    ...pools.flatMap(({ name }) => d5ForceIsBounded(name, strategyOf(strategy, name))),
+    ...pools.flatMap(({ name, surge }) =>
+      when(surge > 0 && !input.surgeAvailable, () =>
+        refusing('D2', {
+          sentence: `pool ${name} would need ${surge} more nodes for a while, which nobody makes on request yet`,
+          facts: { pool: name, surge },
+          help: 'Leave maxSurge away, or add nodes beforehand: "fairlead node add".',
+        }),
+      ),
+    ),
+    ...(strategy.twoStep && plan.path.length > 1 ? g5MayEmulate(plan.path.at(-2) ?? '', plan.path.at(-1) ?? '') : []),
+  ];
+};
+
+const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): readonly Finding[] => {
+  const versions = versionsIn(input.facts);
+  const changing = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
+  const left = input.facts.nodes.map(({ name }) => name).filter((name) => !changing.has(name) || held.includes(name));
+  const newApi = path.length > 1 && minorsAhead(path[0] ?? '', path.at(-1) ?? '') > 0;
+  return [
+    ...operations.flatMap(a5KubeadmAtTarget),
+    ...a6SkewOnTheWay(versions, operations),
+    ...(newApi ? a6NoKubeletAtTheLimit(versions, left) : []),
+  ];
+};
+
+const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
+  const { facts, wish } = input;
+  const changed = nodesWhere(plan, () => true);
+  const drained = nodesWhere(plan, ({ drain }) => drain);
+  const renewed = nodesWhere(
+    plan,
+    ({ change }) => change !== null && (change.renewCertificates || change.kubeadm !== null),
+  );
+  const touchesControlPlane = plan.operations.some(({ kind }) => kind === 'control-plane');
+  const takesSnapshot = plan.operations.some(({ kind }) => kind === 'snapshot-etcd');
+  const target = plan.path.at(-1) ?? '';
+  const endsAtMs = Date.parse(facts.at) + plan.predictedSeconds * 1_000;
+  return [
+    ...b2ClusterHealthy(facts, wish.strategy.excusedNodes),
+    ...b3EtcdHealthy(facts),
+    ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
+    ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedFlags(facts, target)] : []),
+    ...b6Webhooks(facts),
+    ...b7PodsCanMove(facts, drained),
+    ...plan.pools
+      .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
+      .flatMap(({ name, atOnce }) => b7Capacity(facts, name, atOnce)),
+    ...b8Certificates(facts, endsAtMs, renewed),
+    ...b8Clocks(facts),
+    ...b9Room(facts, changed),
+  ];
+};
+
+/** Everything that the rules say about a plan and the cluster that it is for. */
+export const findingsOf = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => [
+  ...targetFindings(input, plan.path[0] ?? 'v0.0.0'),
+  ...unreadFindings(input.facts),
+  ...b1OneOperation(input.underWay),
+  ...skewOfPlan(input, plan),
+  ...worldFindings(input, plan),
+  ...etcdFindings(input, plan),
+  ...strategyFindings(input, plan),
+];

@@ -1,0 +1,185 @@
+import type {
+  Finding,
+  KubernetesVersion,
+  NodeName,
+  PlannedPool,
+  PlanOperation,
+  SoftwareVersions,
+  UpgradePlan,
+} from '@fairlead/contracts';
+import { c2NextLeader } from '../rules/control-plane.rules.js';
+import { a4Path, kubeletLagMax, oldestApiServer, versionsIn, type Path } from '../rules/skew.rules.js';
+import { minorsAhead } from '../rules/versions.js';
+import { d2AtOnce, d2Surge } from '../rules/workers.rules.js';
+import { stopping, withOverrides } from '../rules/finding.js';
+import { afterStep, controlPlaneBatches, type Step } from './control-plane.planner.js';
+import { predictedTotal } from './durations.js';
+import { EMPTY_PLAN, withBatch, withBatches, type Draft, type Growing } from './plan.builder.js';
+import { findingsOf } from './plan.findings.js';
+import { CONTROL_PLANE_POOL, isHeld, participants, strategyOf, type PlannedNode, type PlanInput } from './plan.wish.js';
+import { afterPass, poolSize, workerBatches, type WorkerPass } from './workers.planner.js';
+
+/** What is known while a plan grows: where every node is by then, and who leads etcd, as far as that can be told. */
+interface Progress {
+  readonly plan: Growing;
+  readonly controlPlanes: readonly PlannedNode[];
+  readonly workers: readonly PlannedNode[];
+  readonly leader: NodeName | null;
+}
+
+const asVersion = (text: string): KubernetesVersion => (text.startsWith('v') ? text : `v${text}`) as KubernetesVersion;
+
+/** The present version is that of the oldest API server; without a target for Kubernetes it stays. */
+const pathOf = (input: PlanInput): Path => {
+  const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
+  const { kubernetes } = input.wish.target;
+  if (kubernetes === undefined || !input.wish.controlPlane) return { versions: [present], findings: [] };
+  return a4Path(present, kubernetes, input.releases);
+};
+
+const stepsOf = ({ versions }: Path): readonly Step[] => {
+  const [present = asVersion('0.0.0'), ...others] = versions.map(asVersion);
+  if (others.length === 0) return [{ from: present, to: null, last: true }];
+  return others.map((to, index) => ({
+    from: index === 0 ? present : (others[index - 1] ?? present),
+    to,
+    last: index === others.length - 1,
+  }));
+};
+
+const stageDraft = (drafts: readonly Draft[], software: SoftwareVersions): readonly Draft[] => {
+  const nodes = [
+    ...new Set(
+      drafts.flatMap(({ node, to }) => (node !== null && Object.keys(to).length > 0 ? [node.facts.name] : [])),
+    ),
+  ];
+  if (nodes.length === 0) return [];
+  const reason = 'files and images are on every node and verified before the first is touched (B9)';
+  return [{ kind: 'stage', node: null, nodes, to: software, reason }];
+};
+
+const softwareOfDrafts = (drafts: readonly Draft[]): SoftwareVersions =>
+  drafts.reduce<SoftwareVersions>((all, { to }) => ({ ...all, ...to }), {});
+
+const withStage = (input: PlanInput, plan: Growing, drafts: readonly Draft[]): Growing =>
+  withBatch(input, plan, stageDraft(drafts, softwareOfDrafts(drafts)));
+
+const SNAPSHOT: Draft = {
+  kind: 'snapshot-etcd',
+  node: null,
+  to: {},
+  reason: 'a way back before a control plane is touched (B4)',
+};
+
+const addons = ({ to }: Step): Draft => ({
+  kind: 'addons',
+  node: null,
+  to: to === null ? {} : { kubernetes: to, 'kube-proxy': to.slice(1) },
+  reason: 'what the cluster runs for itself fits its control plane before any worker follows (C9)',
+});
+
+const controlPlaneStep = (input: PlanInput, before: Progress, step: Step, staged: readonly Draft[]): Progress => {
+  const batches = controlPlaneBatches(input, before.controlPlanes, step, before.leader);
+  if (batches.length === 0) return before;
+  const staging = withStage(input, before.plan, [...batches.flat(), ...staged]);
+  const plan = withBatches(input, staging, [[SNAPSHOT], ...batches, [addons(step)]]);
+  const names = before.controlPlanes.map(({ facts }) => ({ name: facts.name, done: true }));
+  const leader = before.leader === null ? null : (c2NextLeader(before.leader, before.leader, names) ?? before.leader);
+  return { ...before, plan, leader, controlPlanes: before.controlPlanes.map((node) => afterStep(input, node, step)) };
+};
+
+const workersPass = (input: PlanInput, before: Progress, pass: WorkerPass, isStaged: boolean): Progress => {
+  const batches = workerBatches(input, before.workers, pass);
+  const staging = isStaged ? before.plan : withStage(input, before.plan, batches.flat());
+  return {
+    ...before,
+    plan: withBatches(input, staging, batches),
+    workers: before.workers.map((node) => afterPass(input, node, pass)),
+  };
+};
+
+/** A6: workers that would fall too far behind by the step go first, to the version that the control planes have. */
+const wouldLag = (before: Progress, { to }: Step): boolean =>
+  to !== null &&
+  before.workers.some(({ software }) => {
+    const kubelet = software['kubelet'] ?? to;
+    return minorsAhead(kubelet, to) > kubeletLagMax(kubelet);
+  });
+
+const workerTarget = (input: PlanInput, step: Step): KubernetesVersion | null =>
+  step.to ?? (input.wish.controlPlane ? null : (input.wish.target.kubernetes ?? null));
+
+const oneStep = (input: PlanInput, before: Progress, step: Step): Progress => {
+  const ready = wouldLag(before, step) ? workersPass(input, before, { to: step.from, last: false }, false) : before;
+  if (!step.last) return controlPlaneStep(input, ready, step, []);
+  const pass: WorkerPass = { to: workerTarget(input, step), last: true };
+  const drafts = workerBatches(input, ready.workers, pass).flat();
+  const done = controlPlaneStep(input, ready, step, drafts);
+  return workersPass(input, done, pass, done !== ready);
+};
+
+const plannedPools = (input: PlanInput, operations: readonly PlanOperation[]): readonly PlannedPool[] =>
+  [...new Set(operations.flatMap(({ pool }) => (pool === null ? [] : [pool])))].map((name) => {
+    if (name === CONTROL_PLANE_POOL) {
+      const nodes = input.facts.nodes.filter(({ role }) => role === 'control-plane').length;
+      return { name, nodes, atOnce: 1, surge: 0 };
+    }
+    const strategy = strategyOf(input.wish.strategy, name);
+    const nodes = poolSize(input, name);
+    return { name, nodes, atOnce: d2AtOnce(strategy, nodes), surge: d2Surge(strategy, nodes) };
+  });
+
+const predicted = (input: PlanInput, operations: readonly PlanOperation[], pools: readonly PlannedPool[]): number =>
+  predictedTotal(
+    operations,
+    ({ pool, kind }) => (kind === 'worker' ? (pools.find(({ name }) => name === pool)?.atOnce ?? 1) : 1),
+    ({ kind, pool }) => (kind === 'worker' && pool !== null ? strategyOf(input.wish.strategy, pool).soakSeconds : 0),
+  );
+
+const heldNodes = (input: PlanInput): readonly NodeName[] =>
+  input.facts.nodes.filter((node) => isHeld(input, node)).map(({ name }) => name);
+
+/** The plan, whether or not its findings let it run: findings speak about it. */
+const grow = (input: PlanInput, path: Path): UpgradePlan => {
+  const leader = input.facts.etcd?.members.find((member) => member.leader)?.node ?? null;
+  const start: Progress = {
+    plan: EMPTY_PLAN,
+    controlPlanes: participants(input, 'control-plane'),
+    workers: participants(input, 'worker'),
+    leader,
+  };
+  const { plan } = stepsOf(path).reduce((before, step) => oneStep(input, before, step), start);
+  const operations = [...plan.operations];
+  const pools = plannedPools(input, operations);
+  const touched = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
+  const { upgradeId, target, strategy } = input.wish;
+  return {
+    upgradeId,
+    target,
+    path: path.versions.map(asVersion),
+    strategy,
+    pools: [...pools],
+    operations,
+    held: [...heldNodes(input)],
+    current: [...start.controlPlanes, ...start.workers]
+      .map(({ facts }) => facts.name)
+      .filter((name) => !touched.has(name)),
+    findings: [],
+    predictedSeconds: predicted(input, operations, pools),
+  };
+};
+
+export type Check =
+  | { readonly outcome: 'rejected'; readonly findings: readonly Finding[] }
+  | { readonly outcome: 'planned'; readonly plan: UpgradePlan };
+
+/** Facts and a wish become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
+export const planUpgrade = (input: PlanInput): Check => {
+  const path = pathOf(input);
+  const plan = grow(input, path);
+  const { overridden } = input.wish;
+  const findings = [...path.findings, ...findingsOf(input, plan)];
+  const stops = stopping(findings, overridden);
+  if (stops.length > 0) return { outcome: 'rejected', findings: [...stops] };
+  return { outcome: 'planned', plan: { ...plan, findings: [...withOverrides(findings, overridden)] } };
+};

@@ -1,0 +1,118 @@
+import type { KubernetesVersion } from '@fairlead/contracts';
+import { d1NeedsCanary, d2AtOnce, d2Surge, d3MarkWorkers, d6MustDrain } from '../rules/workers.rules.js';
+import { NO_CHANGE, type Draft } from './plan.builder.js';
+import { softwareTo, strategyOf, type PlanInput, type PlannedNode } from './plan.wish.js';
+
+/** The workers are brought to a version; `last`: and to everything else that was asked for. */
+export interface WorkerPass {
+  readonly to: KubernetesVersion | null;
+  readonly last: boolean;
+}
+
+const softwareOfPass = (input: PlanInput, node: PlannedNode, pass: WorkerPass) =>
+  softwareTo(node, pass.to, pass.last ? (input.wish.target.software ?? {}) : {});
+
+export const workerNeedsChange = (input: PlanInput, node: PlannedNode, pass: WorkerPass): boolean =>
+  Object.keys(softwareOfPass(input, node, pass)).length > 0 || (pass.last && input.wish.target.reboot);
+
+const isSick = ({ facts }: PlannedNode): boolean => !facts.ready || facts.lost;
+
+const reasonOf = (node: PlannedNode, canary: boolean): string => {
+  if (canary) return 'the first of its pool: the others wait for its gates (D1)';
+  return isSick(node) ? 'it is not Ready, so nothing is lost while it is changed' : 'its pool goes on';
+};
+
+const draftOf = (input: PlanInput, node: PlannedNode, pass: WorkerPass, canary: boolean): Draft => {
+  const to = softwareOfPass(input, node, pass);
+  const reboot = pass.last && input.wish.target.reboot;
+  const kubeletTo = to['kubelet'] ?? node.facts.kubelet;
+  const runtime = to['containerd'] !== undefined;
+  const strategy = strategyOf(input.wish.strategy, node.facts.pool);
+  const kubernetes = to['kubelet'] === undefined ? null : pass.to;
+  return {
+    kind: 'worker',
+    node,
+    canary,
+    to,
+    drain: d6MustDrain({ from: node.software['kubelet'] ?? kubeletTo, to: kubeletTo, runtime, reboot }, strategy),
+    change: { ...NO_CHANGE, kubeadm: kubernetes === null ? null : 'node', kubernetes, reboot },
+    reason: reasonOf(node, canary),
+  };
+};
+
+/** Sick ones first (they cost nothing), but a canary is a node that was well: only that tells what the change does. */
+const ordered = (nodes: readonly PlannedNode[], withCanary: boolean): readonly PlannedNode[] => {
+  const canary = withCanary ? nodes.find((node) => !isSick(node)) : undefined;
+  const others = nodes.filter((node) => node !== canary);
+  return [
+    ...(canary === undefined ? [] : [canary]),
+    ...others.filter(isSick),
+    ...others.filter((node) => !isSick(node)),
+  ];
+};
+
+const chunks = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+
+/** All nodes of the pool in the cluster, held ones too: of these the shares are taken. */
+export const poolSize = ({ facts }: PlanInput, pool: string): number =>
+  facts.nodes.filter((node) => node.role === 'worker' && node.pool === pool).length;
+
+const poolBatches = (
+  input: PlanInput,
+  pool: string,
+  members: readonly PlannedNode[],
+  pass: WorkerPass,
+): readonly (readonly Draft[])[] => {
+  const strategy = strategyOf(input.wish.strategy, pool);
+  const changing = members.filter((node) => workerNeedsChange(input, node, pass));
+  if (changing.length === 0) return [];
+  const canary = d1NeedsCanary(strategy, members.length - changing.length, changing.length);
+  const nodes = ordered(changing, canary);
+  const drafts = nodes.map((node, index) => draftOf(input, node, pass, canary && index === 0));
+  const rest = canary ? drafts.slice(1) : drafts;
+  // Without a rest between them batches would only make fast nodes wait for slow ones.
+  const size = strategy.soakSeconds > 0 ? d2AtOnce(strategy, poolSize(input, pool)) : Math.max(1, rest.length);
+  const surge = d2Surge(strategy, poolSize(input, pool));
+  const surgeDraft = (kind: 'book-surge' | 'return-surge', reason: string): readonly (readonly Draft[])[] =>
+    surge === 0 ? [] : [[{ kind, node: null, pool, to: {}, reason }]];
+  return [
+    ...surgeDraft('book-surge', `${surge} more in ${pool}, so that no room is missing meanwhile`),
+    ...(canary ? [drafts.slice(0, 1)] : []),
+    ...chunks(rest, size),
+    ...surgeDraft('return-surge', `${pool} is done`),
+  ];
+};
+
+/** The batches of one pass over the workers, pool after pool in the order of their names. */
+export const workerBatches = (
+  input: PlanInput,
+  nodes: readonly PlannedNode[],
+  pass: WorkerPass,
+): readonly (readonly Draft[])[] => {
+  const pools = [...new Set(nodes.map(({ facts }) => facts.pool))].toSorted();
+  const batches = pools.flatMap((pool) =>
+    poolBatches(
+      input,
+      pool,
+      nodes.filter(({ facts }) => facts.pool === pool),
+      pass,
+    ),
+  );
+  const workers = batches.flat().filter(({ kind }) => kind === 'worker');
+  if (!d3MarkWorkers(workers.map(({ drain = false }) => ({ drain })))) return batches;
+  const marked = workers.flatMap(({ node }) => (node === null ? [] : [node.facts.name]));
+  const mark: Draft = {
+    kind: 'mark-workers',
+    node: null,
+    nodes: marked,
+    to: {},
+    reason: 'pods that are evicted prefer nodes that are done, and so move once (D3)',
+  };
+  return [[mark], ...batches];
+};
+
+export const afterPass = (input: PlanInput, node: PlannedNode, pass: WorkerPass): PlannedNode => ({
+  ...node,
+  software: { ...node.software, ...softwareOfPass(input, node, pass) },
+});

@@ -1,0 +1,319 @@
+import type { Cause, Fact } from '@fairlead/contracts';
+import { heldBecause } from '../holds/holds.js';
+import { later } from '@fairlead/event-sourcing';
+import { refusing } from '../rules/finding.js';
+import { g3MayRollBack } from '../rules/rollback.rules.js';
+import { REGRESSION_MS } from '../rules/stop.rules.js';
+import { d7Window } from '../rules/workers.rules.js';
+import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
+import { phaseOf } from './operation.planner.js';
+import type { RolloutFact } from './rollout.commands.js';
+import {
+  hasEnded,
+  isAway,
+  isInFlight,
+  isOpen,
+  trackedOf,
+  type KnownCluster,
+  type Pause,
+  type Tracked,
+  type Upgrade,
+} from './rollout.state.js';
+import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
+import { budgetSpent, currentBatch, holdback, soakEndsAt, startable } from './starts.planner.js';
+
+const MINUTE_MS = 60_000;
+/** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
+export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
+/** Staging is bounded by the node's download. */
+export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
+
+const ids = (cluster: KnownCluster, upgrade: Upgrade) => ({ uid: cluster.uid, upgradeId: upgrade.id });
+
+/** When an operation has waited too long for agents or machines; null: it waits for its own job, which has a limit of its own. */
+export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): string | null => {
+  const { state } = tracked;
+  switch (phaseOf(cluster, upgrade, tracked)) {
+    case 'agent':
+      return state.changedAt === null ? null : later(state.changedAt, CHANGE_LIMIT_MS);
+    case 'nodes':
+      return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
+    default:
+      return null;
+  }
+};
+
+const failed = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked, cause: Cause): RolloutFact => ({
+  type: 'OperationFailed',
+  data: {
+    ...ids(cluster, upgrade),
+    operation: operation.id,
+    node: operation.node,
+    cause,
+    attempt: 1,
+    attemptsMax: 1,
+    nextAttemptAt: null,
+  },
+});
+
+const overdue = ({ operation }: Tracked): Cause => ({
+  operation: operation.node === null ? operation.kind : 'change the node',
+  target: operation.node ?? operation.id,
+  message: `it was not done within ${(operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS} minutes`,
+});
+
+/** What is said of a node operation in a phase that waits for nobody. */
+const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: string): readonly RolloutFact[] => {
+  const { operation, state } = tracked;
+  const data = { ...ids(cluster, upgrade), operation: operation.id };
+  const { node } = operation;
+  switch (phaseOf(cluster, upgrade, tracked)) {
+    case 'complete': {
+      const tookMs = Math.max(0, Date.parse(now) - Date.parse(state.startedAt ?? now));
+      if (node !== null && state.rollingBack)
+        return [skipped(cluster, upgrade, tracked, 'it has its former software again')];
+      return [{ type: 'OperationCompleted', data: { ...data, node, tookMs } }];
+    }
+    case 'leave':
+      return node === null
+        ? []
+        : [skipped(cluster, upgrade, tracked, state.leaveOut ?? upgrade.abortAsked ?? 'left out')];
+    case 'give-up': {
+      const pods = (state.drainTimedOut?.pods ?? []).join(', ');
+      const cause = { operation: 'empty the node', target: node ?? '', message: `it still holds ${pods}` };
+      return [failed(cluster, upgrade, tracked, cause)];
+    }
+    case 'quarantine':
+      if (node === null) return [];
+      return [
+        {
+          type: 'NodeQuarantined',
+          data: { ...ids(cluster, upgrade), node, pods: [...(state.drainTimedOut?.pods ?? [])] },
+        },
+      ];
+    default:
+      return [];
+  }
+};
+
+const skipped = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked, reason: string): RolloutFact => ({
+  type: 'NodeSkipped',
+  data: { ...ids(cluster, upgrade), node: operation.node as Fact<'NodeSkipped'>['data']['node'], reason },
+});
+
+/** Nodes that are not to be changed after all: held since, removed since, or asked to be left out. */
+const leftOut = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly RolloutFact[] => {
+  const { operation, state } = tracked;
+  const { node } = operation;
+  if (node === null || hasEnded(tracked)) return [];
+  const known = cluster.nodes[node];
+  if (known === undefined) return [skipped(cluster, upgrade, tracked, 'it is no longer there')];
+  if (state.status === 'failed') {
+    const settled = !state.allowed || state.withdrawn;
+    return settled && state.leaveOut !== null ? [skipped(cluster, upgrade, tracked, state.leaveOut)] : [];
+  }
+  if (state.status !== 'waiting') return [];
+  const held = heldBecause(cluster.holds, known);
+  const reason = state.leaveOut ?? (held === undefined ? undefined : `held: ${held}`);
+  if (reason === undefined || state.rollingBack) return [];
+  return operation.kind === 'worker' ? [skipped(cluster, upgrade, tracked, reason)] : [];
+};
+
+const perOperation = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+  trackedOf(upgrade).flatMap((tracked) => {
+    const deadline = deadlineOf(cluster, upgrade, tracked);
+    if (deadline !== null && deadline <= now) return [failed(cluster, upgrade, tracked, overdue(tracked))];
+    return [...spoken(cluster, upgrade, tracked, now), ...leftOut(cluster, upgrade, tracked)];
+  });
+
+const stands = ({ paused, halted, abortAsked }: Upgrade): boolean =>
+  paused !== null || halted !== null || abortAsked !== null;
+
+/** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
+const atTheGate = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
+  trackedOf(upgrade).flatMap((tracked): readonly RolloutFact[] => {
+    const { operation, state } = tracked;
+    const { node } = operation;
+    const phase = phaseOf(cluster, upgrade, tracked);
+    if (node === null || (phase !== 'gates-before' && phase !== 'postpone' && phase !== 'allow')) return [];
+    const data = { ...ids(cluster, upgrade), operation: operation.id, node };
+    if (stands(upgrade) && upgrade.abortAsked === null)
+      return [{ type: 'OperationPostponed', data: { ...data, by: 'pause', reason: 'nothing begins for now' } }];
+    if (phase === 'postpone')
+      return [
+        { type: 'OperationPostponed', data: { ...data, by: 'leader', reason: 'it leads etcd now, and goes last' } },
+      ];
+    if (phase !== 'allow') return [];
+    const broken = state.rollingBack
+      ? rollbackBreaks(cluster, upgrade, tracked)
+      : skewBrokenBy(cluster, upgrade, operation);
+    const [first] = broken;
+    if (first === undefined) return [{ type: 'UpgradeAllowed', data }];
+    return [
+      failed(cluster, upgrade, tracked, { operation: `rule ${first.rule}`, target: node, message: first.sentence }),
+    ];
+  });
+
+const rollbackBreaks = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked) =>
+  operation.node === null
+    ? []
+    : g3MayRollBack(
+        { name: operation.node, role: operation.role ?? 'worker', failed: true },
+        operation.from,
+        versionsNow(cluster, upgrade),
+      );
+
+const pausedFact = (cluster: KnownCluster, upgrade: Upgrade, pause: Pause): RolloutFact => ({
+  type: 'RolloutPaused',
+  data: { ...ids(cluster, upgrade), ...pause },
+});
+
+/** Why it should pause now, or null. Probes that somebody has seen fail and resumed in spite of do not count. */
+const pauseWanted = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+  if (upgrade.pauseAsked !== null) return { by: 'user', reason: upgrade.pauseAsked };
+  const [probe] = Object.entries(upgrade.probesFailing).filter(([key]) => !upgrade.probesKnown.includes(key));
+  if (probe !== undefined && upgrade.wish.strategy.stopOnProbeFailure) return { by: 'probe', reason: probe[1] };
+  const waits = trackedOf(upgrade).some(({ state }) => state.status === 'waiting');
+  return waits ? (holdback(cluster, upgrade, now) ?? budgetSpent(cluster, upgrade, now)) : null;
+};
+
+/** Pauses of the world end by themselves; those of people and probes when somebody says so. */
+const pauses = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
+  const { paused } = upgrade;
+  const resumed: RolloutFact = { type: 'RolloutResumed', data: ids(cluster, upgrade) };
+  if (upgrade.resumeAsked) return [resumed];
+  if (upgrade.halted !== null) return [];
+  const wanted = pauseWanted(cluster, upgrade, now);
+  if (paused === null) return wanted === null ? [] : [pausedFact(cluster, upgrade, wanted)];
+  const byItself = paused.by === 'window' || paused.by === 'gate';
+  if (byItself && wanted === null) return [resumed];
+  return wanted !== null && byItself && wanted.by !== paused.by ? [pausedFact(cluster, upgrade, wanted)] : [];
+};
+
+const namesWith = (upgrade: Upgrade, status: Tracked['state']['status']) => [
+  ...new Set(
+    trackedOf(upgrade).flatMap(({ operation, state }) =>
+      operation.node !== null && state.status === status ? [operation.node] : [],
+    ),
+  ),
+];
+
+const completed = (cluster: KnownCluster, upgrade: Upgrade, now: string): RolloutFact => ({
+  type: 'RolloutCompleted',
+  data: {
+    ...ids(cluster, upgrade),
+    upgraded: namesWith(upgrade, 'done'),
+    skipped: namesWith(upgrade, 'skipped'),
+    quarantined: namesWith(upgrade, 'quarantined'),
+    tookMs: Math.max(0, Date.parse(now) - Date.parse(upgrade.startedAt ?? now)),
+  },
+});
+
+const aborted = (cluster: KnownCluster, upgrade: Upgrade): RolloutFact => {
+  const parked = trackedOf(upgrade).filter((tracked) => isAway(tracked) && tracked.state.cordon !== null);
+  const names = [...new Set(parked.flatMap(({ operation }) => operation.nodes))];
+  return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), parked: names } };
+};
+
+/** The end, if it has come. */
+const ends = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
+  const all = trackedOf(upgrade);
+  if (all.every(hasEnded)) return [completed(cluster, upgrade, now)];
+  if (upgrade.abortAsked === null) return [];
+  const atWork = all.some((tracked) => isInFlight(tracked) && tracked.operation.node !== null);
+  return atWork ? [] : [aborted(cluster, upgrade)];
+};
+
+/** Everything is done but what failed: somebody has to say what becomes of that. */
+const leftovers = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] => {
+  const left = trackedOf(upgrade).filter((tracked) => !hasEnded(tracked));
+  const [first] = left;
+  if (first === undefined || left.some(({ state }) => state.status !== 'failed')) return [];
+  const cause = first.state.failure?.cause ?? overdue(first);
+  const nodes = left.flatMap(({ operation }) => operation.nodes);
+  return [haltedFact(cluster, upgrade, { rule: 'G1', cause, nodes, role: 'worker' })];
+};
+
+const starts = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+  startable(cluster, upgrade, now).map(({ operation }) => ({
+    type: 'OperationStarted',
+    data: { ...ids(cluster, upgrade), operation: operation.id, node: operation.node },
+  }));
+
+const firstOf = (...choices: readonly (() => readonly RolloutFact[])[]): readonly RolloutFact[] => {
+  for (const choice of choices) {
+    const facts = choice();
+    if (facts.length > 0) return facts;
+  }
+  return [];
+};
+
+/** What a running roll-out says next; what comes first goes before all that follows from it. */
+const running = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+  firstOf(
+    () => perOperation(cluster, upgrade, now),
+    () => ends(cluster, upgrade, now),
+    () => {
+      const halt = upgrade.halted === null && !upgrade.resumeAsked ? haltOf(cluster, upgrade, now) : undefined;
+      return halt === undefined || upgrade.abortAsked !== null ? [] : [haltedFact(cluster, upgrade, halt)];
+    },
+    () => (upgrade.abortAsked === null ? pauses(cluster, upgrade, now) : []),
+    () => atTheGate(cluster, upgrade),
+    () => (stands(upgrade) ? [] : leftovers(cluster, upgrade)),
+    () => (stands(upgrade) ? [] : starts(cluster, upgrade, now)),
+  );
+
+const anotherRuns = (cluster: KnownCluster): readonly RolloutFact[] =>
+  cluster.refusedUpgrades.map((upgradeId) => ({
+    type: 'UpgradeRejected',
+    data: {
+      uid: cluster.uid,
+      upgradeId,
+      findings: [
+        refusing('B1', {
+          sentence: `upgrade ${String(cluster.upgrade?.id)} is under way`,
+          facts: { upgradeId: cluster.upgrade?.id },
+          help: 'Wait for its end, or abort it.',
+        }),
+      ],
+    },
+  }));
+
+const refusals = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
+  upgrade.refused.map(({ wish, finding }) => ({
+    type: 'UpgradeWishRefused',
+    data: { ...ids(cluster, upgrade), wish, finding },
+  }));
+
+/**
+ * What is to be said now, from what is known: the whole course of a roll-out in one place. It is said in one decision after
+ * another until nothing more follows.
+ */
+export const advance = (cluster: KnownCluster, now: string): readonly RolloutFact[] => {
+  const { upgrade } = cluster;
+  if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
+  if (upgrade === null || !isOpen(upgrade)) return [];
+  if (upgrade.refused.length > 0) return refusals(cluster, upgrade);
+  if (cluster.life === 'deleting') return [aborted(cluster, upgrade)];
+  if (upgrade.status === 'running') return running(cluster, upgrade, now);
+  if (upgrade.abortAsked !== null) return [aborted(cluster, upgrade)];
+  const mayStart = upgrade.status === 'planned' && upgrade.approved && Object.keys(cluster.repairs).length === 0;
+  if (!mayStart || upgrade.planHash === null) return [];
+  return [{ type: 'RolloutStarted', data: { ...ids(cluster, upgrade), planHash: upgrade.planHash } }];
+};
+
+/** The nearest moment at which something follows although nothing happens; null: there is none. */
+export const wakeAt = (cluster: KnownCluster, now: string): string | null => {
+  const { upgrade } = cluster;
+  if (upgrade === null || upgrade.status !== 'running') return null;
+  const soaks = currentBatch(upgrade).map(({ operation }) => soakEndsAt(upgrade, operation));
+  const deadlines = trackedOf(upgrade).map((tracked) => deadlineOf(cluster, upgrade, tracked));
+  const regressions = regressedNodes(cluster, upgrade).map(({ unwellSince }) =>
+    unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
+  );
+  const window = d7Window(upgrade.wish.strategy.windows, now).changesAt;
+  const moments = [...soaks, ...deadlines, ...regressions, window].filter(
+    (moment): moment is string => moment !== null && moment > now,
+  );
+  return moments.toSorted()[0] ?? null;
+};

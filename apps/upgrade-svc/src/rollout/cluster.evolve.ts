@@ -1,0 +1,130 @@
+import type { Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import { withHold } from '../holds/holds.js';
+import type { KnownCluster, RolloutNode } from './rollout.state.js';
+import { isUnwell } from './rollout.state.js';
+
+const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
+  name,
+  role,
+  pool,
+  wanted: null,
+  software: {},
+  ready: false,
+  readyRevision: 0,
+  lost: false,
+  unwellSince: null,
+});
+
+const withNode = (
+  cluster: KnownCluster,
+  name: NodeName,
+  time: string,
+  change: (node: RolloutNode) => Partial<RolloutNode>,
+): KnownCluster => {
+  const node = cluster.nodes[name];
+  if (node === undefined) return cluster; // Gone already, or not ours.
+  const changed = { ...node, ...change(node) };
+  const unwellSince = isUnwell(changed) ? (node.unwellSince ?? time) : null;
+  return { ...cluster, nodes: { ...cluster.nodes, [name]: { ...changed, unwellSince } } };
+};
+
+const withMachines = (cluster: KnownCluster, machines: readonly Machine[]): KnownCluster => {
+  const fresh = machines.filter(({ name }) => cluster.nodes[name] === undefined);
+  if (fresh.length === 0) return cluster;
+  const nodes = Object.fromEntries(fresh.map((machine) => [machine.name, newNode(machine)]));
+  return { ...cluster, life: 'building', nodes: { ...cluster.nodes, ...nodes } };
+};
+
+const repairing = (cluster: KnownCluster, key: string, sentence: string): KnownCluster => ({
+  ...cluster,
+  repairs: { ...cluster.repairs, [key]: sentence },
+});
+
+const repaired = (cluster: KnownCluster, ...keys: readonly string[]): KnownCluster => {
+  if (!keys.some((key) => cluster.repairs[key] !== undefined)) return cluster;
+  return {
+    ...cluster,
+    repairs: Object.fromEntries(Object.entries(cluster.repairs).filter(([key]) => !keys.includes(key))),
+  };
+};
+
+const withoutNode = (cluster: KnownCluster, name: NodeName): KnownCluster => {
+  const { [name]: _gone, ...nodes } = cluster.nodes;
+  return repaired({ ...cluster, nodes }, `remove/${name}`);
+};
+
+/** Joins, removals and restores: nothing is upgraded beside them (B1). */
+const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return repairing(cluster, 'nodes', 'more workers are joining');
+    case 'NodesRejected':
+      return repaired(cluster, 'nodes');
+    case 'NodeRemovalRequested':
+      return repairing(cluster, `remove/${event.data.node}`, `${event.data.node} is being removed`);
+    case 'NodeRemoved':
+      return withoutNode(cluster, event.data.node);
+    case 'VmDeleted':
+      return withoutNode(cluster, event.data.name);
+    case 'EtcdRestoreRequested':
+      return repairing(cluster, 'restore', 'etcd is being set back to a snapshot');
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return repaired(cluster, 'restore');
+    case 'BootstrapStepFailed': {
+      const { step, node, nextAttemptAt } = event.data;
+      return step === 'RemoveNode' && node !== undefined && nextAttemptAt === null
+        ? repaired(cluster, `remove/${node}`)
+        : cluster;
+    }
+    default:
+      return cluster;
+  }
+};
+
+/** What agents and heartbeats tell. */
+const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'DesiredVersionsSet': {
+      const { node, revision, software, changesAllowed } = event.data;
+      return withNode(cluster, node, time, () => ({ wanted: { revision, software, changesAllowed } }));
+    }
+    case 'NodeInitialized':
+      return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));
+    case 'NodeReady': {
+      const { node, revision, software } = event.data;
+      return withNode(cluster, node, time, () => ({ ready: true, lost: false, readyRevision: revision, software }));
+    }
+    case 'NodeNotReady':
+      return withNode(cluster, event.data.node, time, () => ({ ready: false }));
+    case 'NodeLost':
+      return withNode(cluster, event.data.node, time, () => ({ lost: true }));
+    case 'NodeRecovered':
+      return withNode(cluster, event.data.node, time, () => ({ lost: false }));
+    default:
+      return cluster;
+  }
+};
+
+/** What is known of the cluster apart from its upgrade. */
+export const evolveCluster = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  switch (event.type) {
+    case 'VmsCreated':
+      return withMachines(cluster, event.data.machines);
+    case 'LoadBalancerReady':
+      return { ...cluster, endpoint: `https://${event.data.host}:${event.data.port}` };
+    case 'ClusterReady':
+      return repaired({ ...cluster, life: 'ready' }, 'nodes');
+    case 'ClusterFailed':
+      return repaired({ ...cluster, life: 'failed' }, 'nodes');
+    case 'ClusterDeletionRequested':
+      return { ...cluster, life: 'deleting' };
+    case 'UpdatesDisabledSet':
+      return { ...cluster, holds: withHold(cluster.holds, event.data) };
+    default: {
+      const changed = evolveRepairs(cluster, event);
+      return changed === cluster ? evolveNodes(cluster, event) : changed;
+    }
+  }
+};

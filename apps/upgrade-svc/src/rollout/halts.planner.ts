@@ -1,0 +1,136 @@
+import { UPGRADE_RULES, type Cause, type NodeName, type UpgradeRule } from '@fairlead/contracts';
+import { strategyOf } from '../plan/plan.wish.js';
+import { g1NextActions } from '../rules/rollback.rules.js';
+import {
+  e1Meltdown,
+  e2FailuresInARow,
+  e3FailedShare,
+  e4BlockedNodes,
+  e5HealthRegressed,
+  e6Freeze,
+  e7EndsTheWay,
+  REGRESSION_MS,
+} from '../rules/stop.rules.js';
+import type { RolloutFact } from './rollout.commands.js';
+import {
+  isAway,
+  isUnwell,
+  trackedOf,
+  type KnownCluster,
+  type RolloutNode,
+  type Tracked,
+  type Upgrade,
+} from './rollout.state.js';
+
+/** A rule says stop. */
+export interface Halt {
+  readonly rule: UpgradeRule;
+  readonly cause: Cause;
+  readonly nodes: readonly NodeName[];
+  readonly role: 'control-plane' | 'worker' | null;
+}
+
+const nodesOf = (tracked: readonly Tracked[]): readonly NodeName[] =>
+  tracked.flatMap(({ operation }) => (operation.node === null ? [] : [operation.node]));
+
+const causeOf = ({ operation, state }: Tracked): Cause =>
+  state.failure?.cause ?? { operation: operation.kind, target: operation.node ?? operation.id, message: 'it failed' };
+
+/** Which rule a failure is told by: that of what it could not get past. */
+const ruleOf = ({ operation, state }: Tracked): UpgradeRule => {
+  if (state.drainTimedOut?.policy === 'stop') return 'D5';
+  if (state.failing !== null && e6Freeze(state.failing.gate)) return 'E6';
+  return operation.canary ? 'D1' : 'E7';
+};
+
+/** One failure that is enough: of a control plane, of a step for all, of a canary, or a node that policy says to stop for. */
+const byOneFailure = (failed: readonly Tracked[]): Halt | undefined => {
+  const enough = failed.find(
+    (tracked) => e7EndsTheWay(tracked.operation.kind) || tracked.operation.canary || ruleOf(tracked) !== 'E7',
+  );
+  if (enough === undefined) return undefined;
+  return { rule: ruleOf(enough), cause: causeOf(enough), nodes: nodesOf([enough]), role: enough.operation.role };
+};
+
+const sentence = (rule: UpgradeRule, message: string): Cause => ({
+  operation: `rule ${rule}`,
+  target: UPGRADE_RULES[rule].title,
+  message,
+});
+
+const byManyFailures = (upgrade: Upgrade, failed: readonly Tracked[]): Halt | undefined => {
+  const { consecutiveFailuresMax, failedShareMax } = upgrade.wish.strategy;
+  const last = failed.at(-1);
+  if (last === undefined) return undefined;
+  const halt = (rule: UpgradeRule): Halt => ({ rule, cause: causeOf(last), nodes: nodesOf(failed), role: 'worker' });
+  if (e2FailuresInARow(upgrade.failuresInARow, consecutiveFailuresMax)) return halt('E2');
+  const share = upgrade.plan?.pools.find(({ name, nodes }) => {
+    const ofPool = failed.filter(({ operation }) => operation.pool === name).length;
+    return e3FailedShare(ofPool, nodes, failedShareMax);
+  });
+  return share === undefined ? undefined : halt('E3');
+};
+
+const byBlocked = (upgrade: Upgrade): Halt | undefined => {
+  const blocked = trackedOf(upgrade).filter(({ state }) => state.status === 'quarantined');
+  const pool = upgrade.plan?.pools.find(({ name }) => {
+    const ofPool = blocked.filter(({ operation }) => operation.pool === name).length;
+    return e4BlockedNodes(ofPool, strategyOf(upgrade.wish.strategy, name).maxBlockedNodes);
+  });
+  if (pool === undefined || blocked.length === 0) return undefined;
+  const nodes = nodesOf(blocked);
+  return { rule: 'E4', cause: sentence('E4', `could not be emptied: ${nodes.join(', ')}`), nodes, role: 'worker' };
+};
+
+/** Nodes that were well when it began, that nobody touches now, and that are not well. */
+export const regressedNodes = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutNode[] => {
+  const touched = new Set(nodesOf(trackedOf(upgrade).filter(isAway)));
+  return Object.values(cluster.nodes).filter(
+    (node) => isUnwell(node) && !touched.has(node.name) && !upgrade.unwellBefore.includes(node.name),
+  );
+};
+
+const byHealth = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | undefined => {
+  const worse = regressedNodes(cluster, upgrade);
+  const since = worse.map(({ unwellSince, lost }) => ({ since: unwellSince ?? now, lost }));
+  if (!e5HealthRegressed(since, now)) return undefined;
+  const nodes = worse.map(({ name }) => name);
+  const cause = sentence('E5', `not well for ${REGRESSION_MS / 60_000} minutes, or silent: ${nodes.join(', ')}`);
+  return { rule: 'E5', cause, nodes, role: null };
+};
+
+/** E1: too many look dead for it to be true; nothing begins while that lasts. */
+export const meltdownOf = (cluster: KnownCluster, upgrade: Upgrade): string | undefined => {
+  const nodes = Object.values(cluster.nodes).length;
+  const dead = regressedNodes(cluster, upgrade).length;
+  return e1Meltdown(nodes, dead)
+    ? `${dead} of ${nodes} nodes look dead: our view is more likely wrong (E1)`
+    : undefined;
+};
+
+/** The rule that stops the roll-out now, if one does and nobody has taken it upon oneself. */
+export const haltOf = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | undefined => {
+  const failed = trackedOf(upgrade).filter(({ state }) => state.status === 'failed');
+  const meltdown = meltdownOf(cluster, upgrade) !== undefined;
+  const halts = [
+    byOneFailure(failed),
+    byManyFailures(upgrade, failed),
+    byBlocked(upgrade),
+    meltdown ? undefined : byHealth(cluster, upgrade, now),
+  ];
+  return halts.find(
+    (halt) => halt !== undefined && !(UPGRADE_RULES[halt.rule].overridable && upgrade.overridden.includes(halt.rule)),
+  );
+};
+
+export const haltedFact = (cluster: KnownCluster, upgrade: Upgrade, halt: Halt): RolloutFact => ({
+  type: 'RolloutHalted',
+  data: {
+    uid: cluster.uid,
+    upgradeId: upgrade.id,
+    rule: halt.rule,
+    cause: halt.cause,
+    nodes: [...halt.nodes],
+    nextActions: [...g1NextActions(halt.nodes, halt.role)],
+  },
+});

@@ -1,0 +1,48 @@
+import type { EffectFact } from './rollout.commands.js';
+import { NEW_OPERATION, type KnownCluster, type OperationState } from './rollout.state.js';
+
+const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((text) => other.includes(text));
+
+/** Of an operation that is at work, and not known yet. */
+const isNewsOf = (state: OperationState, fact: EffectFact): boolean => {
+  switch (fact.type) {
+    case 'GatePassed':
+      return !state.passed[fact.data.stage].includes(fact.data.gate);
+    case 'GateFailed':
+      return state.failing?.gate !== fact.data.gate || state.failing.message !== fact.data.message;
+    case 'NodeCordoned':
+      return state.cordon === null;
+    case 'EvictionRefused':
+      return state.refusal?.budget !== fact.data.budget || !sameTexts(state.refusal.pods, fact.data.pods);
+    case 'NodeEmptied':
+      return !state.emptied;
+    case 'DrainTimedOut':
+      return state.drainTimedOut === null;
+    case 'NodeUncordoned':
+      return !state.uncordoned;
+    case 'UpgradeWithdrawn':
+      return state.allowed && !state.withdrawn;
+    case 'EtcdLeaderMoved':
+      return !state.leaderMoved;
+    case 'EtcdSnapshotTaken':
+    case 'NodesMarked':
+    case 'SurgeRequested':
+    case 'SurgeReturned':
+    case 'AddonsUpgraded':
+    case 'NodesUnmarked':
+      return !state.effect;
+  }
+};
+
+/** A fact is stated once, by work that is still about something; a snapshot that someone asked for stands by itself. */
+export const isNews = ({ upgrade }: KnownCluster, fact: EffectFact): boolean => {
+  if (fact.type === 'EtcdSnapshotTaken' && fact.data.upgradeId === null) return true;
+  if (upgrade === null || fact.data.upgradeId !== upgrade.id) return false;
+  if (fact.type === 'NodesUnmarked') return fact.data.nodes.some((node) => upgrade.marked.includes(node));
+  const { operation } = fact.data;
+  if (operation === null) return false;
+  const state = upgrade.operations[operation] ?? NEW_OPERATION;
+  const atWork = state.status === 'open' || (state.status === 'failed' && fact.type === 'UpgradeWithdrawn');
+  return atWork && isNewsOf(state, fact);
+};

@@ -1,0 +1,310 @@
+import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
+import { strategyOf } from '../plan/plan.wish.js';
+import {
+  c1GatesBefore,
+  c2LeaderGivesWay,
+  c2NextLeader,
+  c4KubeadmCommand,
+  c5GatesAfter,
+  c9GatesFinish,
+} from '../rules/control-plane.rules.js';
+import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
+import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
+import type { AnyRolloutJob } from './rollout.jobs.js';
+import { trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+
+/** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
+export type Phase =
+  | 'rest'
+  | 'leave'
+  | 'give-up'
+  | 'quarantine'
+  | 'gates-before'
+  | 'postpone'
+  | 'allow'
+  | 'empty'
+  | 'change'
+  | 'agent'
+  | 'gates-after'
+  | 'park'
+  | 'release'
+  | 'effect'
+  | 'nodes'
+  | 'gates-finish'
+  | 'complete';
+
+const MINUTE_MS = 60_000;
+/** kOps gives a cluster 15 minutes to become healthy before it goes on. */
+const GATES_BEFORE_MS = 15 * MINUTE_MS;
+const GATES_AFTER_MS = 10 * MINUTE_MS;
+/** A gate of the user's own may wait for people. */
+const USER_GATES_MS = 24 * 60 * MINUTE_MS;
+
+const beforeGates = (upgrade: Upgrade, { operation, state }: Tracked): readonly GateName[] => {
+  if (state.rollingBack) return ['api-answers'];
+  const user = d7UserGates(upgrade.wish.strategy.gates);
+  if (operation.kind === 'control-plane') return [...c1GatesBefore, ...user];
+  return [...(operation.canary ? (['api-answers', 'cluster-healthy'] as const) : (['api-answers'] as const)), ...user];
+};
+
+const afterGates = ({ operation }: Tracked): readonly GateName[] => {
+  if (operation.kind !== 'control-plane') return d4GatesAfter;
+  return operation.change?.kubernetes === null ? c5GatesAfter.filter((gate) => gate !== 'static-pods') : c5GatesAfter;
+};
+
+const finishGates = ({ operation }: Tracked): readonly GateName[] =>
+  operation.to['kubernetes'] === undefined ? c9GatesFinish.filter((gate) => gate !== 'kube-proxy') : c9GatesFinish;
+
+/** Which gates an operation has at a stage, in order. */
+export const gatesOf = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): readonly GateName[] => {
+  if (stage === 'before') return beforeGates(upgrade, tracked);
+  return stage === 'after' ? afterGates(tracked) : finishGates(tracked);
+};
+
+const missing = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): readonly GateName[] =>
+  gatesOf(upgrade, tracked, stage).filter((gate) => !tracked.state.passed[stage].includes(gate));
+
+/** Operations on control planes that do the same thing, one node after the other: one step, one pass. */
+export const passOf = (upgrade: Upgrade, operation: PlanOperation): readonly Tracked[] => {
+  const key = ({ kind, change }: PlanOperation): string =>
+    [kind, change?.kubernetes, change?.kubeadm === null, change?.emulatedVersion].join('/');
+  return trackedOf(upgrade).filter((other) => key(other.operation) === key(operation));
+};
+
+const hasBegun = ({ state }: Tracked): boolean => state.revision !== null || state.status === 'done';
+
+/** C2: while others of the pass wait that have not given way themselves. */
+const givesWay = (upgrade: Upgrade, { operation, state }: Tracked): boolean =>
+  operation.kind === 'control-plane' &&
+  operation.node !== null &&
+  !state.postponed &&
+  c2LeaderGivesWay(
+    upgrade.leader,
+    operation.node,
+    passOf(upgrade, operation)
+      .filter((other) => other.state.status === 'waiting')
+      .map((other) => ({ node: other.operation.node, postponed: other.state.postponed })),
+  );
+
+const controlPlanesOf = (upgrade: Upgrade, operation: PlanOperation) =>
+  passOf(upgrade, operation).flatMap((other) =>
+    other.operation.node === null ? [] : [{ name: other.operation.node, done: other.state.status === 'done' }],
+  );
+
+/** Who shall lead etcd before the node is touched; null: nobody else need. */
+export const nextLeader = (upgrade: Upgrade, { operation, state }: Tracked): NodeName | null =>
+  operation.kind !== 'control-plane' || operation.node === null || state.leaderMoved
+    ? null
+    : c2NextLeader(upgrade.leader, operation.node, controlPlanesOf(upgrade, operation));
+
+/** Nobody wants it done any more, and nothing of the node was changed yet. */
+const isUnwanted = (upgrade: Upgrade, { state }: Tracked): boolean =>
+  state.revision === null && (state.leaveOut !== null || upgrade.abortAsked !== null);
+
+const drainEnd = ({ state }: Tracked): Phase | undefined => {
+  if (state.drainTimedOut === null || state.emptied || state.drainTimedOut.policy === 'force') return undefined;
+  if (state.drainTimedOut.policy === 'stop') return 'give-up';
+  return state.withdrawn ? 'quarantine' : 'park';
+};
+
+const nodePhase = (upgrade: Upgrade, tracked: Tracked): Phase => {
+  const { operation, state } = tracked;
+  if (isUnwanted(upgrade, tracked)) return state.allowed && !state.withdrawn ? 'release' : 'leave';
+  const ended = drainEnd(tracked);
+  if (ended !== undefined) return ended;
+  if (!state.allowed && missing(upgrade, tracked, 'before').length > 0) return 'gates-before';
+  if (!state.allowed && givesWay(upgrade, tracked)) return 'postpone';
+  if (!state.allowed) return 'allow';
+  if (state.revision === null && !state.emptied && (operation.drain || nextLeader(upgrade, tracked) !== null))
+    return 'empty';
+  if (state.revision === null) return 'change';
+  if (!state.nodeReady) return 'agent';
+  if (missing(upgrade, tracked, 'after').length > 0) return 'gates-after';
+  return state.withdrawn ? 'complete' : 'release';
+};
+
+const surgeIsReady = (cluster: KnownCluster, upgrade: Upgrade, operation: PlanOperation): boolean => {
+  const wanted = upgrade.plan?.pools.find(({ name }) => name === operation.pool)?.surge ?? 0;
+  const ready = upgrade.surge.filter((name) => cluster.nodes[name]?.ready === true);
+  return ready.length >= wanted && cluster.life === 'ready';
+};
+
+/** Nodes of an operation that are still there. */
+export const presentNodes = (cluster: KnownCluster, operation: PlanOperation): readonly NodeName[] =>
+  operation.nodes.filter((name) => cluster.nodes[name] !== undefined);
+
+const clusterPhase = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Phase => {
+  const { operation, state } = tracked;
+  if (upgrade.abortAsked !== null) return 'leave';
+  switch (operation.kind) {
+    case 'stage':
+      return presentNodes(cluster, operation).every((node) => state.staged.includes(node)) ? 'complete' : 'nodes';
+    case 'book-surge':
+      if (!state.effect) return 'effect';
+      return surgeIsReady(cluster, upgrade, operation) ? 'complete' : 'nodes';
+    case 'addons':
+      if (!state.effect && operation.to['kubernetes'] !== undefined) return 'effect';
+      return missing(upgrade, tracked, 'finish').length > 0 ? 'gates-finish' : 'complete';
+    case 'snapshot-etcd':
+    case 'mark-workers':
+    case 'return-surge':
+      return state.effect ? 'complete' : 'effect';
+    case 'control-plane':
+    case 'worker':
+      return 'rest';
+  }
+};
+
+/** The phase of an operation, from its facts. */
+export const phaseOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Phase => {
+  const { operation, state } = tracked;
+  if (state.status === 'failed') return state.allowed && !state.withdrawn ? 'park' : 'rest';
+  if (state.status !== 'open') return 'rest';
+  return operation.node === null ? clusterPhase(cluster, upgrade, tracked) : nodePhase(upgrade, tracked);
+};
+
+/** C4: whoever begins first in its pass applies; the plan's own order may have changed by then. */
+export const changeOf = (upgrade: Upgrade, { operation, state }: Tracked): NodeChange => {
+  const change = operation.change;
+  const id = changeIdOf(operation, state.rollingBack);
+  if (change === null || state.rollingBack)
+    return {
+      id,
+      kubeadm: null,
+      kubernetes: null,
+      renewCertificates: false,
+      reboot: false,
+      balancedEndpoint: null,
+      stopApiServerFirst: false,
+      emulatedVersion: null,
+    };
+  if (operation.kind !== 'control-plane' || change.kubeadm === null) return change;
+  const others = passOf(upgrade, operation).filter((other) => other.operation.id !== operation.id);
+  return { ...change, kubeadm: c4KubeadmCommand(others.some(hasBegun)) };
+};
+
+/** What stays wanted of the node, with what the operation changes of it. */
+export const softwareAfter = (cluster: KnownCluster, { operation, state }: Tracked): SoftwareVersions => {
+  const wanted = operation.node === null ? undefined : cluster.nodes[operation.node]?.wanted?.software;
+  return { ...wanted, ...packagesOf(operation, state.rollingBack) };
+};
+
+const baseOf = ({ uid }: KnownCluster, { id, run }: Upgrade, { operation }: Tracked) => ({
+  uid,
+  upgradeId: id,
+  run,
+  operation: operation.id,
+});
+
+const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): AnyRolloutJob => {
+  const gates = missing(upgrade, tracked, stage);
+  const before = gates.some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
+  return {
+    ...baseOf(cluster, upgrade, tracked),
+    ...(tracked.operation.node === null ? {} : { node: tracked.operation.node }),
+    type: 'CheckGates',
+    stage,
+    gates,
+    software: softwareAfter(cluster, tracked),
+    timeoutMs: stage === 'before' ? before : GATES_AFTER_MS,
+  };
+};
+
+const releaseJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob => {
+  const parked = phaseOf(cluster, upgrade, tracked) === 'park';
+  return {
+    ...baseOf(cluster, upgrade, tracked),
+    node,
+    type: 'ReleaseNode',
+    uncordon: !parked && tracked.state.cordon?.byPlan === true,
+    unmark: !parked && upgrade.marked.includes(node),
+    parked,
+    // Nothing was changed yet: what is wanted stays as it was.
+    software:
+      tracked.state.revision === null ? (cluster.nodes[node]?.wanted?.software ?? {}) : softwareAfter(cluster, tracked),
+  };
+};
+
+const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob | null => {
+  const base = { ...baseOf(cluster, upgrade, tracked), node };
+  const { operation, state } = tracked;
+  switch (phaseOf(cluster, upgrade, tracked)) {
+    case 'gates-before':
+      return gatesJob(cluster, upgrade, tracked, 'before');
+    case 'gates-after':
+      return gatesJob(cluster, upgrade, tracked, 'after');
+    case 'empty':
+      return {
+        ...base,
+        type: 'EmptyNode',
+        pool: strategyOf(upgrade.wish.strategy, operation.pool ?? ''),
+        drain: operation.drain,
+        moveEtcdLeader: nextLeader(upgrade, tracked),
+        since: state.cordon?.since ?? null,
+      };
+    case 'change':
+      return {
+        ...base,
+        type: 'ChangeNode',
+        software: softwareAfter(cluster, tracked),
+        change: changeOf(upgrade, tracked),
+        probes: upgrade.wish.strategy.probes,
+        rollback: state.rollingBack,
+      };
+    case 'release':
+    case 'park':
+      return releaseJob(cluster, upgrade, tracked, node);
+    default:
+      return null;
+  }
+};
+
+const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): AnyRolloutJob | null => {
+  const base = baseOf(cluster, upgrade, tracked);
+  const { operation } = tracked;
+  const pool = operation.pool ?? '';
+  const nodes = presentNodes(cluster, operation);
+  switch (operation.kind) {
+    case 'stage':
+      return {
+        ...base,
+        type: 'StageNodes',
+        nodes,
+        stage: { id: stageIdOf(upgrade, operation), software: operation.to },
+      };
+    case 'snapshot-etcd':
+      return { ...base, type: 'TakeSnapshot' };
+    case 'mark-workers':
+      return { ...base, type: 'MarkWorkers', nodes };
+    case 'book-surge':
+      return {
+        ...base,
+        type: 'BookSurge',
+        pool,
+        count: upgrade.plan?.pools.find(({ name }) => name === pool)?.surge ?? 1,
+      };
+    case 'return-surge':
+      return { ...base, type: 'ReturnSurge', pool, nodes: upgrade.surge };
+    case 'addons':
+      return { ...base, type: 'UpgradeAddons', kubernetes: operation.to['kubernetes'] ?? null };
+    case 'control-plane':
+    case 'worker':
+      return null;
+  }
+};
+
+/** What an operation asks of the world now; null: it waits for others, or for what we say next. */
+export const jobOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): AnyRolloutJob | null => {
+  const { node, kind } = tracked.operation;
+  if (node !== null) return nodeJob(cluster, upgrade, tracked, node);
+  switch (phaseOf(cluster, upgrade, tracked)) {
+    case 'effect':
+      return effectJob(cluster, upgrade, tracked);
+    case 'nodes':
+      return kind === 'stage' ? effectJob(cluster, upgrade, tracked) : null;
+    case 'gates-finish':
+      return gatesJob(cluster, upgrade, tracked, 'finish');
+    default:
+      return null;
+  }
+};

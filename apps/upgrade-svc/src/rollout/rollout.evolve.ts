@@ -1,0 +1,37 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { evolveCluster } from './cluster.evolve.js';
+import { ABSENT, isOpen, newCluster, type KnownCluster, type Rollout } from './rollout.state.js';
+import { evolveUpgrade, learn, newUpgrade } from './upgrade.evolve.js';
+
+const withUpgrade = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  const { upgrade } = cluster;
+  if (event.type === 'UpgradeRequested') {
+    // One at a time (B1): the decider rejects the other, and what is open goes on.
+    return upgrade !== null && isOpen(upgrade)
+      ? { ...cluster, refusedUpgrades: [...cluster.refusedUpgrades, event.data.upgradeId] }
+      : { ...cluster, upgrade: newUpgrade(event.data) };
+  }
+  if (event.type === 'UpgradeRejected' && cluster.refusedUpgrades.includes(event.data.upgradeId))
+    return { ...cluster, refusedUpgrades: cluster.refusedUpgrades.filter((id) => id !== event.data.upgradeId) };
+  if (upgrade === null) return cluster;
+  const evolved = evolveUpgrade(cluster, upgrade, event);
+  return evolved === upgrade ? cluster : { ...cluster, upgrade: evolved };
+};
+
+/** The version of the cluster is that of its control planes: new machines get it, too. */
+const withVersion = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  if (event.type !== 'OperationCompleted') return cluster;
+  const operation = cluster.upgrade?.plan?.operations.find(({ id }) => id === event.data.operation);
+  const version = operation?.kind === 'addons' ? operation.to['kubernetes'] : undefined;
+  return version === undefined ? cluster : { ...cluster, version: version as KnownCluster['version'] };
+};
+
+/** Everything that a roll-out depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
+export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
+  if (event.type === 'ClusterRequested') return state.status === 'absent' ? newCluster(event.data) : state;
+  if (state.status === 'absent') return state;
+  if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
+  if (event.type === 'ClusterDeleted') return ABSENT;
+  const evolved = withUpgrade(evolveCluster(learn(state, event), event), event);
+  return withVersion(evolved, event);
+};

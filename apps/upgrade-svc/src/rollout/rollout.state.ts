@@ -1,0 +1,209 @@
+import type {
+  Cause,
+  ClusterUid,
+  EventData,
+  Finding,
+  KubernetesVersion,
+  NodeName,
+  NodeRole,
+  PlanOperation,
+  SoftwareVersions,
+  UpgradeId,
+  UpgradePlan,
+  GateStage,
+} from '@fairlead/contracts';
+import { NO_HOLDS, type Holds } from '../holds/holds.js';
+import type { Durations } from '../plan/durations.js';
+
+/** A node as events tell of it. */
+export interface RolloutNode {
+  readonly name: NodeName;
+  readonly role: NodeRole;
+  readonly pool: string;
+  readonly wanted: {
+    readonly revision: number;
+    readonly software: SoftwareVersions;
+    readonly changesAllowed: boolean;
+  } | null;
+  readonly software: SoftwareVersions;
+  /** Its agent says Ready. */
+  readonly ready: boolean;
+  /** The revision that it is Ready with. */
+  readonly readyRevision: number;
+  readonly lost: boolean;
+  /** Since when it is not Ready or silent; null: it is well. */
+  readonly unwellSince: string | null;
+}
+
+/** How far an operation has come: facts side by side; its phase follows from them (operation.planner.ts). */
+export interface OperationState {
+  readonly status: 'waiting' | 'open' | 'done' | 'failed' | 'skipped' | 'quarantined';
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  /** It gave way once, and does not do so again. */
+  readonly postponed: boolean;
+  readonly passed: Readonly<Record<GateStage, readonly string[]>>;
+  /** The gate that does not hold, in its own words. */
+  readonly failing: { readonly gate: string; readonly message: string } | null;
+  readonly allowed: boolean;
+  readonly cordon: { readonly byPlan: boolean; readonly since: string } | null;
+  readonly leaderMoved: boolean;
+  readonly emptied: boolean;
+  readonly drainTimedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
+  readonly refusal: { readonly budget: string | null; readonly pods: readonly string[] } | null;
+  /** The revision that was set for this operation, and when. */
+  readonly revision: number | null;
+  readonly changedAt: string | null;
+  readonly nodeReady: boolean;
+  readonly uncordoned: boolean;
+  readonly withdrawn: boolean;
+  /** What the effect of an operation without a node came to: snapshot taken, nodes marked, addons there. */
+  readonly effect: boolean;
+  readonly staged: readonly NodeName[];
+  readonly failure: {
+    readonly cause: Cause;
+    readonly attempt: number;
+    readonly attemptsMax: number;
+    readonly nextAttemptAt: string | null;
+    readonly at: string;
+  } | null;
+  /** Somebody wants it left out; it ends as soon as it has let go of its node. */
+  readonly leaveOut: string | null;
+  /** The node gets its former software back. */
+  readonly rollingBack: boolean;
+}
+
+export interface Pause {
+  readonly by: EventData<'RolloutPaused'>['by'];
+  readonly reason: string;
+}
+
+export interface Refused {
+  readonly wish: string;
+  readonly finding: Finding;
+}
+
+/** One upgrade, from its wish to its end. */
+export interface Upgrade {
+  readonly id: UpgradeId;
+  readonly wish: EventData<'UpgradeRequested'>;
+  readonly overridden: readonly string[];
+  readonly status: 'checking' | 'rejected' | 'planned' | 'running' | 'ended';
+  readonly end: 'dry-run' | 'completed' | 'aborted' | 'replaced' | null;
+  /** Counts the retries that people asked for. */
+  readonly run: number;
+  readonly plan: UpgradePlan | null;
+  readonly planHash: string | null;
+  readonly approved: boolean;
+  readonly operations: Readonly<Record<string, OperationState>>;
+  readonly startedAt: string | null;
+  readonly leader: NodeName | null;
+  readonly paused: Pause | null;
+  /** What people want of it that is not yet told: paused and resumed are facts of ours. */
+  readonly pauseAsked: string | null;
+  readonly resumeAsked: boolean;
+  readonly abortAsked: string | null;
+  readonly halted: { readonly rule: string; readonly cause: Cause } | null;
+  readonly failuresInARow: number;
+  /** Failing probes by `<node>/<probe>`, and those that someone knows of and goes on nevertheless. */
+  readonly probesFailing: Readonly<Record<string, string>>;
+  readonly probesKnown: readonly string[];
+  readonly marked: readonly NodeName[];
+  readonly surge: readonly NodeName[];
+  readonly refused: readonly Refused[];
+  /** Nodes that were unwell when it began. */
+  readonly unwellBefore: readonly NodeName[];
+}
+
+export interface KnownCluster {
+  readonly status: 'known';
+  readonly uid: ClusterUid;
+  readonly version: KubernetesVersion;
+  readonly life: 'building' | 'ready' | 'failed' | 'deleting';
+  /** https://host:port of the load balancer. */
+  readonly endpoint: string | null;
+  readonly nodes: Readonly<Record<string, RolloutNode>>;
+  /** Removals and additions under way, by what they are about. */
+  readonly repairs: Readonly<Record<string, string>>;
+  readonly holds: Holds;
+  readonly upgrade: Upgrade | null;
+  /** Asked for while another was open; told to be rejected. */
+  readonly refusedUpgrades: readonly UpgradeId[];
+  /** Seconds that operations of this cluster took, the last of each kind. */
+  readonly durations: Durations;
+}
+
+export type Rollout = { readonly status: 'absent' } | KnownCluster;
+
+export const ABSENT: Rollout = { status: 'absent' };
+
+export const NEW_OPERATION: OperationState = {
+  status: 'waiting',
+  startedAt: null,
+  endedAt: null,
+  postponed: false,
+  passed: { before: [], after: [], finish: [] },
+  failing: null,
+  allowed: false,
+  cordon: null,
+  leaderMoved: false,
+  emptied: false,
+  drainTimedOut: null,
+  refusal: null,
+  revision: null,
+  changedAt: null,
+  nodeReady: false,
+  uncordoned: false,
+  withdrawn: false,
+  effect: false,
+  staged: [],
+  failure: null,
+  leaveOut: null,
+  rollingBack: false,
+};
+
+export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): KnownCluster => ({
+  status: 'known',
+  uid,
+  version: spec.kubernetes.version,
+  life: 'building',
+  endpoint: null,
+  nodes: {},
+  repairs: {},
+  holds: NO_HOLDS,
+  upgrade: null,
+  refusedUpgrades: [],
+  durations: {},
+});
+
+/** An operation of the plan and how far it has come. */
+export interface Tracked {
+  readonly operation: PlanOperation;
+  readonly state: OperationState;
+}
+
+export const trackedOf = (upgrade: Upgrade): readonly Tracked[] =>
+  (upgrade.plan?.operations ?? []).map((operation) => ({
+    operation,
+    state: upgrade.operations[operation.id] ?? NEW_OPERATION,
+  }));
+
+export const hasEnded = ({ state }: Tracked): boolean =>
+  state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
+
+/** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */
+export const isInFlight = ({ operation, state }: Tracked): boolean =>
+  state.status === 'open' ||
+  (state.status === 'failed' && operation.node !== null && state.allowed && !state.withdrawn);
+
+/**
+ * Whether its node is away or may be: since it was allowed, until it was let go; a failed one stays away. One that could not
+ * be emptied still does its work, and has a limit of its own (E4).
+ */
+export const isAway = ({ operation, state }: Tracked): boolean =>
+  operation.node !== null && ((state.status === 'open' && state.allowed) || state.status === 'failed');
+
+export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
+
+/** It was well once and is not: a machine that has yet to become a node is not unwell. */
+export const isUnwell = ({ ready, lost, readyRevision }: RolloutNode): boolean => readyRevision > 0 && (!ready || lost);

@@ -1,0 +1,57 @@
+import type { Finding, NodeName, PlanOperation } from '@fairlead/contracts';
+import { skewFindings, statesOf, type Versions } from '../rules/skew.rules.js';
+import { trackedOf, type KnownCluster, type Upgrade } from './rollout.state.js';
+
+/** The version of a control plane's components, as far as this plan has brought it. */
+const componentsOf = (cluster: KnownCluster, upgrade: Upgrade, node: NodeName): string => {
+  const done = trackedOf(upgrade).filter(
+    ({ operation, state }) =>
+      operation.node === node &&
+      operation.change?.kubernetes !== null &&
+      (state.revision !== null || state.status === 'done'),
+  );
+  return done.at(-1)?.operation.change?.kubernetes ?? upgrade.plan?.path[0] ?? cluster.version;
+};
+
+/** kubeadm of this cluster points kubelets of control planes at their own API server, if the plan lets them go along (C6). */
+const kubeletsAreLocal = (upgrade: Upgrade): boolean =>
+  trackedOf(upgrade).some(
+    ({ operation }) =>
+      operation.change?.kubeadm === 'apply' &&
+      operation.role === 'control-plane' &&
+      operation.to['kubelet'] !== undefined,
+  );
+
+/** Which versions run where now, from the log alone. */
+export const versionsNow = (cluster: KnownCluster, upgrade: Upgrade): Versions =>
+  Object.values(cluster.nodes).flatMap((node) => {
+    const kubelet = node.software['kubelet'] ?? node.wanted?.software['kubelet'];
+    if (kubelet === undefined) return [];
+    const components = node.role === 'control-plane' ? componentsOf(cluster, upgrade, node.name).slice(1) : null;
+    return [
+      {
+        name: node.name,
+        role: node.role,
+        kubelet,
+        kubeProxy: null,
+        apiServer: components,
+        controllerManager: components,
+        scheduler: components,
+        kubeletTalksToLocalApi: kubeletsAreLocal(upgrade),
+      },
+    ];
+  });
+
+const keyOf = ({ rule, facts }: Finding): string => `${rule}/${String(facts['node'])}`;
+
+/**
+ * A6 once more, before each node: nodes that were skipped or that failed since the plan was made may have left versions behind
+ * that the next step would break. Only what the step itself breaks is told.
+ */
+export const skewBrokenBy = (cluster: KnownCluster, upgrade: Upgrade, operation: PlanOperation): readonly Finding[] => {
+  const now = versionsNow(cluster, upgrade);
+  const before = new Set(skewFindings(now).map(keyOf));
+  return statesOf(now, operation)
+    .flatMap(skewFindings)
+    .filter((finding) => !before.has(keyOf(finding)));
+};

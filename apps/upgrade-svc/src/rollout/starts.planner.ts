@@ -1,0 +1,103 @@
+import type { PlanOperation } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { strategyOf } from '../plan/plan.wish.js';
+import { d2MayBegin, d7Window } from '../rules/workers.rules.js';
+import { meltdownOf } from './halts.planner.js';
+import { passOf } from './operation.planner.js';
+import {
+  hasEnded,
+  isAway,
+  isUnwell,
+  trackedOf,
+  type KnownCluster,
+  type Pause,
+  type Tracked,
+  type Upgrade,
+} from './rollout.state.js';
+
+/** A failed worker is passed over: whether it stops the others is a matter of rules E. */
+const isPassed = (tracked: Tracked): boolean =>
+  hasEnded(tracked) || (tracked.state.status === 'failed' && tracked.operation.kind === 'worker');
+
+/** The operations whose turn it is: those of the first batch that has not ended. */
+export const currentBatch = (upgrade: Upgrade): readonly Tracked[] => {
+  const left = trackedOf(upgrade).filter((tracked) => !isPassed(tracked));
+  const batch = Math.min(...left.map(({ operation }) => operation.batch));
+  return left.filter(({ operation }) => operation.batch === batch);
+};
+
+/** When the pool has rested after its last batch; null: it need not, or has no batch behind it. */
+export const soakEndsAt = (upgrade: Upgrade, { pool, batch, kind }: PlanOperation): string | null => {
+  const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(upgrade.wish.strategy, pool).soakSeconds;
+  const ends = trackedOf(upgrade)
+    .filter(({ operation }) => operation.kind === 'worker' && operation.pool === pool && operation.batch < batch)
+    .flatMap(({ state }) => (state.endedAt === null ? [] : [state.endedAt]))
+    .toSorted();
+  const last = ends.at(-1);
+  return seconds === 0 || last === undefined ? null : later(last, seconds * 1_000);
+};
+
+/** Whoever has given way goes last of its pass, whatever its place in the plan. */
+const inTurn = (upgrade: Upgrade, tracked: Tracked): Tracked => {
+  if (tracked.operation.kind !== 'control-plane' || !tracked.state.postponed) return tracked;
+  const waiting = passOf(upgrade, tracked.operation).filter(({ state }) => state.status === 'waiting');
+  return waiting.find(({ state }) => !state.postponed) ?? tracked;
+};
+
+const poolNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null) => {
+  const ofPool = trackedOf(upgrade).filter(({ operation }) => operation.pool === pool && operation.node !== null);
+  const names = (tracked: readonly Tracked[]): readonly string[] => tracked.flatMap(({ operation }) => operation.nodes);
+  const away = names(ofPool.filter((tracked) => isAway(tracked) && tracked.state.status !== 'open'));
+  const unwell = Object.values(cluster.nodes)
+    .filter((node) => node.role === 'worker' && node.pool === pool && isUnwell(node))
+    .map(({ name }): string => name);
+  return {
+    atOnce: upgrade.plan?.pools.find(({ name }) => name === pool)?.atOnce ?? 1,
+    inFlight: names(ofPool.filter(({ state }) => state.status === 'open')),
+    unready: [...away, ...unwell],
+  };
+};
+
+/** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
+export const startable = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly Tracked[] => {
+  const batch = currentBatch(upgrade);
+  const waiting = batch.filter(({ state }) => state.status === 'waiting').map((tracked) => inTurn(upgrade, tracked));
+  if (trackedOf(upgrade).some(({ operation, state }) => state.status === 'open' && operation.kind !== 'worker'))
+    return [];
+  const starting: Tracked[] = [];
+  for (const tracked of waiting) {
+    const { operation } = tracked;
+    const soak = soakEndsAt(upgrade, operation);
+    if (soak !== null && soak > now) continue;
+    if (operation.kind !== 'worker') return [tracked];
+    const pool = poolNow(cluster, upgrade, operation.pool);
+    const inFlight = [...pool.inFlight, ...starting.flatMap((one) => one.operation.nodes)];
+    if (operation.node !== null && d2MayBegin(operation.node, { ...pool, inFlight })) starting.push(tracked);
+  }
+  return starting;
+};
+
+/** Why nothing may begin now although nobody asked for a pause; ends by itself. */
+export const holdback = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+  const repairs = Object.values(cluster.repairs);
+  if (repairs.length > 0) return { by: 'gate', reason: `${repairs.join('; ')} (B1)` };
+  const meltdown = meltdownOf(cluster, upgrade);
+  if (meltdown !== undefined) return { by: 'gate', reason: meltdown };
+  const { open, changesAt } = d7Window(upgrade.wish.strategy.windows, now);
+  return open ? null : { by: 'window', reason: `the next window opens at ${changesAt ?? 'no time'}` };
+};
+
+/** Nothing is at work and nothing may begin, because nodes that are away for other reasons have spent the budget (D2). */
+export const budgetSpent = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+  const all = trackedOf(upgrade);
+  if (all.some(({ state }) => state.status === 'open')) return null;
+  const waiting = currentBatch(upgrade).find(({ state }) => state.status === 'waiting');
+  if (waiting === undefined || startable(cluster, upgrade, now).length > 0) return null;
+  const soak = soakEndsAt(upgrade, waiting.operation);
+  if (soak !== null && soak > now) return null;
+  const { unready, atOnce } = poolNow(cluster, upgrade, waiting.operation.pool);
+  return {
+    by: 'gate',
+    reason: `${[...new Set(unready)].join(', ')} are away, and only ${atOnce} of the pool may be (D2)`,
+  };
+};

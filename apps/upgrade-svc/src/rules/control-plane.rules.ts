@@ -1,0 +1,116 @@
+import { releaseOf, type Finding, type GateName, type NodeName, type PlanOperation } from '@fairlead/contracts';
+import type { ClusterFacts, EtcdFacts } from './cluster.facts.js';
+import { refusing, when } from './finding.js';
+
+/** C1: asked before each control plane, however well the one before it went. */
+export const c1GatesBefore: readonly GateName[] = [
+  'api-answers',
+  'cluster-healthy',
+  'etcd-healthy',
+  'etcd-quorum',
+  'etcd-leader',
+];
+
+/** C2: emptied, unless nothing else could take its pods. Others' taints are not asked: what they refuse stays Pending and is told. */
+export const c2MayDrain = (facts: Pick<ClusterFacts, 'nodes'>, node: NodeName): boolean =>
+  facts.nodes.some(({ name, ready, unschedulable }) => name !== node && ready && !unschedulable);
+
+/** C2: who leads etcd after a control plane that leads it now: one that is done already if there is one, else the next. */
+export const c2NextLeader = (
+  leader: NodeName | null,
+  node: NodeName,
+  controlPlanes: readonly { readonly name: NodeName; readonly done: boolean }[],
+): NodeName | null => {
+  if (leader !== node) return null;
+  const others = controlPlanes.filter(({ name }) => name !== node);
+  return (others.find(({ done }) => done) ?? others[0])?.name ?? null;
+};
+
+/** C2: the leader goes last, so whoever leads now gives way while others of the same batch kind are left. */
+export const c2LeaderGivesWay = (
+  leader: NodeName | null,
+  node: NodeName,
+  left: readonly { readonly node: NodeName | null; readonly postponed: boolean }[],
+): boolean => leader === node && left.some((other) => other.node !== node && !other.postponed);
+
+/** C3: etcd restarts when its image changes, and then the API server shall have ended in order before. */
+export const c3StopApiServerFirst = (from: string, to: string): boolean =>
+  releaseOf(from)?.etcd !== releaseOf(to)?.etcd;
+
+/** C4: `apply` on the first control plane of a step and on no other; it changes what the cluster stores. */
+export const c4KubeadmCommand = (othersBegan: boolean): 'apply' | 'node' => (othersBegan ? 'node' : 'apply');
+
+/** C5: a control plane is done when all of this was seen. No fixed sleep is among it. */
+export const c5GatesAfter: readonly GateName[] = [
+  'static-pods',
+  'api-server',
+  'etcd-member',
+  'leases',
+  'node-ready',
+  'daemonsets',
+];
+
+/**
+ * C6: the kubelet of a control plane goes with it if it asks only its own API server; else in a second pass, when every API
+ * server is new, because through a balanced address it would meet older ones.
+ */
+export const c6KubeletGoesAlong = (facts: Pick<ClusterFacts, 'nodes'>): boolean => {
+  const controlPlanes = facts.nodes.filter(({ role }) => role === 'control-plane');
+  return controlPlanes.length === 1 || controlPlanes.every((node) => node.kubeletTalksToLocalApi === true);
+};
+
+/** C7: control planes are changed in place: an extra member of etcd would be a risk of its own. */
+export const c7NoSurge = (maxSurge: number | string | undefined): readonly Finding[] =>
+  when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () =>
+    refusing('C7', {
+      sentence: 'control planes are changed in place and never doubled',
+      facts: { maxSurge },
+      help: 'Leave maxSurge of pool control-plane away.',
+    }),
+  );
+
+export interface Quorum {
+  readonly members: number;
+  readonly healthy: number;
+}
+
+const majority = (members: number): number => Math.floor(members / 2) + 1;
+
+/** C8, removal for good: a majority is healthy now, and is one among those that are left. */
+export const c8MayRemove = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
+  healthy >= majority(members) && healthy - (itIsHealthy ? 1 : 0) >= majority(members - 1);
+
+/** C8, away for a while: the others are a majority of all. A single member has nobody to lose the quorum to. */
+export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
+  members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majority(members);
+
+export const quorumOf = ({ members }: EtcdFacts): Quorum => ({
+  members: members.length,
+  healthy: members.filter(({ started, healthy, learner }) => started && healthy && !learner).length,
+});
+
+/** C8 as a finding, of etcd as it is read now. */
+export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Finding[] => {
+  const quorum = quorumOf(etcd);
+  const itIsHealthy = etcd.members.some((member) => member.node === node && member.healthy);
+  return when(!c8MayPause(quorum, itIsHealthy), () =>
+    refusing('C8', {
+      sentence: `etcd has ${quorum.healthy} healthy of ${quorum.members} members: without ${node} it would lose its quorum`,
+      facts: { ...quorum, node, majority: majority(quorum.members) },
+      help: 'Mend the member that is not healthy first.',
+    }),
+  );
+};
+
+/** C9: seen before any worker begins. */
+export const c9GatesFinish: readonly GateName[] = ['kube-proxy', 'dns', 'cluster-healthy', 'etcd-healthy'];
+
+/** C9: a worker may begin when no control plane of its step is left and the addons fit. */
+export const c9WorkersMayBegin = (
+  operations: readonly { readonly operation: PlanOperation; readonly ended: boolean }[],
+  worker: PlanOperation,
+): boolean =>
+  operations.every(
+    ({ operation: { kind, batch }, ended }) =>
+      ended || batch >= worker.batch || (kind !== 'control-plane' && kind !== 'addons'),
+  );

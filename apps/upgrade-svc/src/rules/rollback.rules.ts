@@ -1,0 +1,70 @@
+import { releaseOf, type Finding, type NodeName, type NodeRole, type SoftwareVersions } from '@fairlead/contracts';
+import { refusing, when } from './finding.js';
+import { skewFindings, type Versions } from './skew.rules.js';
+import { isMinorChange, minorsAhead } from './versions.js';
+
+const no = (
+  rule: 'G2' | 'G3' | 'G5',
+  sentence: string,
+  facts: Readonly<Record<string, unknown>>,
+  help: string,
+): Finding => refusing(rule, { sentence, facts, help });
+
+/** G1: what failed is run again before anything else is tried: kubeadm's commands may be, and it restores manifests itself. */
+export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null): readonly string[] => [
+  'look at what it says, mend the cause, and run it again: "fairlead upgrade retry"',
+  ...(role === 'worker'
+    ? failed.flatMap((node) => [
+        `leave it as it is: "fairlead upgrade skip ${node}"`,
+        `give it its former software back: "fairlead upgrade rollback ${node}"`,
+      ])
+    : []),
+  'end the roll-out here: "fairlead upgrade abort"',
+];
+
+/** G2: nothing goes back over a minor of etcd. */
+export const g2NoWayBackOverEtcd = (from: string, to: string): readonly Finding[] => {
+  const [old, now] = [releaseOf(to)?.etcd, releaseOf(from)?.etcd];
+  return when(old !== undefined && now !== undefined && isMinorChange(old, now), () =>
+    no(
+      'G2',
+      `Kubernetes ${to} has etcd ${String(old)}, and ${String(now)} has written its data by now`,
+      { from, to, etcdBefore: old, etcdNow: now },
+      'Go forward ("fairlead upgrade retry"), or restore a snapshot, which also sets back what the cluster holds.',
+    ),
+  );
+};
+
+/** G3: a worker that failed may get its former software back, while the skew holds with it. */
+export const g3MayRollBack = (
+  node: { readonly name: NodeName; readonly role: NodeRole; readonly failed: boolean },
+  from: SoftwareVersions,
+  versions: Versions,
+): readonly Finding[] => {
+  const kubelet = from['kubelet'];
+  const back = versions.map((one) => (one.name === node.name && kubelet !== undefined ? { ...one, kubelet } : one));
+  return [
+    ...when(node.role !== 'worker', () =>
+      no('G3', `${node.name} is a control plane`, { node: node.name }, 'Retry it; what failed can be run again.'),
+    ),
+    ...when(!node.failed, () =>
+      no('G3', `${node.name} has not failed in this roll-out`, { node: node.name }, 'Healthy nodes are not touched.'),
+    ),
+    ...skewFindings(back)
+      .filter(({ rule, facts }) => rule === 'A2' && facts['node'] === node.name)
+      .map(({ sentence, facts, help }) => no('G3', sentence, facts, help)),
+  ];
+};
+
+/** G4: a restore names the snapshot it goes back to a second time, and tells what is lost by it. */
+export const g4RestoreIsConfirmed = (snapshot: string, confirmed: string): boolean => snapshot === confirmed;
+
+/** G5: binaries can emulate the minor before them, from 1.33 on (KEP-4330). */
+export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
+  ...when(minorsAhead('1.33', to) < 0, () =>
+    no('G5', `API servers of ${to} cannot behave as ${from} yet`, { from, to }, 'Leave twoStep away.'),
+  ),
+  ...when(minorsAhead(from, to) !== 1, () =>
+    no('G5', 'only a step of one minor can be made in two', { from, to }, 'Leave twoStep away.'),
+  ),
+];

@@ -1,0 +1,270 @@
+import type { Finding, KubernetesRelease, NodeName, NodeRole, PlanOperation } from '@fairlead/contracts';
+import type { ClusterFacts } from './cluster.facts.js';
+import { refusing, when } from './finding.js';
+import { compareVersions, minorOf, minorsAhead, newest, oldest, versionOf } from './versions.js';
+
+/** Which versions run where, at one moment of a plan. Rules A are about nothing else. */
+export interface NodeVersions {
+  readonly name: NodeName;
+  readonly role: NodeRole;
+  readonly kubelet: string;
+  readonly kubeProxy: string | null;
+  /** Of control planes. */
+  readonly apiServer: string | null;
+  readonly controllerManager: string | null;
+  readonly scheduler: string | null;
+  /** Its kubelet asks the API server of its own node and no other. */
+  readonly kubeletTalksToLocalApi: boolean;
+}
+export type Versions = readonly NodeVersions[];
+
+export const versionsIn = (facts: ClusterFacts): Versions =>
+  facts.nodes.map((node) => {
+    const of = (component: string): string | null =>
+      node.staticPods.find((pod) => pod.component === component)?.version ?? null;
+    return {
+      name: node.name,
+      role: node.role,
+      kubelet: node.kubelet,
+      kubeProxy: node.kubeProxy,
+      apiServer: of('kube-apiserver'),
+      controllerManager: of('kube-controller-manager'),
+      scheduler: of('kube-scheduler'),
+      kubeletTalksToLocalApi: node.kubeletTalksToLocalApi === true,
+    };
+  });
+
+const apiServers = (versions: Versions): readonly string[] =>
+  versions.flatMap(({ apiServer }) => (apiServer === null ? [] : [apiServer]));
+
+export const oldestApiServer = (versions: Versions): string | undefined => oldest(apiServers(versions));
+
+/** A kubelet before 1.25 may be two minors older than the API server, later ones three (version skew policy). */
+export const kubeletLagMax = (kubelet: string): number => (compareVersions(kubelet, '1.25.0') < 0 ? 2 : 3);
+const WORKERS_FIRST = 'Upgrade the workers to a newer version first.';
+
+/** A1, the state: API servers stay within one minor of each other. */
+export const a1ApiServersWithinOneMinor = (versions: Versions): readonly Finding[] => {
+  const [low, high] = [oldest(apiServers(versions)), newest(apiServers(versions))];
+  if (low === undefined || high === undefined) return [];
+  return when(minorsAhead(low, high) > 1, () =>
+    refusing('A1', {
+      sentence: `API servers would run ${low} and ${high} at the same time, more than one minor apart`,
+      facts: { oldest: low, newest: high },
+      help: 'Bring every control plane to the same minor first; release those that are held.',
+    }),
+  );
+};
+
+/** A1, the way: no step skips a minor, none goes back over one. */
+export const a1NoMinorSkipped = (from: string, to: string): readonly Finding[] => {
+  const ahead = minorsAhead(from, to);
+  return when(ahead < 0 || ahead > 1, () =>
+    refusing('A1', {
+      sentence:
+        ahead < 0 ? `${to} is a lower minor than the ${from} that runs` : `going from ${from} to ${to} skips a minor`,
+      facts: { from, to, minors: ahead },
+      help: ahead < 0 ? 'Ask for a version of the same minor or a later one.' : 'Name the releases in between.',
+    }),
+  );
+};
+
+const kubeletReaches = (node: NodeVersions, versions: Versions): string | undefined =>
+  node.kubeletTalksToLocalApi && node.apiServer !== null ? node.apiServer : oldestApiServer(versions);
+
+const tooNew = (what: string, node: NodeVersions, version: string, api: string): Finding =>
+  refusing('A2', {
+    sentence: `${what} ${version} of ${node.name} would be newer than API server ${api}`,
+    facts: { node: node.name, version, apiServer: api },
+    help: 'Every API server that it can reach is upgraded first; release control planes that are held.',
+  });
+
+const tooOld = (what: string, node: NodeVersions, version: string, api: string): Finding =>
+  refusing('A2', {
+    sentence: `${what} ${version} of ${node.name} would be ${minorsAhead(version, api)} minors older than API server ${api}`,
+    facts: { node: node.name, version, apiServer: api, minorsMax: kubeletLagMax(version) },
+    help: WORKERS_FIRST,
+  });
+
+const newerThan = (version: string, api: string): boolean => minorsAhead(api, version) > 0;
+
+/** A2: no kubelet is newer than the oldest API server it can reach, nor more than three minors older than any. */
+export const a2KubeletSkew = (versions: Versions): readonly Finding[] => {
+  const high = newest(apiServers(versions));
+  return versions.flatMap((node) => {
+    const api = kubeletReaches(node, versions);
+    if (api === undefined || high === undefined) return [];
+    return [
+      ...when(newerThan(node.kubelet, api), () => tooNew('kubelet', node, node.kubelet, api)),
+      ...when(minorsAhead(node.kubelet, high) > kubeletLagMax(node.kubelet), () =>
+        tooOld('kubelet', node, node.kubelet, high),
+      ),
+    ];
+  });
+};
+
+/** A2: the same bounds for kube-proxy, and within three minors of its kubelet. */
+export const a2KubeProxySkew = (versions: Versions): readonly Finding[] => {
+  const [low, high] = [oldestApiServer(versions), newest(apiServers(versions))];
+  return versions.flatMap((node) => {
+    const { kubeProxy } = node;
+    if (kubeProxy === null || low === undefined || high === undefined) return [];
+    return [
+      ...when(newerThan(kubeProxy, low), () => tooNew('kube-proxy', node, kubeProxy, low)),
+      ...when(minorsAhead(kubeProxy, high) > kubeletLagMax(kubeProxy), () =>
+        tooOld('kube-proxy', node, kubeProxy, high),
+      ),
+      ...when(Math.abs(minorsAhead(kubeProxy, node.kubelet)) > kubeletLagMax(kubeProxy), () =>
+        tooOld('kube-proxy', node, kubeProxy, node.kubelet),
+      ),
+    ];
+  });
+};
+
+/** A3: controller manager and scheduler (kubeadm points them at the API server of their own node) are never newer, at most one older. */
+export const a3ControllersSkew = (versions: Versions): readonly Finding[] =>
+  versions.flatMap(({ name, apiServer, controllerManager, scheduler }) =>
+    [
+      ['controller manager', controllerManager],
+      ['scheduler', scheduler],
+    ].flatMap(([what, version]) => {
+      if (apiServer === null || version === null || version === undefined) return [];
+      const ahead = minorsAhead(apiServer, version);
+      return when(ahead > 0 || ahead < -1, () =>
+        refusing('A3', {
+          sentence: `${what} ${version} of ${name} does not go with API server ${apiServer}`,
+          facts: { node: name, version, apiServer },
+          help: 'It follows its API server, at most one minor behind.',
+        }),
+      );
+    }),
+  );
+
+/** Every rule of A that speaks about one state. */
+export const skewFindings = (versions: Versions): readonly Finding[] => [
+  ...a1ApiServersWithinOneMinor(versions),
+  ...a2KubeletSkew(versions),
+  ...a2KubeProxySkew(versions),
+  ...a3ControllersSkew(versions),
+];
+
+export interface Path {
+  /** The present version first. */
+  readonly versions: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+const latestOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined =>
+  newest(releases.map(({ version }) => version).filter((version) => minorOf(version) === minor));
+
+/**
+ * A4: first the latest patch of the present minor, then minor by minor, each at its latest patch; the target as it was asked
+ * for. A minor that no release is known of ends the way.
+ */
+export const a4Path = (present: string, target: string, releases: readonly KubernetesRelease[]): Path => {
+  const ahead = minorsAhead(present, target);
+  if (ahead < 0) return { versions: [present], findings: a1NoMinorSkipped(present, target) };
+  if (ahead === 0) return { versions: present === target ? [present] : [present, target], findings: [] };
+  const { major, minor } = versionOf(present);
+  const latest = latestOf(releases, minorOf(present));
+  const versions = [present, ...(latest !== undefined && compareVersions(latest, present) > 0 ? [latest] : [])];
+  for (let next = minor + 1; next < minor + ahead; next += 1) {
+    const between = latestOf(releases, `${major}.${next}`);
+    if (between === undefined) return { versions, findings: [a4MinorUnknown(present, target, `${major}.${next}`)] };
+    versions.push(between);
+  }
+  return { versions: [...versions, target], findings: [] };
+};
+
+const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>
+  refusing('A4', {
+    sentence: `the way from ${from} to ${to} leads over ${missing}, of which no release is known`,
+    facts: { from, to, missing },
+    help: 'Take a Fairlead that knows a release of it, or ask for a nearer version.',
+  });
+
+/** A5: kubeadm is brought to the target of its step before it is run; a plan that says otherwise is refused. */
+export const a5KubeadmAtTarget = (operation: PlanOperation): readonly Finding[] => {
+  const { change, to, id, node } = operation;
+  if (change === null || change.kubeadm === null || change.kubernetes === null) return [];
+  const wanted = change.kubernetes.slice(1);
+  // What is not in `to` is there already.
+  const kubeadm = to['kubeadm'] ?? wanted;
+  return when(kubeadm !== wanted, () =>
+    refusing('A5', {
+      sentence: `${id} would run kubeadm ${kubeadm} for Kubernetes ${wanted} on ${String(node)}`,
+      facts: { operation: id, kubeadm, kubernetes: wanted },
+      help: 'kubeadm is exchanged together with what it upgrades.',
+    }),
+  );
+};
+
+const proxied = (node: NodeVersions, version: string): NodeVersions => ({
+  ...node,
+  kubeProxy: node.kubeProxy === null ? null : version,
+});
+
+/**
+ * The states that the cluster goes through while an operation is done, the last one being its end. kubeadm exchanges the API
+ * server, then the controller manager, then the scheduler; the kubelet comes last. kube-proxy of all nodes follows the last
+ * control plane (kubeadm's addon phase).
+ */
+export const statesOf = (versions: Versions, operation: PlanOperation): readonly Versions[] => {
+  const { change, node, role, kind } = operation;
+  if (kind === 'addons') {
+    const version = operation.to['kube-proxy'];
+    return version === undefined ? [] : [versions.map((one) => proxied(one, version))];
+  }
+  if (node === null) return [];
+  const version = change?.kubernetes?.slice(1);
+  const components = role === 'control-plane' && change?.kubeadm !== null && version !== undefined;
+  const steps: readonly Partial<NodeVersions>[] = [
+    ...(components ? [{ apiServer: version }, { controllerManager: version }, { scheduler: version }] : []),
+    ...(operation.to['kubelet'] === undefined ? [] : [{ kubelet: operation.to['kubelet'] }]),
+  ];
+  const states: Versions[] = [];
+  for (const step of steps) {
+    const before = states.at(-1) ?? versions;
+    states.push(before.map((one) => (one.name === node ? { ...one, ...step } : one)));
+  }
+  return states;
+};
+
+export const after = (versions: Versions, operations: readonly PlanOperation[]): Versions =>
+  operations.reduce((before, operation) => statesOf(before, operation).at(-1) ?? before, versions);
+
+/**
+ * A6: the skew holds in every state that the plan goes through, not only at its end. Told once for each rule and node, with
+ * the operation in which it would first break.
+ */
+export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOperation[]): readonly Finding[] => {
+  const before = new Set(skewFindings(versions).map(({ rule, facts }) => `${rule}/${String(facts['node'])}`));
+  const told = new Map<string, Finding>();
+  let state = versions;
+  for (const operation of operations) {
+    for (const next of statesOf(state, operation)) {
+      for (const finding of skewFindings(next)) {
+        const key = `${finding.rule}/${String(finding.facts['node'])}`;
+        if (before.has(key) || told.has(key)) continue;
+        told.set(key, { ...finding, facts: { ...finding.facts, operation: operation.id, brokenBy: operation.node } });
+      }
+      state = next;
+    }
+  }
+  return [...told.values()];
+};
+
+/** A6: a kubelet that is as old as it may be already leaves no room for a newer API server. */
+export const a6NoKubeletAtTheLimit = (versions: Versions, leftBehind: readonly NodeName[]): readonly Finding[] => {
+  const api = newest(apiServers(versions));
+  if (api === undefined) return [];
+  return versions
+    .filter(({ name, kubelet }) => leftBehind.includes(name) && minorsAhead(kubelet, api) >= kubeletLagMax(kubelet))
+    .map(({ name, kubelet }) =>
+      refusing('A6', {
+        sentence: `kubelet ${kubelet} of ${name} is as old as it may be beside API server ${api}, and it is left out`,
+        facts: { node: name, kubelet, apiServer: api },
+        help: WORKERS_FIRST,
+      }),
+    );
+};

@@ -1,0 +1,97 @@
+import type { Finding, GateName, MaintenanceWindow, NodeShare, PoolStrategy, UserGate } from '@fairlead/contracts';
+import { refusing, when } from './finding.js';
+import { isMinorChange } from './versions.js';
+
+/** A share of `nodes` in real arithmetic; rounding is the rule's own affair. */
+export const shareOf = (share: NodeShare, nodes: number): number =>
+  typeof share === 'number' ? share : (Number(share.slice(0, -1)) * nodes) / 100;
+
+/** D1: a pool of which no node runs the target yet begins with exactly one. */
+export const d1NeedsCanary = (strategy: PoolStrategy, upToDate: number, toChange: number): boolean =>
+  strategy.canary && upToDate === 0 && toChange > 1;
+
+/** D2: max(1, ⌊maxUnavailable⌋ + ⌈maxSurge⌉), as kOps rounds. */
+export const d2AtOnce = ({ maxUnavailable, maxSurge }: PoolStrategy, nodes: number): number =>
+  Math.max(1, Math.floor(shareOf(maxUnavailable, nodes)) + Math.ceil(shareOf(maxSurge, nodes)));
+
+/** D2: extra nodes of a pool while it is under way. */
+export const d2Surge = ({ maxSurge }: PoolStrategy, nodes: number): number => Math.ceil(shareOf(maxSurge, nodes));
+
+/**
+ * D2: a node may begin if it does not make more of its pool unavailable than the budget. Nodes that are away for another
+ * reason count; one of those may itself begin, for it is away already.
+ */
+export const d2MayBegin = (
+  node: string,
+  pool: { readonly atOnce: number; readonly inFlight: readonly string[]; readonly unready: readonly string[] },
+): boolean => {
+  const away = new Set([...pool.inFlight, ...pool.unready]);
+  if (pool.inFlight.length >= pool.atOnce) return false;
+  return away.has(node) || away.size < pool.atOnce;
+};
+
+/** D3: pods that are evicted prefer nodes that are done: only worth it when some are. */
+export const d3MarkWorkers = (workers: readonly { readonly drain: boolean }[]): boolean =>
+  workers.length > 1 && workers.some(({ drain }) => drain);
+
+/** D4: what is seen on a worker before the next may begin. */
+export const d4GatesAfter: readonly GateName[] = ['node-ready', 'daemonsets'];
+
+export type DrainEnd = 'stop' | 'quarantine' | 'force';
+
+/** D5: what happens to a node that cannot be emptied in time. Force ends by itself and is never silent. */
+export const d5OnTimeout = ({ onDrainTimeout, forceUntil }: PoolStrategy, now: string): DrainEnd => {
+  if (onDrainTimeout !== 'force') return onDrainTimeout;
+  return forceUntil !== undefined && now < forceUntil ? 'force' : 'stop';
+};
+
+/** D5: force needs the moment at which it ends. */
+export const d5ForceIsBounded = (pool: string, { onDrainTimeout, forceUntil }: PoolStrategy): readonly Finding[] =>
+  when(onDrainTimeout === 'force' && forceUntil === undefined, () =>
+    refusing('D5', {
+      sentence: `pool ${pool} would force pods out without an end`,
+      facts: { pool },
+      help: 'Say until when: forceUntil.',
+    }),
+  );
+
+/** D6: a new minor of the kubelet needs an empty node, and so do a new runtime and a boot; patches may go without. */
+export const d6MustDrain = (
+  change: { readonly from: string; readonly to: string; readonly runtime: boolean; readonly reboot: boolean },
+  strategy: PoolStrategy,
+): boolean => change.reboot || change.runtime || isMinorChange(change.from, change.to) || !strategy.skipDrainForPatches;
+
+/** D7: the user's own gates hold each node back until they pass. */
+export const d7UserGates = (gates: readonly UserGate[]): readonly GateName[] =>
+  gates.map(({ name }): GateName => `user:${name}`);
+
+const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+const DAY_MS = 24 * 3_600_000;
+const minutesOf = (clock: string): number => {
+  const [hours = 0, minutes = 0] = clock.split(':').map(Number);
+  return hours * 60 + minutes;
+};
+
+/** The spans of a window around a moment: those that begin the day before, on the day, and on the seven after it. */
+const spansAround = ({ days, from, to }: MaintenanceWindow, nowMs: number): readonly (readonly [number, number])[] => {
+  const midnight = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const length = (minutesOf(to) - minutesOf(from) + 24 * 60) % (24 * 60) || 24 * 60;
+  return Array.from({ length: 9 }, (_, index) => midnight + (index - 1) * DAY_MS)
+    .filter((day) => days.includes(DAYS[new Date(day).getUTCDay()] ?? 'sun'))
+    .map((day) => [day + minutesOf(from) * 60_000, day + (minutesOf(from) + length) * 60_000] as const);
+};
+
+/** D7: whether a node may begin now, and when that changes next. No windows: always. */
+export const d7Window = (
+  windows: readonly MaintenanceWindow[],
+  now: string,
+): { readonly open: boolean; readonly changesAt: string | null } => {
+  if (windows.length === 0) return { open: true, changesAt: null };
+  const nowMs = Date.parse(now);
+  const spans = windows.flatMap((window) => spansAround(window, nowMs));
+  const current = spans.filter(([begin, end]) => begin <= nowMs && nowMs < end);
+  const at = (times: readonly number[]): string | null =>
+    times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
+  if (current.length > 0) return { open: true, changesAt: at([Math.max(...current.map(([, end]) => end))]) };
+  return { open: false, changesAt: at(spans.map(([begin]) => begin).filter((begin) => begin > nowMs)) };
+};
