@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { sharedOptions } from './command/command.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
+import { addBundleCommands } from './bundle/bundle.commands.js';
 import { addClusterCommands } from './cluster/cluster.commands.js';
 import { addCompletionCommands } from './completion/completion.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
@@ -51,6 +52,7 @@ export const buildProgram = (io: Io): Command => {
   addTokenCommands(program, io);
   addParkedCommands(program, io);
   addProvisionCommands(program, io);
+  addBundleCommands(program, io);
   addVersionCommand(program, io);
   addCompletionCommands(program, io);
   return program;

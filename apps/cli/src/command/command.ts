@@ -19,10 +19,10 @@ export interface CommandDefinition {
   /** More than the summary, where there is more to say. */
   readonly description?: string;
   readonly examples: readonly Example[];
-  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file`: as `server`, and -o is a file's. */
+  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file…`: as these two, and -o is a file's. */
   /** Meant when the group's own word is followed by none of its commands. */
   readonly isDefault?: true;
-  readonly shared?: 'server' | 'output' | 'none' | 'out-file';
+  readonly shared?: 'server' | 'output' | 'none' | 'out-file' | 'out-file-alone';
 }
 
 /** Adds a command that does something. */
@@ -50,12 +50,12 @@ export const SHARED_HEADING = 'Options of all commands:';
 export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): readonly Option[] => {
   if (which === 'none') return [];
   const output = new Option(
-    which === 'out-file' ? '--output <format>' : '-o, --output <format>',
+    which.startsWith('out-file') ? '--output <format>' : '-o, --output <format>',
     'how to print the answer',
   )
     .choices(FORMATS)
     .helpGroup(SHARED_HEADING);
-  if (which === 'output') return [output];
+  if (which === 'output' || which === 'out-file-alone') return [output];
   return [
     output,
     new Option('-n, --namespace <name>', 'namespace of the cluster (FAIRLEAD_NAMESPACE; else "default")').helpGroup(
