@@ -1,16 +1,22 @@
 import type { Projection } from '@fairlead/event-sourcing';
 import type { ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { certificatesProjection } from './certificates/certificates.projection.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
+import { etcdProjection } from './etcd/etcd.projection.js';
 import { GatewayModule } from './gateway.module.js';
+import { holdsProjection } from './holds/holds.projection.js';
 import { nameRequest } from './http/request-id.js';
 import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
+import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
 import { parkedProjection } from './parked/parked.projection.js';
+import { upgradeNodesProjection } from './upgrades/upgrade.nodes.projection.js';
+import { upgradesProjection } from './upgrades/upgrades.projection.js';
 
 const projections = [
   namespacesProjection,
@@ -19,6 +25,11 @@ const projections = [
   nodesProjection,
   operationsProjection,
   parkedProjection,
+  upgradesProjection,
+  upgradeNodesProjection,
+  holdsProjection,
+  etcdProjection,
+  certificatesProjection,
 ];
 
 /** What the gateway's HTTP has beside its routes. */
@@ -33,7 +44,7 @@ export const gateway: ServiceDefinition = {
   module: GatewayModule,
   projections: projections as unknown as readonly Projection<never>[],
   processes: [],
-  migrations: [GatewayTables1763700000000],
+  migrations: [GatewayTables1763700000000, UpgradeTables1763800000000],
   entities: [],
   jobConcurrency: 1,
   configureHttp,

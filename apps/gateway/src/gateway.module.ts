@@ -6,6 +6,8 @@ import { LocalToken } from './auth/local.token.js';
 import { TokenCommands } from './auth/token.commands.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
+import { CertificatesHttp } from './certificates/certificates.http.js';
+import { CertificateQueries } from './certificates/certificates.queries.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
@@ -16,9 +18,13 @@ import { ConnectionCommands } from './connections/connections.commands.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
+import { EtcdHttp } from './etcd/etcd.http.js';
+import { EtcdQueries } from './etcd/etcd.queries.js';
 import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
+import { HoldsHttp } from './holds/holds.http.js';
+import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
 import { IdempotencyStore } from './http/idempotency.store.js';
 import { LogFollower } from './http/log.follower.js';
@@ -31,6 +37,11 @@ import { NodeQueries } from './nodes/nodes.queries.js';
 import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
 import { ParkedHttp } from './parked/parked.http.js';
+import { SteeringHttp } from './upgrades/steering.http.js';
+import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
+import { UpgradeCommands } from './upgrades/upgrades.commands.js';
+import { UpgradesHttp } from './upgrades/upgrades.http.js';
+import { UpgradeQueries } from './upgrades/upgrades.queries.js';
 
 /** The composition root: where tokens meet what they stand for. */
 @Module({
@@ -41,6 +52,11 @@ import { ParkedHttp } from './parked/parked.http.js';
     ClustersHttp,
     KubeconfigHttp,
     NodesHttp,
+    UpgradesHttp,
+    SteeringHttp,
+    HoldsHttp,
+    EtcdHttp,
+    CertificatesHttp,
     OperationsHttp,
     ClusterEventsHttp,
     EventsHttp,
@@ -57,12 +73,15 @@ import { ParkedHttp } from './parked/parked.http.js';
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
     // The gateway gives itself no jobs, so none can fail.
     { provide: JOB_FAILURES, useValue: async () => undefined },
+    CertificateQueries,
     ClusterCommands,
     ClusterQueries,
     ConnectionCommands,
     ConnectionQueries,
+    EtcdQueries,
     EventReader,
     EventStreams,
+    HoldQueries,
     IdempotencyStore,
     LocalToken,
     NamespaceQueries,
@@ -72,6 +91,9 @@ import { ParkedHttp } from './parked/parked.http.js';
     Registry,
     TokenCommands,
     TokenStore,
+    UpgradeAnswers,
+    UpgradeCommands,
+    UpgradeQueries,
   ],
 })
 export class GatewayModule {}

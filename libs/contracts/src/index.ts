@@ -19,5 +19,7 @@ export * from './refusals.js';
 export * from './requests.js';
 export * from './software.js';
 export * from './subjects.js';
+export * from './upgrade.requests.js';
+export * from './upgrade.views.js';
 export * from './upgrades.js';
 export * from './views.js';

@@ -320,6 +320,107 @@ export const REFUSALS = {
     'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',
     'Ask for a version of the same minor or of the next one.',
   ),
+  'upgrade.nothing-wanted': definition(
+    400,
+    'Nothing is to change',
+    'Give at least one of version, software, renewCertificates and reboot.',
+  ),
+  'upgrade.nobody': definition(
+    400,
+    'Neither control planes nor workers take part',
+    'Let controlPlane be true, or name a pool.',
+  ),
+  'upgrade.version-invalid': definition(400, '{version} is not a Kubernetes version', 'Give one like v1.34.4.'),
+  'upgrade.software-invalid': definition(
+    400,
+    '{name} {version} cannot be asked for as a package',
+    'kubeadm, kubelet and kubectl come with version; name other packages with the version they shall have.',
+  ),
+  'upgrade.force-unbounded': definition(
+    400,
+    'Pods may be forced away only up to a moment',
+    'Give forceUntil with onDrainTimeout force, or use stop or quarantine.',
+  ),
+  'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
+  'upgrade.rule-firm': definition(
+    422,
+    'Nobody may take {rule} upon themselves: {title}',
+    'Make it hold, then ask again. Rules that can be overridden: {overridable}.',
+  ),
+  'upgrade.reason-missing': definition(400, 'It needs a reason', 'Say why: it stands in the history.'),
+  'upgrade.pool-unknown': definition(422, "The cluster '{cluster}' has no worker pool {pool}", 'Its pools: {pools}.'),
+  'upgrade.unknown': definition(
+    404,
+    'There is no upgrade {upgrade} of {namespace}/{cluster}',
+    'List them with GET /ns/{namespace}/clusters/{cluster}/upgrades.',
+  ),
+  'upgrade.open': definition(
+    409,
+    'Unable to {action}. The upgrade {upgrade} is not finished.',
+    'Wait for its end, or abort it: see GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Ask again in a few seconds.'),
+  'upgrade.not-approvable': definition(
+    409,
+    'The plan of {upgrade} was made to be read: it cannot be approved',
+    'Ask for the upgrade without dryRun, and approve its plan.',
+  ),
+  'upgrade.hash-mismatch': definition(
+    409,
+    'The plan of {upgrade} has the hash {actual}, not {given}',
+    'Read the plan again, and approve the one that you mean.',
+  ),
+  'upgrade.phase': definition(
+    409,
+    "Unable to {action}. The upgrade {upgrade} is '{phase}'.",
+    'See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.nothing-failed': definition(
+    409,
+    'Nothing of the upgrade {upgrade} has failed',
+    'Only what failed can be tried again.',
+  ),
+  'upgrade.node-not-planned': definition(
+    422,
+    '{node} is no part of the upgrade {upgrade}',
+    'Name a node of its plan: see GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.node-not-failed': definition(
+    409,
+    'The change of {node} has not failed',
+    'Only a failed worker is set back; healthy nodes are not touched.',
+  ),
+  'upgrade.node-done': definition(409, '{node} is done already', 'Nothing is left to skip.'),
+  'upgrade.rollback-worker-only': definition(
+    422,
+    '{node} is a control plane: it is never set back by itself (G2)',
+    'Try again with retry, or restore a snapshot of etcd.',
+  ),
+  'pool.unknown': definition(
+    404,
+    "The cluster '{cluster}' has no pool {pool}",
+    'See the pools of its nodes with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'etcd.snapshot-unknown': definition(
+    404,
+    'There is no snapshot {snapshot} of {namespace}/{cluster}',
+    'List them with GET /ns/{namespace}/clusters/{cluster}/etcd/snapshots.',
+  ),
+  'etcd.restore-unconfirmed': definition(
+    422,
+    "Everything that happened in '{cluster}' since {takenAt} would be lost",
+    'Confirm with the name of the cluster in confirm.',
+  ),
+  'etcd.external': definition(
+    409,
+    "The etcd of '{cluster}' is not Fairlead's to save or restore: it is external",
+    'Use the tools of whoever runs it.',
+  ),
+  'etcd.request-unknown': definition(
+    404,
+    'There is no request {request} about etcd of {namespace}/{cluster}',
+    'Only the latest are kept; the log has them all.',
+  ),
   'spec-list.range': definition(
     400,
     'The {name}-max must be greater than or equal to the {name}-min. ({name}-min={min}, {name}-max={max})',

@@ -19,7 +19,7 @@ export const NODE_PHASES = ['Planned', 'Bootstrapping', 'Joining', 'Ready', 'Not
 export const NodePhase = z.enum(NODE_PHASES);
 export type NodePhase = z.infer<typeof NodePhase>;
 
-export const OPERATION_KINDS = ['create', 'retry', 'delete', 'add-nodes', 'remove-node'] as const;
+export const OPERATION_KINDS = ['create', 'retry', 'delete', 'add-nodes', 'remove-node', 'upgrade'] as const;
 export const OperationKind = z.enum(OPERATION_KINDS);
 export type OperationKind = z.infer<typeof OperationKind>;
 
@@ -102,6 +102,8 @@ export const NodeView = z
     ready: z.boolean().describe('Kubernetes calls it Ready and its agent is heard of'),
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when it is'),
     software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
+    pool: z.string(),
+    updatesDisabled: z.string().nullable().describe('Why it or its pool is held out of changes; null: it is not'),
     changedAt: time.describe('When the latest event about it happened'),
   })
   .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });

@@ -12,6 +12,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
 import { phaseAfter } from './phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -71,6 +72,7 @@ interface Present {
   readonly members: ReadonlyMap<string, Member>;
   /** The request for workers that is not finished. */
   readonly addition: string | undefined;
+  readonly upgrade: PhasedUpgrade | undefined;
   /** The latest requests for workers, to know a repetition. */
   readonly requestIds: readonly string[];
 }
@@ -99,12 +101,21 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
   return refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
 
+/** An upgrade and a change of nodes never mix (B1). */
+const busy = ({ addition, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
+  if (addition !== undefined) return refuse('cluster.busy', { ...named(address), action });
+  return upgrade !== undefined && isOpen(upgrade)
+    ? refuse('upgrade.open', { ...named(address), upgrade: upgrade.id, action })
+    : undefined;
+};
+
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {
   const { requestId, workers } = data;
   if (state.status === 'absent') return unknown(data);
   if (state.requestIds.includes(requestId)) return nothing;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
-  if (state.addition !== undefined) return refuse('cluster.busy', { ...named(data), action: 'add a node' });
+  const hindrance = busy(state, data, 'add a node');
+  if (hindrance !== undefined) return hindrance;
   const { connection } = state.spec.controlPlane;
   const stranger = workers.findIndex((set) => state.spec.serviceType === 'single' && set.connection !== connection);
   if (stranger >= 0)
@@ -145,7 +156,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
   if (state.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
   if (member.leader) return refuse('node.leader');
-  if (state.addition !== undefined) return refuse('cluster.busy', { ...named(data), action: 'remove a node' });
+  const hindrance = busy(state, data, 'remove a node');
+  if (hindrance !== undefined) return hindrance;
   const quorum = member.role === 'control-plane' ? breaksQuorum(state.members, data.node) : undefined;
   return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
@@ -219,6 +231,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   phase: 'Pending',
   members: new Map(),
   addition: undefined,
+  upgrade: undefined,
   requestIds: [],
 });
 
@@ -248,6 +261,10 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterWish> = {
     if (event.type === 'ClusterRequested') return begin(event);
     if (state.status === 'absent' || !isAbout(state.uid, event)) return state;
     if (event.type === 'ClusterDeleted') return { status: 'absent' };
-    return evolveNodes({ ...state, phase: phaseAfter(state.phase, event) }, event);
+    const { phase, upgrade } = state;
+    return evolveNodes(
+      { ...state, phase: phaseAfter(phase, event), upgrade: latestUpgradeAfter(upgrade, event) },
+      event,
+    );
   },
 };

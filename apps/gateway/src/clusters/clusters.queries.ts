@@ -2,6 +2,7 @@ import type { ClusterView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import type { HoldsDoc } from '../holds/holds.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { clusterKey, type ClusterDoc } from './clusters.projection.js';
@@ -84,7 +85,7 @@ export class ClusterQueries {
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {
     if (rows.length === 0) return [];
     const keys = rows.map(({ key }) => key);
-    const [nodes, operations] = await Promise.all([
+    const [nodes, operations, holds] = await Promise.all([
       this.database.query<{ cluster_key: string; doc: NodeDoc }[]>(
         'select cluster_key, doc from nodes where cluster_key = any($1) order by key',
         [keys],
@@ -93,15 +94,18 @@ export class ClusterQueries {
         'select key, doc from operations where key = any($1)',
         [keys],
       ),
+      this.database.query<{ key: string; doc: HoldsDoc }[]>('select key, doc from holds where key = any($1)', [keys]),
     ]);
     const nodesOf = groupBy(nodes, (row) => row.cluster_key);
     const operationsOf = new Map(operations.map(({ key, doc }) => [key, doc]));
+    const holdsOf = new Map(holds.map(({ key, doc }) => [key, doc]));
     return rows.map(({ key, seq, doc }) =>
       clusterView({
         cluster: doc,
         seq: Number(seq),
         nodes: (nodesOf.get(key) ?? []).map((row) => row.doc),
         operations: operationsOf.get(key),
+        holds: holdsOf.get(key),
       }),
     );
   }

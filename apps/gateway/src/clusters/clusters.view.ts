@@ -1,4 +1,5 @@
 import type { ClusterView, ConditionView } from '@fairlead/contracts';
+import type { HoldsDoc } from '../holds/holds.projection.js';
 import { nodeView, type NodeDoc } from '../nodes/nodes.projection.js';
 import { operationView, type OperationsDoc } from '../operations/operations.projection.js';
 import { passedOfNodes } from '../operations/passed.js';
@@ -12,6 +13,7 @@ export interface ClusterRows {
   readonly seq: number;
   readonly nodes: readonly NodeDoc[];
   readonly operations: OperationsDoc | undefined;
+  readonly holds?: HoldsDoc | undefined;
 }
 
 const isReady = (node: NodeDoc): boolean => node.isReady && !node.isLost;
@@ -73,7 +75,7 @@ const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress']
 
 /** CB-Ladybug's Cluster (ladybug-api.md, 2.3) without its secrets, and our own fields. */
 export const clusterView = (rows: ClusterRows): ClusterView => {
-  const { cluster, seq, nodes } = rows;
+  const { cluster, seq, nodes, holds } = rows;
   const { spec } = cluster;
   return {
     name: cluster.name,
@@ -92,7 +94,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     description: spec.description,
     createdTime: cluster.createdAt,
     serviceType: spec.serviceType,
-    nodes: nodes.map(nodeView),
+    nodes: nodes.map((node) => nodeView(node, holds)),
     uid: cluster.uid,
     singleNode: spec.singleNode,
     endpoint: cluster.endpoint,

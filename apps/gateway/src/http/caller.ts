@@ -44,6 +44,19 @@ export const FromCaller = createParamDecorator((_data: unknown, context: Executi
   return callerOf(http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>());
 });
 
+/** A caller, and the response that it will get. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly response: HttpResponse;
+}
+
+/** The parameter is the Exchange: for routes that would have too many parameters with each of its parts. The handler's return value is the body. */
+export const FromExchange = createParamDecorator((_data: unknown, context: ExecutionContext): Exchange => {
+  const http = context.switchToHttp();
+  const response = http.getResponse<HttpResponse>();
+  return { caller: callerOf(http.getRequest<HttpRequest>(), response), response };
+});
+
 /**
  * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that nobody can
  * choose a request id that makes an event its cause.

@@ -37,6 +37,9 @@ const UNKNOWN = {
   connection: 'connection.not-found',
   token: 'token.unknown',
   operation: 'operation.unknown',
+  upgrade: 'upgrade.unknown',
+  pool: 'pool.unknown',
+  request: 'etcd.request-unknown',
 } as const;
 
 type PathParameter = keyof typeof UNKNOWN;

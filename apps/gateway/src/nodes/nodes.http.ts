@@ -23,7 +23,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { Idempotent } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { Refused } from '../http/refused.js';
-import { machineView, nodeView } from './nodes.projection.js';
+import { machineView } from './nodes.projection.js';
 import { NodeQueries } from './nodes.queries.js';
 
 const ADDITION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
@@ -89,6 +89,7 @@ export class NodesHttp {
       'cluster.worker-count',
       'cluster.not-ready',
       'cluster.busy',
+      'upgrade.open',
       'cluster.single-connection',
       'cluster.too-many-nodes',
       'connection.unknown',
@@ -126,9 +127,9 @@ export class NodesHttp {
   ): Promise<NodeView> {
     await this.follower.shown(minSeq);
     await this.requireCluster({ namespace, cluster });
-    const doc = await this.nodes.one(namespace, cluster, node);
-    if (doc === undefined) throw new Refused(refuse('node.unknown', { namespace, cluster, node }));
-    return nodeView(doc);
+    const view = await this.nodes.view(namespace, cluster, node);
+    if (view === undefined) throw new Refused(refuse('node.unknown', { namespace, cluster, node }));
+    return view;
   }
 
   @Delete('nodes/:node')
@@ -151,6 +152,7 @@ export class NodesHttp {
       'node.quorum',
       'cluster.not-ready',
       'cluster.busy',
+      'upgrade.open',
       'conflict.concurrent',
       'idempotency.key-reused',
     ],
@@ -193,8 +195,7 @@ export class NodesHttp {
   }
 
   private async listOf({ namespace, cluster }: ClusterAddress): Promise<NodeList> {
-    const docs = await this.nodes.all(namespace, cluster);
-    return { kind: 'NodeList', items: docs.map(nodeView) };
+    return { kind: 'NodeList', items: await this.nodes.views(namespace, cluster) };
   }
 
   private answer(

@@ -8,6 +8,7 @@ import type {
   StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
+import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
 
 /** What a node passes on its way, once. */
 export const MILESTONES = [
@@ -165,7 +166,7 @@ const phaseOf = ({ isRemoving, isLost, isReady, milestones, machine }: NodeDoc):
 const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
 
 /** The labels are CB-Ladybug's (ladybug-api.md, 2.7). */
-export const nodeView = (doc: NodeDoc): NodeView => ({
+export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   name: doc.name,
   kind: 'Node',
   publicIp: doc.machine?.publicIp ?? '',
@@ -183,6 +184,8 @@ export const nodeView = (doc: NodeDoc): NodeView => ({
   ready: doc.isReady && !doc.isLost,
   reason: doc.isLost ? LOST : doc.reason,
   software: doc.software,
+  pool: doc.pool,
+  updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   changedAt: doc.changedAt,
 });
 

@@ -1,12 +1,27 @@
+import type { NodeView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { clusterKey } from '../clusters/clusters.projection.js';
-import { nodeKey, type NodeDoc } from './nodes.projection.js';
+import { HoldQueries } from '../holds/holds.queries.js';
+import { nodeKey, nodeView, type NodeDoc } from './nodes.projection.js';
 
 @Injectable()
 export class NodeQueries {
-  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(HoldQueries) private readonly holds: HoldQueries,
+  ) {}
+
+  async views(namespace: string, cluster: string): Promise<NodeView[]> {
+    const [docs, holds] = await Promise.all([this.all(namespace, cluster), this.holds.of(namespace, cluster)]);
+    return docs.map((doc) => nodeView(doc, holds));
+  }
+
+  async view(namespace: string, cluster: string, node: string): Promise<NodeView | undefined> {
+    const [doc, holds] = await Promise.all([this.one(namespace, cluster, node), this.holds.of(namespace, cluster)]);
+    return doc && nodeView(doc, holds);
+  }
 
   async all(namespace: string, cluster: string): Promise<NodeDoc[]> {
     const rows = await this.database.query<{ doc: NodeDoc }[]>(

@@ -59,10 +59,20 @@ const OPERATIONS_MAX = 30;
 const FAILURES_MAX = 20;
 
 type Wish = StoredEvent<
-  'ClusterRequested' | 'ClusterRetryRequested' | 'ClusterDeletionRequested' | 'NodesRequested' | 'NodeRemovalRequested'
+  | 'ClusterRequested'
+  | 'ClusterRetryRequested'
+  | 'ClusterDeletionRequested'
+  | 'NodesRequested'
+  | 'NodeRemovalRequested'
+  | 'UpgradeRequested'
 >;
 
 const NONE_PLANNED: Planned = { all: 0, follower: 0, worker: 0 };
+
+const requestIdOf = (event: Wish): string | null => {
+  if (event.type === 'UpgradeRequested') return event.data.upgradeId;
+  return event.type === 'NodesRequested' ? event.data.requestId : null;
+};
 
 const begun = (event: Wish, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
   id: event.meta.id,
@@ -77,7 +87,7 @@ const begun = (event: Wish, kind: Exclude<OperationKind, 'retry'>): OperationDoc
   planSeqs: [],
   planned: NONE_PLANNED,
   node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
-  requestId: event.type === 'NodesRequested' ? event.data.requestId : null,
+  requestId: requestIdOf(event),
   failures: [],
   failuresTotal: 0,
   message: '',
@@ -126,6 +136,11 @@ const removes =
   (operation: OperationDoc): boolean =>
     operation.node === node;
 
+const upgrades =
+  (upgradeId: string) =>
+  ({ course, requestId }: OperationDoc): boolean =>
+    course === 'upgrade' && requestId === upgradeId;
+
 const mark =
   (event: StoredEvent) =>
   (operation: OperationDoc): OperationDoc =>
@@ -143,17 +158,32 @@ const failed = (event: StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFa
   nextAttemptAt: event.data.nextAttemptAt,
 });
 
+const failedOperation = ({ meta, data }: StoredEvent<'OperationFailed'>): StepFailure => ({
+  at: meta.time,
+  step: data.operation,
+  node: data.node,
+  cause: data.cause,
+  attempt: data.attempt,
+  attemptsMax: data.attemptsMax,
+  nextAttemptAt: data.nextAttemptAt,
+});
+
+const withFailure =
+  (failure: StepFailure) =>
+  (operation: OperationDoc): OperationDoc => ({
+    ...operation,
+    failures: [...operation.failures, failure].slice(-FAILURES_MAX),
+    failuresTotal: operation.failuresTotal + 1,
+  });
+
+/** Failures do not say of which wish they are: all that could be, get them. Those of upgrades do. */
+const couldBeOf =
+  ({ node }: StepFailure) =>
+  (operation: OperationDoc): boolean =>
+    operation.course !== 'upgrade' && (node === null || operation.node === null || operation.node === node);
+
 const noteFailure = (doc: OperationsDoc, failure: StepFailure): OperationsDoc =>
-  mapRunning(
-    doc,
-    // Failures do not say of which wish they are: all that could be, get them.
-    (operation) => failure.node === null || operation.node === null || operation.node === failure.node,
-    (operation) => ({
-      ...operation,
-      failures: [...operation.failures, failure].slice(-FAILURES_MAX),
-      failuresTotal: operation.failuresTotal + 1,
-    }),
-  );
+  mapRunning(doc, couldBeOf(failure), withFailure(failure));
 
 const planned = (doc: OperationsDoc, event: StoredEvent<'VmsPlanned'>): OperationsDoc => {
   const { seq } = event.meta;
@@ -180,6 +210,8 @@ const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
       return add(doc, begun(event, 'add-nodes'));
     case 'NodeRemovalRequested':
       return add(doc, begun(event, 'remove-node'));
+    case 'UpgradeRequested':
+      return add(doc, begun(event, 'upgrade'));
     case 'ClusterDeletionRequested': {
       const superseded = mapRunning(
         doc,
@@ -190,6 +222,34 @@ const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
     }
   }
 };
+
+const advanceUpgrade = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'UpgradePlanned': {
+      const { upgradeId, mode } = event.data;
+      const planned = mode === 'dry-run' ? ended('Succeeded', time, 'the plan was asked for, and nothing else') : same;
+      return mapRunning(doc, upgrades(upgradeId), (operation) => planned(mark(event)(operation)));
+    }
+    case 'RolloutStarted':
+      return mapRunning(doc, upgrades(event.data.upgradeId), mark(event));
+    case 'RolloutCompleted':
+      return mapRunning(doc, upgrades(event.data.upgradeId), (one) => ended('Succeeded', time)(mark(event)(one)));
+    case 'UpgradeRejected': {
+      const { upgradeId, findings } = event.data;
+      const message = findings.map(({ sentence }) => sentence).join('; ');
+      return mapRunning(doc, upgrades(upgradeId), ended('Failed', time, message));
+    }
+    case 'RolloutAborted':
+      return mapRunning(doc, upgrades(event.data.upgradeId), ended('Failed', time, 'it was aborted'));
+    case 'OperationFailed':
+      return mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failedOperation(event)));
+    default:
+      return doc;
+  }
+};
+
+const same = (operation: OperationDoc): OperationDoc => operation;
 
 const advance = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
   const { time } = event.meta;
@@ -224,7 +284,7 @@ const advance = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
     case 'ClusterDeleted':
       return mapRunning(doc, deletes, (operation) => ended('Succeeded', time)(mark(event)(operation)));
     default:
-      return doc;
+      return advanceUpgrade(doc, event);
   }
 };
 
@@ -233,7 +293,8 @@ const isWish = (event: StoredEvent): event is Wish =>
   event.type === 'ClusterRetryRequested' ||
   event.type === 'ClusterDeletionRequested' ||
   event.type === 'NodesRequested' ||
-  event.type === 'NodeRemovalRequested';
+  event.type === 'NodeRemovalRequested' ||
+  event.type === 'UpgradeRequested';
 
 const ADVANCING: ReadonlySet<string> = new Set<EventType>([
   'VmsPlanned',
@@ -255,6 +316,12 @@ const ADVANCING: ReadonlySet<string> = new Set<EventType>([
   'ClusterDismantled',
   'LoadBalancerDeleted',
   'ClusterDeleted',
+  'UpgradePlanned',
+  'UpgradeRejected',
+  'RolloutStarted',
+  'RolloutCompleted',
+  'RolloutAborted',
+  'OperationFailed',
 ]);
 
 /** One row per cluster name. It outlives the cluster, so that the end of a deletion can be seen; a new cluster starts it anew. */

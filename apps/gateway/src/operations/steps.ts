@@ -74,6 +74,12 @@ export const STEPS: Readonly<Record<Exclude<OperationKind, 'retry'>, readonly St
     { name: 'delete-load-balancer', title: 'delete the load balancer', closedBy: 'LoadBalancerDeleted' },
     { name: 'delete-machines', title: 'delete the machines', closedBy: 'ClusterDeleted' },
   ],
+  // Its nodes are told by the upgrade itself.
+  upgrade: [
+    { name: 'plan', title: 'check the rules and plan', closedBy: 'UpgradePlanned' },
+    { name: 'approve', title: 'wait for the approval of the plan', closedBy: 'RolloutStarted' },
+    { name: 'roll-out', title: 'change node after node', closedBy: 'RolloutCompleted' },
+  ],
 };
 
 /** How many nodes an operation is about. Kept with it, since the nodes may be gone when it is looked at. */

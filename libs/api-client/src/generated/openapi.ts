@@ -224,6 +224,304 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/upgrades': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The upgrades of a cluster, latest first */
+    get: operations['listUpgrades'];
+    put?: never;
+    /**
+     * Ask for a change of versions, software, certificates or boots
+     * @description The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the roll-out.
+     */
+    post: operations['requestUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** An upgrade: its plan, and how far it is on every node */
+    get: operations['getUpgrade'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/approve': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Let the plan with this hash run */
+    post: operations['approveUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/pause': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Let no further node begin
+     * @description Nodes that are under way are finished.
+     */
+    post: operations['pauseUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/resume': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Let a roll-out that pauses or has halted go on */
+    post: operations['resumeUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/abort': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * End an upgrade before its end
+     * @description Nodes that are under way are finished or parked; no other begins. What was changed stays changed.
+     */
+    post: operations['abortUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/retry': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Try what failed again */
+    post: operations['retryUpgrade'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/skip': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Leave a node out of this upgrade */
+    post: operations['skipUpgradeNode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/override': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Take a rule upon yourself, for this upgrade
+     * @description Only of the rules that allow it. An upgrade that was Rejected is asked for anew, with overrides.
+     */
+    post: operations['overrideUpgradeRule'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/rollback': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Give a failed worker the software back that it had */
+    post: operations['rollBackUpgradeNode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/updates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    /**
+     * Hold a node out of changes, or release it
+     * @description What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind.
+     */
+    put: operations['setNodeUpdates'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    /**
+     * Hold a pool out of changes, or release it
+     * @description What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind.
+     */
+    put: operations['setPoolUpdates'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/etcd/snapshots': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The snapshots of a cluster's etcd, latest first */
+    get: operations['listEtcdSnapshots'];
+    put?: never;
+    /** Ask for a snapshot of etcd */
+    post: operations['takeEtcdSnapshot'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/etcd/restore': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ask for etcd to be set back to a snapshot
+     * @description Everything that happened in the cluster since the snapshot is lost: workloads, secrets, nodes. It has to be confirmed by the name of the cluster.
+     */
+    post: operations['restoreEtcd'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/etcd/requests/{request}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** What became of a wish about etcd */
+    get: operations['getEtcdRequest'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/certificates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * When the certificates of a cluster's control planes end, the first to end first
+     * @description As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.
+     */
+    get: operations['listCertificates'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/operations': {
     parameters: {
       query?: never;
@@ -600,7 +898,7 @@ export interface components {
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
-        operation: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node';
+        operation: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
@@ -642,6 +940,9 @@ export interface components {
       software: {
         [key: string]: string;
       };
+      pool: string;
+      /** @description Why it or its pool is held out of changes; null: it is not */
+      updatesDisabled: string | null;
       /** @description When the latest event about it happened */
       changedAt: string;
     };
@@ -813,6 +1114,744 @@ export interface components {
       plannedAt: string;
       createdAt: string | null;
     };
+    UpgradeList: {
+      /** @enum {string} */
+      kind: 'UpgradeList';
+      items: components['schemas']['UpgradeSummary'][];
+    };
+    UpgradeSummary: {
+      id: string;
+      /** @enum {string} */
+      kind: 'Upgrade';
+      namespace: string;
+      cluster: string;
+      /** @enum {string} */
+      mode: 'dry-run' | 'ask' | 'go';
+      /**
+       * @description Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
+       * @enum {string}
+       */
+      phase:
+        | 'Planning'
+        | 'Rejected'
+        | 'Planned'
+        | 'Approved'
+        | 'Running'
+        | 'Paused'
+        | 'Halted'
+        | 'Aborting'
+        | 'Aborted'
+        | 'Completed';
+      /** @description What it waits for or why it ended, in one sentence; empty when there is nothing to say */
+      message: string;
+      target: {
+        kubernetes?: string;
+        /** @description Other packages by name, e.g. containerd */
+        software?: {
+          [key: string]: string;
+        };
+        /** @default false */
+        renewCertificates: boolean;
+        /** @default false */
+        reboot: boolean;
+      };
+      actor: string;
+      /** @description RFC 3339, UTC */
+      requestedAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      /** @description Since the roll-out began, up to now or to its end */
+      elapsedMs: number | null;
+      /** @description What the plan predicts for all of it */
+      predictedMs: number | null;
+      nodesDone: number;
+      nodesTotal: number;
+    };
+    /**
+     * @description What shall change: at least one of version, software, renewCertificates and reboot
+     * @example {
+     *       "version": "v1.34.4"
+     *     }
+     */
+    UpgradeRequest: {
+      /** @description The Kubernetes version to go to, with or without the "v" */
+      version?: string;
+      /** @description Other packages by name, e.g. { "containerd": "1.7.24" } */
+      software?: {
+        [key: string]: string;
+      };
+      /**
+       * @description Renew every certificate of the control plane
+       * @default false
+       */
+      renewCertificates: boolean;
+      /**
+       * @description Boot every node that takes part, once
+       * @default false
+       */
+      reboot: boolean;
+      /**
+       * @description Worker pools that take part; left out: all, []: none
+       * @default null
+       */
+      pools: string[] | null;
+      /**
+       * @description Whether control planes take part
+       * @default true
+       */
+      controlPlane: boolean;
+      /** @default {} */
+      strategy: {
+        /** @default {} */
+        workers: {
+          /** @default 1 */
+          maxUnavailable: number | string;
+          /** @default 0 */
+          maxSurge: number | string;
+          /**
+           * @description One node first, and its gates, before any other of its pool (D1)
+           * @default true
+           */
+          canary: boolean;
+          /**
+           * @description Rest after the canary and after each batch
+           * @default 0
+           */
+          soakSeconds: number;
+          /** @default 900 */
+          drainTimeoutSeconds: number;
+          /**
+           * @default stop
+           * @enum {string}
+           */
+          onDrainTimeout: 'stop' | 'quarantine' | 'force';
+          /**
+           * Format: date-time
+           * @description With onDrainTimeout force: no pod is forced after this moment
+           */
+          forceUntil?: string;
+          /**
+           * @description With quarantine: stop when more nodes than this are left
+           * @default 0
+           */
+          maxBlockedNodes: number;
+          /**
+           * @description A change within a minor version need not drain (D6)
+           * @default false
+           */
+          skipDrainForPatches: boolean;
+        };
+        /**
+         * @description In place of workers, by the name of the pool
+         * @default {}
+         */
+        pools: {
+          [key: string]: {
+            /** @default 1 */
+            maxUnavailable: number | string;
+            /** @default 0 */
+            maxSurge: number | string;
+            /**
+             * @description One node first, and its gates, before any other of its pool (D1)
+             * @default true
+             */
+            canary: boolean;
+            /**
+             * @description Rest after the canary and after each batch
+             * @default 0
+             */
+            soakSeconds: number;
+            /** @default 900 */
+            drainTimeoutSeconds: number;
+            /**
+             * @default stop
+             * @enum {string}
+             */
+            onDrainTimeout: 'stop' | 'quarantine' | 'force';
+            /**
+             * Format: date-time
+             * @description With onDrainTimeout force: no pod is forced after this moment
+             */
+            forceUntil?: string;
+            /**
+             * @description With quarantine: stop when more nodes than this are left
+             * @default 0
+             */
+            maxBlockedNodes: number;
+            /**
+             * @description A change within a minor version need not drain (D6)
+             * @default false
+             */
+            skipDrainForPatches: boolean;
+          };
+        };
+        /** @default [] */
+        gates: (
+          | {
+              /** @enum {string} */
+              kind: 'http';
+              name: string;
+              /** Format: uri */
+              url: string;
+              /** @default 200 */
+              status: number;
+            }
+          | {
+              /** @enum {string} */
+              kind: 'job';
+              name: string;
+              namespace: string;
+              manifest: string;
+            }
+        )[];
+        /** @default [] */
+        probes: {
+          name: string;
+          /** Format: uri */
+          url: string;
+          /** @default 500 */
+          everyMs: number;
+        }[];
+        /**
+         * @description No node begins outside; empty: always
+         * @default []
+         */
+        windows: {
+          days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[];
+          /** @description UTC */
+          from: string;
+          /** @description UTC; earlier than from: on the next day */
+          to: string;
+        }[];
+        /**
+         * @description Stop at so many failed nodes in a row (E)
+         * @default 2
+         */
+        consecutiveFailuresMax: number;
+        /**
+         * @description Stop when more nodes of a pool than this have failed (E)
+         * @default 10%
+         */
+        failedShareMax: number | string;
+        /**
+         * @description Nodes that need not be Ready (B2)
+         * @default []
+         */
+        excusedNodes: string[];
+        /**
+         * @description A failing probe pauses; false: it is only told
+         * @default true
+         */
+        stopOnProbeFailure: boolean;
+        /**
+         * @description First the new binaries with the old emulated version, then the version (G5)
+         * @default false
+         */
+        twoStep: boolean;
+      };
+      /**
+       * @description Rules that you take upon yourself, of those that allow it
+       * @default []
+       */
+      overrides: {
+        /** @description A rule of the upgrade rules, e.g. B4 */
+        rule: string;
+        /** @description Why this may be so here */
+        reason: string;
+      }[];
+      /**
+       * @description true: it runs as soon as it is planned; false: the plan waits for its approval by hash
+       * @default false
+       */
+      approved: boolean;
+    };
+    /** @description A change of software, certificates or boots: its plan and how far it is */
+    Upgrade: {
+      id: string;
+      /** @enum {string} */
+      kind: 'Upgrade';
+      namespace: string;
+      cluster: string;
+      /** @enum {string} */
+      mode: 'dry-run' | 'ask' | 'go';
+      /**
+       * @description Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
+       * @enum {string}
+       */
+      phase:
+        | 'Planning'
+        | 'Rejected'
+        | 'Planned'
+        | 'Approved'
+        | 'Running'
+        | 'Paused'
+        | 'Halted'
+        | 'Aborting'
+        | 'Aborted'
+        | 'Completed';
+      /** @description What it waits for or why it ended, in one sentence; empty when there is nothing to say */
+      message: string;
+      target: {
+        kubernetes?: string;
+        /** @description Other packages by name, e.g. containerd */
+        software?: {
+          [key: string]: string;
+        };
+        /** @default false */
+        renewCertificates: boolean;
+        /** @default false */
+        reboot: boolean;
+      };
+      actor: string;
+      /** @description RFC 3339, UTC */
+      requestedAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      /** @description Since the roll-out began, up to now or to its end */
+      elapsedMs: number | null;
+      /** @description What the plan predicts for all of it */
+      predictedMs: number | null;
+      nodesDone: number;
+      nodesTotal: number;
+      uid: string;
+      /** @description Worker pools that take part; null: all */
+      pools: string[] | null;
+      controlPlane: boolean;
+      overrides: {
+        rule: string;
+        reason: string;
+        actor: string;
+      }[];
+      /** @description Why it was rejected, or what its author should know */
+      findings: components['schemas']['Finding'][];
+      planHash: string | null;
+      plan: components['schemas']['UpgradePlan'] | null;
+      approvedBy: string | null;
+      nodes: components['schemas']['UpgradeNode'][];
+      operations: components['schemas']['UpgradeOperation'][];
+      /** @description What a person can do when it has halted */
+      nextActions: string[];
+      /** @description Sequence of the latest event that changed this view */
+      lastSeq: number;
+    };
+    /** @description What a rule says about an upgrade */
+    Finding: {
+      rule: string;
+      /** @enum {string} */
+      severity: 'refuse' | 'ask' | 'inform';
+      sentence: string;
+      facts: {
+        [key: string]: unknown;
+      };
+      /** @description What to do about it */
+      help: string;
+    };
+    UpgradePlan: {
+      upgradeId: string;
+      target: {
+        kubernetes?: string;
+        /** @description Other packages by name, e.g. containerd */
+        software?: {
+          [key: string]: string;
+        };
+        /** @default false */
+        renewCertificates: boolean;
+        /** @default false */
+        reboot: boolean;
+      };
+      /** @description The versions on the way, the present one first */
+      path: string[];
+      strategy: {
+        workers: {
+          /** @default 1 */
+          maxUnavailable: number | string;
+          /** @default 0 */
+          maxSurge: number | string;
+          /**
+           * @description One node first, and its gates, before any other of its pool (D1)
+           * @default true
+           */
+          canary: boolean;
+          /**
+           * @description Rest after the canary and after each batch
+           * @default 0
+           */
+          soakSeconds: number;
+          /** @default 900 */
+          drainTimeoutSeconds: number;
+          /**
+           * @default stop
+           * @enum {string}
+           */
+          onDrainTimeout: 'stop' | 'quarantine' | 'force';
+          /**
+           * Format: date-time
+           * @description With onDrainTimeout force: no pod is forced after this moment
+           */
+          forceUntil?: string;
+          /**
+           * @description With quarantine: stop when more nodes than this are left
+           * @default 0
+           */
+          maxBlockedNodes: number;
+          /**
+           * @description A change within a minor version need not drain (D6)
+           * @default false
+           */
+          skipDrainForPatches: boolean;
+        };
+        /**
+         * @description In place of workers, by the name of the pool
+         * @default {}
+         */
+        pools: {
+          [key: string]: {
+            /** @default 1 */
+            maxUnavailable: number | string;
+            /** @default 0 */
+            maxSurge: number | string;
+            /**
+             * @description One node first, and its gates, before any other of its pool (D1)
+             * @default true
+             */
+            canary: boolean;
+            /**
+             * @description Rest after the canary and after each batch
+             * @default 0
+             */
+            soakSeconds: number;
+            /** @default 900 */
+            drainTimeoutSeconds: number;
+            /**
+             * @default stop
+             * @enum {string}
+             */
+            onDrainTimeout: 'stop' | 'quarantine' | 'force';
+            /**
+             * Format: date-time
+             * @description With onDrainTimeout force: no pod is forced after this moment
+             */
+            forceUntil?: string;
+            /**
+             * @description With quarantine: stop when more nodes than this are left
+             * @default 0
+             */
+            maxBlockedNodes: number;
+            /**
+             * @description A change within a minor version need not drain (D6)
+             * @default false
+             */
+            skipDrainForPatches: boolean;
+          };
+        };
+        /** @default [] */
+        gates: (
+          | {
+              /** @enum {string} */
+              kind: 'http';
+              name: string;
+              /** Format: uri */
+              url: string;
+              /** @default 200 */
+              status: number;
+            }
+          | {
+              /** @enum {string} */
+              kind: 'job';
+              name: string;
+              namespace: string;
+              manifest: string;
+            }
+        )[];
+        /** @default [] */
+        probes: {
+          name: string;
+          /** Format: uri */
+          url: string;
+          /** @default 500 */
+          everyMs: number;
+        }[];
+        /**
+         * @description No node begins outside; empty: always
+         * @default []
+         */
+        windows: {
+          days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[];
+          /** @description UTC */
+          from: string;
+          /** @description UTC; earlier than from: on the next day */
+          to: string;
+        }[];
+        /**
+         * @description Stop at so many failed nodes in a row (E)
+         * @default 2
+         */
+        consecutiveFailuresMax: number;
+        /**
+         * @description Stop when more nodes of a pool than this have failed (E)
+         * @default 10%
+         */
+        failedShareMax: number | string;
+        /**
+         * @description Nodes that need not be Ready (B2)
+         * @default []
+         */
+        excusedNodes: string[];
+        /**
+         * @description A failing probe pauses; false: it is only told
+         * @default true
+         */
+        stopOnProbeFailure: boolean;
+        /**
+         * @description First the new binaries with the old emulated version, then the version (G5)
+         * @default false
+         */
+        twoStep: boolean;
+      };
+      pools: {
+        name: string;
+        /** @description Nodes of the pool, held ones too: of these the shares are taken */
+        nodes: number;
+        atOnce: number;
+        /** @description Extra nodes while the pool is under way */
+        surge: number;
+      }[];
+      operations: {
+        /** @description Unique within the plan, in order */
+        id: string;
+        /** @enum {string} */
+        kind:
+          | 'stage'
+          | 'snapshot-etcd'
+          | 'control-plane'
+          | 'addons'
+          | 'book-surge'
+          | 'mark-workers'
+          | 'worker'
+          | 'return-surge';
+        node: string | null;
+        /** @description All nodes that it concerns: those staged or marked; of a node: itself */
+        nodes: string[];
+        role: ('control-plane' | 'worker') | null;
+        pool: string | null;
+        /** @description Begins when every operation of the batches before has ended; within it as many as the budget of the pool */
+        batch: number;
+        /** @description The first of its pool; the others wait for its gates (D1) */
+        canary: boolean;
+        from: {
+          [key: string]: string;
+        };
+        to: {
+          [key: string]: string;
+        };
+        change: {
+          id: string;
+          /** @description kubeadm upgrade apply on the first control plane, node elsewhere */
+          kubeadm: ('apply' | 'node') | null;
+          kubernetes: string | null;
+          renewCertificates: boolean;
+          reboot: boolean;
+          /** @description https://host:port that a control plane's kubelet uses while its own API server is exchanged; put back before the kubelet itself is exchanged (A2) */
+          balancedEndpoint: string | null;
+          /** @description etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3) */
+          stopApiServerFirst: boolean;
+          emulatedVersion: string | null;
+        } | null;
+        drain: boolean;
+        reason: string;
+        predictedSeconds: number;
+      }[];
+      /** @description Left out: held by their user */
+      held: string[];
+      /** @description Left out: they have everything already */
+      current: string[];
+      findings: {
+        rule: string;
+        /** @enum {string} */
+        severity: 'refuse' | 'ask' | 'inform';
+        sentence: string;
+        facts: {
+          [key: string]: unknown;
+        };
+        /** @description What to do about it */
+        help: string;
+      }[];
+      predictedSeconds: number;
+    };
+    /** @description How far an upgrade is on one node */
+    UpgradeNode: {
+      name: string;
+      role: ('control-plane' | 'worker') | null;
+      pool: string;
+      /** @enum {string} */
+      phase:
+        | 'Waiting'
+        | 'Preparing'
+        | 'Draining'
+        | 'Changing'
+        | 'Verifying'
+        | 'Done'
+        | 'Failed'
+        | 'Parked'
+        | 'Skipped'
+        | 'Held'
+        | 'Quarantined';
+      /** @description What its agent does now: stage, kubeadm, kubelet, runtime, reboot, ... */
+      step: string | null;
+      /** @description In one sentence; empty when it waits for nothing any more */
+      waitsFor: string;
+      /** @description What changes, as it was: "kubelet 1.33.13" */
+      from: string;
+      to: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      /** @description Up to now while it is under way */
+      elapsedMs: number | null;
+      predictedMs: number;
+      operationsDone: number;
+      operationsTotal: number;
+      /** @description 0: not begun */
+      attempt: number;
+      attemptsMax: number;
+      nextAttemptAt: string | null;
+      /** @description Why the latest attempt failed; empty when it did not */
+      failure: string;
+    };
+    /** @description An operation of the plan, predicted and real */
+    UpgradeOperation: {
+      id: string;
+      kind: string;
+      node: string | null;
+      batch: number;
+      /** @enum {string} */
+      state: 'waiting' | 'running' | 'done' | 'failed' | 'skipped';
+      startedAt: string | null;
+      finishedAt: string | null;
+      /** @description Up to now while it runs */
+      elapsedMs: number | null;
+      predictedMs: number;
+      /** @description 0: not begun */
+      attempt: number;
+      attemptsMax: number;
+      nextAttemptAt: string | null;
+      /** @description Why the latest attempt failed; empty when it did not */
+      failure: string;
+    };
+    UpgradeApproval: {
+      /** @description Of the plan that you have read */
+      planHash: string;
+    };
+    UpgradeReason: {
+      /**
+       * @description Why; it stands in the history
+       * @default
+       */
+      reason: string;
+    };
+    UpgradeSkip: {
+      node: string;
+      /**
+       * @description Why; it stands in the history
+       * @default
+       */
+      reason: string;
+    };
+    /** @description A rule that you take upon yourself for one upgrade; it stands in the history with your name */
+    UpgradeOverride: {
+      /** @description A rule of the upgrade rules, e.g. B4 */
+      rule: string;
+      /** @description Why this may be so here */
+      reason: string;
+    };
+    UpgradeRollback: {
+      /** @description A worker whose change failed */
+      node: string;
+    };
+    UpdatesRequest: {
+      /** @description true: held out of every change until it is false again; others go on */
+      disabled: boolean;
+      /**
+       * @description Why; needed to hold
+       * @default
+       */
+      reason: string;
+    };
+    /** @description Whether a node or a pool is held out of changes */
+    Updates: {
+      /** @enum {string} */
+      kind: 'Updates';
+      /** @enum {string} */
+      scope: 'node' | 'pool';
+      name: string;
+      disabled: boolean;
+      reason: string;
+      actor: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+    };
+    EtcdSnapshotList: {
+      /** @enum {string} */
+      kind: 'EtcdSnapshotList';
+      items: components['schemas']['EtcdSnapshot'][];
+    };
+    EtcdSnapshot: {
+      name: string;
+      /** @enum {string} */
+      kind: 'EtcdSnapshot';
+      /** @description Whose member was saved */
+      node: string;
+      /** @description RFC 3339, UTC */
+      takenAt: string;
+      /** @description What a restore would lose */
+      ageSeconds: number;
+      bytes: number;
+      revision: number;
+      keys: number;
+      sha256: string;
+      /** @description The upgrade that it was taken for */
+      upgrade: string | null;
+      /** @description Whether its content is kept by Fairlead */
+      restorable: boolean;
+    };
+    /** @description What became of a wish about etcd */
+    EtcdRequest: {
+      id: string;
+      /** @enum {string} */
+      kind: 'EtcdRequest';
+      /** @enum {string} */
+      what: 'snapshot' | 'restore';
+      /** @enum {string} */
+      phase: 'Running' | 'Succeeded' | 'Failed';
+      snapshot: string | null;
+      message: string;
+      actor: string;
+      /** @description RFC 3339, UTC */
+      requestedAt: string;
+      finishedAt: string | null;
+    };
+    EtcdRestoreRequest: {
+      snapshot: string;
+      /**
+       * @description The cluster's own name: everything since the snapshot will be lost
+       * @default
+       */
+      confirm: string;
+    };
+    CertificateList: {
+      /** @enum {string} */
+      kind: 'CertificateList';
+      items: components['schemas']['Certificate'][];
+    };
+    Certificate: {
+      node: string;
+      name: string;
+      /** @description RFC 3339, UTC */
+      expiresAt: string;
+      /** @description Whole days; negative when it is over */
+      daysLeft: number;
+      /** @description RFC 3339, UTC */
+      reportedAt: string;
+    };
     OperationList: {
       /** @enum {string} */
       kind: 'OperationList';
@@ -823,7 +1862,7 @@ export interface components {
       /** @description Id of the event that is the wish */
       id: string;
       /** @enum {string} */
-      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node';
+      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade';
       /** @enum {string} */
       phase: 'Running' | 'Succeeded' | 'Failed' | 'Superseded';
       uid: string;
@@ -2571,7 +3610,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.busy, conflict.concurrent */
+      /** @description cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -2775,7 +3814,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leader, node.quorum, cluster.not-ready, cluster.busy, conflict.concurrent */
+      /** @description node.leader, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -2835,6 +3874,1949 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['MachineList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listUpgrades: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The upgrades, without their plans */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['UpgradeList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  requestUpgrade: {
+    parameters: {
+      query?: {
+        /** @description true: only the plan. The answer waits for it, at most 30 seconds unless Prefer: wait=N says otherwise */
+        dryRun?: 'true' | 'false';
+      };
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeRequest'];
+      };
+    };
+    responses: {
+      /** @description What was waited for: the plan, or how it ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; Location is the upgrade */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.rule-unknown, upgrade.reason-missing */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.rule-firm, upgrade.pool-unknown, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getUpgrade: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The upgrade */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  approveUpgrade: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeApproval'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: how the roll-out ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  pauseUpgrade: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeReason'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it pauses */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  resumeUpgrade: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description With Prefer: wait=N: how the roll-out ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  abortUpgrade: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeReason'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it has ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  retryUpgrade: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description With Prefer: wait=N: how the roll-out ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent, upgrade.nothing-failed */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  skipUpgradeNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeSkip'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it is left out */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.node-done */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused, upgrade.node-not-planned */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  overrideUpgradeRule: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeOverride'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it is recorded */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, upgrade.rule-unknown, upgrade.reason-missing */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused, upgrade.rule-firm */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  rollBackUpgradeNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        upgrade: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpgradeRollback'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: how the roll-out ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description The wish is recorded; the upgrade as it is now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Upgrade'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.node-not-failed */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused, upgrade.node-not-planned, upgrade.rollback-worker-only */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  setNodeUpdates: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpdatesRequest'];
+      };
+    };
+    responses: {
+      /** @description How it is now */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Updates'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, upgrade.reason-missing */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  setPoolUpdates: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        pool: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['UpdatesRequest'];
+      };
+    };
+    responses: {
+      /** @description How it is now */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Updates'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, upgrade.reason-missing */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listEtcdSnapshots: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The snapshots */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdSnapshotList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  takeEtcdSnapshot: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description With Prefer: wait=N: how it ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description The wish is recorded; Location tells how far it is */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  restoreEtcd: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EtcdRestoreRequest'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: how it ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description The wish is recorded; Location tells how far it is */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, etcd.snapshot-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, upgrade.open, cluster.busy */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused, etcd.restore-unconfirmed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getEtcdRequest: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        request: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description How far it is */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, etcd.request-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listCertificates: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The certificates */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CertificateList'];
         };
       };
       /** @description request.malformed, request.unknown-field */

@@ -1,0 +1,37 @@
+import { CertificateList, ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../auth/access.js';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { LogFollower } from '../http/log.follower.js';
+import { Refused } from '../http/refused.js';
+import { CertificateQueries } from './certificates.queries.js';
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/certificates'))
+export class CertificatesHttp {
+  constructor(
+    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(CertificateQueries) private readonly certificates: CertificateQueries,
+    @Inject(LogFollower) private readonly follower: LogFollower,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listCertificates',
+    tag: 'upgrades',
+    summary: "When the certificates of a cluster's control planes end, the first to end first",
+    description: 'As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.',
+    answers: [{ status: 200, description: 'The certificates', schema: CertificateList }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<CertificateList> {
+    await this.follower.shown(minSeq);
+    const uid = await this.clusters.uidOf(namespace, cluster);
+    if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    return { kind: 'CertificateList', items: await this.certificates.all(namespace, cluster, uid) };
+  }
+}

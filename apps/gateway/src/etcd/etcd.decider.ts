@@ -1,0 +1,112 @@
+import { refuse, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { isForeign, presentAfter, type PresentCluster } from '../clusters/present.js';
+import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+
+interface Named {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+/** `requestId` is the same for every repetition of one request. */
+export type RequestSnapshot = Command<'RequestSnapshot', Named & { readonly requestId: string }>;
+export type RequestRestore = Command<
+  'RequestRestore',
+  Named & { readonly requestId: string; readonly snapshot: string; readonly confirm: string }
+>;
+export type EtcdCommand = RequestSnapshot | RequestRestore;
+
+type EtcdWish = Fact<'EtcdSnapshotRequested' | 'EtcdRestoreRequested'>;
+
+/** The cluster of a name, and what was saved of its etcd. */
+export interface EtcdState {
+  readonly cluster: PresentCluster | undefined;
+  readonly upgrade: PhasedUpgrade | undefined;
+  /** When each was taken. */
+  readonly snapshots: ReadonlyMap<string, string>;
+  /** The restore that is under way. */
+  readonly restore: string | undefined;
+  /** The latest requests, to know a repetition. */
+  readonly requestIds: readonly string[];
+}
+
+const REQUEST_IDS_MAX = 100;
+
+const hindrance = (
+  { cluster }: EtcdState,
+  { namespace, cluster: name }: Named,
+  action: string,
+): Refusal | undefined => {
+  if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
+  if (cluster.etcd === 'external') return refuse('etcd.external', { cluster: name });
+  if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
+  // A cluster that has failed after it was built may well need its snapshot.
+  return cluster.phase === 'Provisioned' || cluster.phase === 'Failed'
+    ? undefined
+    : refuse('cluster.not-ready', { action, phase: cluster.phase });
+};
+
+const snapshot = (state: EtcdState, { data }: RequestSnapshot): readonly EtcdWish[] | Refusal => {
+  if (state.requestIds.includes(data.requestId)) return nothing;
+  const refused = hindrance(state, data, 'save etcd');
+  if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
+  return [{ type: 'EtcdSnapshotRequested', data: { uid: state.cluster.uid, requestId: data.requestId } }];
+};
+
+const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdWish[] | Refusal => {
+  const { namespace, cluster: name, requestId, snapshot: asked, confirm } = data;
+  if (state.requestIds.includes(requestId)) return nothing;
+  const refused = hindrance(state, data, 'restore etcd');
+  if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
+  const takenAt = state.snapshots.get(asked);
+  if (takenAt === undefined)
+    return refuse('etcd.snapshot-unknown', { namespace, cluster: name, snapshot: asked }, 'snapshot');
+  if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt }, 'confirm');
+  if (state.upgrade !== undefined && isOpen(state.upgrade))
+    return refuse('upgrade.open', { namespace, cluster: name, upgrade: state.upgrade.id, action: 'restore etcd' });
+  if (state.restore !== undefined) return refuse('cluster.busy', { namespace, cluster: name, action: 'restore etcd' });
+  return [{ type: 'EtcdRestoreRequested', data: { uid: state.cluster.uid, requestId, snapshot: asked } }];
+};
+
+const asked = (state: EtcdState, requestId: string): EtcdState => ({
+  ...state,
+  requestIds: [...state.requestIds, requestId].slice(-REQUEST_IDS_MAX),
+});
+
+const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
+  switch (event.type) {
+    case 'EtcdSnapshotRequested':
+      return asked(state, event.data.requestId);
+    case 'EtcdSnapshotTaken':
+      return { ...state, snapshots: new Map(state.snapshots).set(event.data.snapshot, event.meta.time) };
+    case 'EtcdRestoreRequested':
+      return { ...asked(state, event.data.requestId), restore: event.data.requestId };
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return event.data.requestId === state.restore ? { ...state, restore: undefined } : state;
+    default:
+      return state;
+  }
+};
+
+/** What people may ask of a cluster's etcd. */
+export const etcd: Decider<EtcdState, EtcdCommand, EtcdWish> = {
+  initial: { cluster: undefined, upgrade: undefined, snapshots: new Map(), restore: undefined, requestIds: [] },
+  reads: 'cluster',
+
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'RequestSnapshot':
+        return snapshot(state, command);
+      case 'RequestRestore':
+        return restore(state, command);
+    }
+  },
+
+  evolve: (state, event) => {
+    const cluster = presentAfter(state.cluster, event);
+    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...etcd.initial, cluster };
+    if (isForeign(cluster, event)) return state;
+    return evolved({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);
+  },
+};

@@ -1,0 +1,33 @@
+import type { EtcdRequestView, EtcdSnapshotView } from '@fairlead/contracts';
+import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { clusterKey } from '../clusters/clusters.projection.js';
+import { snapshotViews, type EtcdDoc } from './etcd.projection.js';
+
+@Injectable()
+export class EtcdQueries {
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Those of this incarnation of the cluster, latest first. */
+  async snapshots(namespace: string, cluster: string, uid: string): Promise<EtcdSnapshotView[]> {
+    const doc = await this.docOf(namespace, cluster);
+    return doc?.uid === uid ? snapshotViews(doc, this.clock.now().getTime()) : [];
+  }
+
+  async request(namespace: string, cluster: string, requestId: string): Promise<EtcdRequestView | undefined> {
+    const doc = await this.docOf(namespace, cluster);
+    const found = doc?.requests.find(({ id }) => id === requestId);
+    return found && { ...found, kind: 'EtcdRequest' };
+  }
+
+  private async docOf(namespace: string, cluster: string): Promise<EtcdDoc | undefined> {
+    const [row] = await this.database.query<{ doc: EtcdDoc }[]>('select doc from etcd where key = $1', [
+      clusterKey(namespace, cluster),
+    ]);
+    return row?.doc;
+  }
+}

@@ -1,0 +1,94 @@
+import type { Fact } from '@fairlead/contracts';
+import { specification } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { CREATE, inLog, rowsOf, uid } from '../story.fixtures.js';
+import { upgradeFact, upgradeRequested } from '../upgrades/upgrades.fixtures.js';
+import { etcd, type EtcdCommand } from './etcd.decider.js';
+import { etcdProjection, snapshotViews } from './etcd.projection.js';
+
+const { given } = specification(etcd);
+const named = { namespace: 'default', cluster: 'demo' };
+const save: EtcdCommand = { type: 'RequestSnapshot', data: { ...named, requestId: 'r1' } };
+const restore = (confirm = 'demo', snapshot = 's1'): EtcdCommand => ({
+  type: 'RequestRestore',
+  data: { ...named, requestId: 'r2', snapshot, confirm },
+});
+const saved: Fact<'EtcdSnapshotRequested'> = { type: 'EtcdSnapshotRequested', data: { uid, requestId: 'r1' } };
+const asked: Fact<'EtcdRestoreRequested'> = {
+  type: 'EtcdRestoreRequested',
+  data: { uid, requestId: 'r2', snapshot: 's1' },
+};
+const taken: Fact = {
+  type: 'EtcdSnapshotTaken',
+  data: {
+    uid,
+    upgradeId: null,
+    operation: null,
+    requestId: 'r1',
+    snapshot: 's1',
+    node: 'demo-cp-1' as never,
+    sha256: 'x',
+    bytes: 20_000,
+    revision: 7,
+    keys: 3,
+    dataRef: 'upgrade-svc.s1' as never,
+  },
+};
+
+describe('a snapshot of etcd', () => {
+  it('is asked for once', () => {
+    given(...CREATE)
+      .when(save)
+      .then(saved);
+    given(...CREATE, saved)
+      .when(save)
+      .thenNothing();
+    given().when(save).thenRefused('cluster.unknown');
+    given(...CREATE.slice(0, 3))
+      .when(save)
+      .thenRefused('cluster.not-ready');
+  });
+});
+
+describe('a restore of etcd', () => {
+  it('names a snapshot that there is, and is confirmed by the name of the cluster (G4)', () => {
+    given(...CREATE, taken)
+      .when(restore())
+      .then(asked);
+    given(...CREATE, taken)
+      .when(restore(''))
+      .thenRefused('etcd.restore-unconfirmed');
+    given(...CREATE, taken)
+      .when(restore('demo', 's2'))
+      .thenRefused('etcd.snapshot-unknown');
+  });
+
+  it('never meets an upgrade, or another restore', () => {
+    given(...CREATE, taken, upgradeRequested())
+      .when(restore())
+      .thenRefused('upgrade.open');
+    given(...CREATE, taken, upgradeRequested(), upgradeFact('UpgradeRejected', { findings: [] }))
+      .when(restore())
+      .then(asked);
+    given(...CREATE, taken, { ...asked, data: { ...asked.data, requestId: 'r0' } })
+      .when(restore())
+      .thenRefused('cluster.busy');
+  });
+});
+
+it('tells what became of each request, and how old each snapshot is', () => {
+  const failed: Fact = {
+    type: 'EtcdRestoreFailed',
+    data: { uid, requestId: 'r2', snapshot: 's1', cause: { operation: 'restore', target: 'demo-cp-1', message: 'no' } },
+  };
+  const history = inLog([...CREATE, saved, taken, asked, failed]);
+  const [doc] = rowsOf(etcdProjection, history);
+  expect(doc?.requests.map(({ what, phase, message }) => [what, phase, message])).toEqual([
+    ['snapshot', 'Succeeded', ''],
+    ['restore', 'Failed', 'restore on demo-cp-1 failed: no'],
+  ]);
+  const at = history.find(({ type }) => type === 'EtcdSnapshotTaken')?.meta.time ?? '';
+  expect(doc && snapshotViews(doc, Date.parse(at) + 61_000)).toMatchObject([
+    { name: 's1', ageSeconds: 61, restorable: true },
+  ]);
+});

@@ -1,0 +1,100 @@
+import { NodePath, PoolPath, UpdatesRequest, UpdatesView, type RefusalCode } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Body, Controller, Inject, Param, Put, Res } from '@nestjs/common';
+import { RoleInNamespace } from '../auth/access.js';
+import type { ClusterAddress } from '../clusters/clusters.commands.js';
+import { showSeq } from '../http/answers.js';
+import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { Idempotent } from '../http/idempotency.js';
+import { orRefuse } from '../http/refused.js';
+import { holds, type Scope } from './holds.decider.js';
+
+const REFUSALS: readonly RefusalCode[] = [
+  'namespace.unknown',
+  'cluster.unknown',
+  'upgrade.reason-missing',
+  'conflict.concurrent',
+  'idempotency.key-reused',
+];
+
+const DESCRIPTION =
+  'What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind.';
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster'))
+export class HoldsHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Put('nodes/:node/updates')
+  @Idempotent()
+  @CommandHeaders()
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'setNodeUpdates',
+    tag: 'upgrades',
+    summary: 'Hold a node out of changes, or release it',
+    description: DESCRIPTION,
+    answers: [{ status: 200, description: 'How it is now', schema: UpdatesView }],
+    refusals: [...REFUSALS, 'node.unknown'],
+  })
+  node(
+    @Param({ schema: NodePath }) { node, ...address }: NodePath,
+    @Body({ schema: UpdatesRequest }) request: UpdatesRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpdatesView> {
+    return this.set({ address, scope: { kind: 'node', node }, name: node, request }, caller, response);
+  }
+
+  @Put('pools/:pool/updates')
+  @Idempotent()
+  @CommandHeaders()
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'setPoolUpdates',
+    tag: 'upgrades',
+    summary: 'Hold a pool out of changes, or release it',
+    description: DESCRIPTION,
+    answers: [{ status: 200, description: 'How it is now', schema: UpdatesView }],
+    refusals: [...REFUSALS, 'pool.unknown'],
+  })
+  pool(
+    @Param({ schema: PoolPath }) { pool, ...address }: PoolPath,
+    @Body({ schema: UpdatesRequest }) request: UpdatesRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpdatesView> {
+    return this.set({ address, scope: { kind: 'pool', pool }, name: pool, request }, caller, response);
+  }
+
+  private async set(
+    { address, scope, name, request: { disabled, reason } }: Asked,
+    caller: Caller,
+    response: HttpResponse,
+  ): Promise<UpdatesView> {
+    const { namespace, cluster } = address;
+    const decided = orRefuse(
+      await this.handle(
+        holds,
+        { namespace, cluster, context: 'wish' },
+        { type: 'SetUpdates', data: { namespace, cluster, scope, disabled, reason } },
+        causeOf(caller),
+      ),
+    );
+    showSeq(response, decided.seq);
+    const since = decided.events[0]?.meta.time ?? this.clock.now().toISOString();
+    return { kind: 'Updates', scope: scope.kind, name, disabled, reason, actor: caller.identity.actor, since };
+  }
+}
+
+interface Asked {
+  readonly address: ClusterAddress;
+  readonly scope: Scope;
+  readonly name: string;
+  readonly request: UpdatesRequest;
+}

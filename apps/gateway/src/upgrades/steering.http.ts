@@ -1,0 +1,211 @@
+import {
+  UpgradeApproval,
+  UpgradeOverride,
+  UpgradePath,
+  UpgradeReason,
+  UpgradeRollback,
+  UpgradeSkip,
+  UpgradeView,
+  type RefusalCode,
+} from '@fairlead/contracts';
+import { applyDecorators, Body, Controller, Inject, Param, Post, Res } from '@nestjs/common';
+import { RoleInNamespace } from '../auth/access.js';
+import { FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { Idempotent } from '../http/idempotency.js';
+import { UpgradeAnswers } from './upgrade.answers.js';
+import { isAborted, isLeftOut, isPaused, isRecorded, isRolledOut, type IsOver } from './upgrade.ends.js';
+import { UpgradeCommands } from './upgrades.commands.js';
+import type { SteeringCommand } from './upgrades.decider.js';
+
+interface Steering {
+  readonly id: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly waits: string;
+  readonly refusals: readonly RefusalCode[];
+}
+
+const COMMON: readonly RefusalCode[] = [
+  'namespace.unknown',
+  'cluster.unknown',
+  'upgrade.unknown',
+  'upgrade.phase',
+  'conflict.concurrent',
+  'idempotency.key-reused',
+];
+
+/** What all routes that steer an upgrade have in common. */
+const Steers = ({ id, path, summary, description, waits, refusals }: Steering): MethodDecorator =>
+  applyDecorators(
+    Post(`:upgrade/${path}`),
+    Idempotent(),
+    CommandHeaders(),
+    RoleInNamespace('operator'),
+    Documented({
+      id,
+      tag: 'upgrades',
+      summary,
+      ...(description === undefined ? {} : { description }),
+      answers: [
+        { status: 202, description: 'The wish is recorded; the upgrade as it is now', schema: UpgradeView },
+        { status: 200, description: `With Prefer: wait=N: ${waits}`, schema: UpgradeView },
+      ],
+      refusals: [...COMMON, ...refusals],
+    }),
+  );
+
+/** What people do with an upgrade that there is. */
+@Controller(bothBases('ns/:namespace/clusters/:cluster/upgrades'))
+export class SteeringHttp {
+  constructor(
+    @Inject(UpgradeCommands) private readonly commands: UpgradeCommands,
+    @Inject(UpgradeAnswers) private readonly answers: UpgradeAnswers,
+  ) {}
+
+  @Steers({
+    id: 'approveUpgrade',
+    path: 'approve',
+    summary: 'Let the plan with this hash run',
+    waits: 'how the roll-out ended',
+    refusals: ['upgrade.not-planned', 'upgrade.not-approvable', 'upgrade.hash-mismatch'],
+  })
+  approve(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeApproval }) { planHash }: UpgradeApproval,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'ApproveUpgrade', data: { ...path, planHash } }, isRolledOut, caller, response);
+  }
+
+  @Steers({
+    id: 'pauseUpgrade',
+    path: 'pause',
+    summary: 'Let no further node begin',
+    description: 'Nodes that are under way are finished.',
+    waits: 'it pauses',
+    refusals: [],
+  })
+  pause(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeReason }) { reason }: UpgradeReason,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'PauseUpgrade', data: { ...path, reason } }, isPaused, caller, response);
+  }
+
+  @Steers({
+    id: 'resumeUpgrade',
+    path: 'resume',
+    summary: 'Let a roll-out that pauses or has halted go on',
+    waits: 'how the roll-out ended',
+    refusals: [],
+  })
+  resume(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'ResumeUpgrade', data: path }, isRolledOut, caller, response);
+  }
+
+  @Steers({
+    id: 'abortUpgrade',
+    path: 'abort',
+    summary: 'End an upgrade before its end',
+    description: 'Nodes that are under way are finished or parked; no other begins. What was changed stays changed.',
+    waits: 'it has ended',
+    refusals: [],
+  })
+  abort(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeReason }) { reason }: UpgradeReason,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'AbortUpgrade', data: { ...path, reason } }, isAborted, caller, response);
+  }
+
+  @Steers({
+    id: 'retryUpgrade',
+    path: 'retry',
+    summary: 'Try what failed again',
+    waits: 'how the roll-out ended',
+    refusals: ['upgrade.nothing-failed'],
+  })
+  retry(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'RetryUpgrade', data: path }, isRolledOut, caller, response);
+  }
+
+  @Steers({
+    id: 'skipUpgradeNode',
+    path: 'skip',
+    summary: 'Leave a node out of this upgrade',
+    waits: 'it is left out',
+    refusals: ['upgrade.not-planned', 'upgrade.node-not-planned', 'upgrade.node-done'],
+  })
+  skip(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeSkip }) { node, reason }: UpgradeSkip,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'SkipNode', data: { ...path, node, reason } }, isLeftOut(node), caller, response);
+  }
+
+  @Steers({
+    id: 'overrideUpgradeRule',
+    path: 'override',
+    summary: 'Take a rule upon yourself, for this upgrade',
+    description: 'Only of the rules that allow it. An upgrade that was Rejected is asked for anew, with overrides.',
+    waits: 'it is recorded',
+    refusals: ['upgrade.rule-unknown', 'upgrade.rule-firm', 'upgrade.reason-missing'],
+  })
+  override(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeOverride }) { rule, reason }: UpgradeOverride,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'OverrideRule', data: { ...path, rule, reason } }, isRecorded, caller, response);
+  }
+
+  @Steers({
+    id: 'rollBackUpgradeNode',
+    path: 'rollback',
+    summary: 'Give a failed worker the software back that it had',
+    waits: 'how the roll-out ended',
+    refusals: [
+      'upgrade.not-planned',
+      'upgrade.node-not-planned',
+      'upgrade.node-not-failed',
+      'upgrade.rollback-worker-only',
+    ],
+  })
+  rollBack(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Body({ schema: UpgradeRollback }) { node }: UpgradeRollback,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<UpgradeView> {
+    return this.steer({ type: 'RollBackNode', data: { ...path, node } }, isRolledOut, caller, response);
+  }
+
+  private async steer(
+    command: SteeringCommand,
+    isOver: IsOver,
+    caller: Caller,
+    response: HttpResponse,
+  ): Promise<UpgradeView> {
+    const decided = await this.commands.steer(command, caller);
+    return this.answers.after(command.data, decided, { isOver, caller, response });
+  }
+}

@@ -1,0 +1,87 @@
+import { type ClusterName, type Namespace, type UpgradeId, type UpgradeRequest } from '@fairlead/contracts';
+import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { createHash, randomUUID } from 'node:crypto';
+import type { ClusterAddress } from '../clusters/clusters.commands.js';
+import { canonicalJson } from '../common/json.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { orRefuse, refuseAny } from '../http/refused.js';
+import type { UpgradeMode } from './upgrade.phase.js';
+import { upgrades, type SteeringCommand, type UpgradeCommand, type UpgradesState } from './upgrades.decider.js';
+import { faultsOfOverride, faultsOfUpgrade, toUpgradeTarget } from './upgrades.rules.js';
+
+/** Which upgrade a request is about. */
+export interface UpgradeAddress {
+  readonly namespace: Namespace;
+  readonly cluster: ClusterName;
+  readonly upgrade: UpgradeId;
+}
+
+export interface DecidedUpgrade {
+  readonly upgrade: UpgradeId;
+  readonly decided: Decided<UpgradesState>;
+}
+
+const ID_LENGTH = 10;
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** With a key, a repetition is known even when the first answer was never stored. */
+const idOf = ({ identity, idempotencyKey }: Caller, { namespace, cluster }: ClusterAddress): UpgradeId => {
+  const text = [identity.actor, namespace, cluster, idempotencyKey ?? randomUUID()].join('\n');
+  return `u-${sha256(text).slice(0, ID_LENGTH)}` as UpgradeId;
+};
+
+const modeOf = (request: UpgradeRequest, dryRun: boolean): UpgradeMode => {
+  if (dryRun) return 'dry-run';
+  return request.approved ? 'go' : 'ask';
+};
+
+/** Turns requests about upgrades into decisions. */
+@Injectable()
+export class UpgradeCommands {
+  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  async request(
+    address: ClusterAddress,
+    asked: { readonly request: UpgradeRequest; readonly dryRun: boolean },
+    caller: Caller,
+  ): Promise<DecidedUpgrade> {
+    const { request, dryRun } = asked;
+    refuseAny(faultsOfUpgrade(request));
+    const upgradeId = idOf(caller, address);
+    const { pools, controlPlane, strategy, overrides } = request;
+    const wish = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
+    const decided = await this.decide(
+      {
+        type: 'RequestUpgrade',
+        data: {
+          ...address,
+          ...wish,
+          upgradeId,
+          mode: modeOf(request, dryRun),
+          requestHash: sha256(canonicalJson(wish)),
+          actor: caller.identity.actor,
+        },
+      },
+      address,
+      caller,
+    );
+    const { latest, over } = decided.state;
+    // A repetition without a key is answered with the upgrade that it repeats.
+    return { upgrade: over.has(upgradeId) ? upgradeId : (latest?.id ?? upgradeId), decided };
+  }
+
+  async steer(command: SteeringCommand, caller: Caller): Promise<Decided<UpgradesState>> {
+    if (command.type === 'OverrideRule') refuseAny(faultsOfOverride(command.data));
+    return this.decide(command, command.data, caller);
+  }
+
+  private async decide(
+    command: UpgradeCommand,
+    { namespace, cluster }: { readonly namespace: string; readonly cluster: string },
+    caller: Caller,
+  ): Promise<Decided<UpgradesState>> {
+    return orRefuse(await this.handle(upgrades, { namespace, cluster, context: 'wish' }, command, causeOf(caller)));
+  }
+}

@@ -1,0 +1,329 @@
+import {
+  isRefusal,
+  refuse,
+  type EventData,
+  type Fact,
+  type NodeName,
+  type NodeRole,
+  type Refusal,
+  type StoredEvent,
+  type UpgradePath,
+  type UpgradePhase,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../clusters/present.js';
+import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from './upgrade.phase.js';
+
+/** Whose cluster it is about, for the sentences of refusals. */
+interface Named {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+type About = Readonly<UpgradePath>;
+
+export type RequestUpgrade = Command<
+  'RequestUpgrade',
+  Named & Omit<EventData<'UpgradeRequested'>, 'uid'> & { readonly actor: string }
+>;
+export type ApproveUpgrade = Command<'ApproveUpgrade', About & { readonly planHash: string }>;
+export type PauseUpgrade = Command<'PauseUpgrade', About & { readonly reason: string }>;
+export type ResumeUpgrade = Command<'ResumeUpgrade', About>;
+export type AbortUpgrade = Command<'AbortUpgrade', About & { readonly reason: string }>;
+export type RetryUpgrade = Command<'RetryUpgrade', About>;
+export type SkipNode = Command<'SkipNode', About & { readonly node: string; readonly reason: string }>;
+export type OverrideRule = Command<'OverrideRule', About & { readonly rule: string; readonly reason: string }>;
+export type RollBackNode = Command<'RollBackNode', About & { readonly node: string }>;
+
+/** What people do with an upgrade that there is. */
+export type SteeringCommand =
+  ApproveUpgrade | PauseUpgrade | ResumeUpgrade | AbortUpgrade | RetryUpgrade | SkipNode | OverrideRule | RollBackNode;
+export type UpgradeCommand = RequestUpgrade | SteeringCommand;
+
+type UpgradeWish = Fact<
+  | 'UpgradeRequested'
+  | 'UpgradeApproved'
+  | 'UpgradePauseRequested'
+  | 'UpgradeResumeRequested'
+  | 'UpgradeAbortRequested'
+  | 'UpgradeRetryRequested'
+  | 'UpgradeNodeSkipRequested'
+  | 'UpgradeRuleOverridden'
+  | 'NodeRollbackRequested'
+>;
+
+interface PlannedOperation {
+  readonly node: NodeName | null;
+  readonly role: NodeRole | null;
+}
+
+interface Upgrade extends PhasedUpgrade {
+  readonly actor: string;
+  readonly requestHash: string;
+  readonly planHash: string | undefined;
+  /** The operations of the plan that are about one node or about none. */
+  readonly operations: ReadonlyMap<string, PlannedOperation>;
+  /** Operations whose latest attempt failed. */
+  readonly failed: ReadonlySet<string>;
+  readonly completed: ReadonlySet<string>;
+  /** Nodes that were left out after all. */
+  readonly skipped: ReadonlySet<string>;
+  readonly isPauseAsked: boolean;
+  readonly overridden: ReadonlySet<string>;
+}
+
+/** The cluster of a name, and its upgrades. */
+export interface UpgradesState {
+  readonly cluster: PresentCluster | undefined;
+  readonly latest: Upgrade | undefined;
+  /** How those before the latest ended. */
+  readonly over: ReadonlyMap<string, UpgradePhase>;
+}
+
+/** How many ended upgrades a name remembers: enough to tell "over" from "unknown", and a repetition from a new wish. */
+const OVER_MAX = 100;
+
+const unknownCluster = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
+
+const unknownPool = (cluster: PresentCluster, { data }: RequestUpgrade): Refusal | undefined => {
+  const known = workerPoolsOf(cluster);
+  const asked = [
+    ...(data.pools ?? []).map((pool, index) => ({ pool, field: `pools[${index}]` })),
+    ...Object.keys(data.strategy.pools).map((pool) => ({ pool, field: `strategy.pools.${pool}` })),
+  ];
+  const stranger = asked.find(({ pool }) => !known.includes(pool));
+  return (
+    stranger &&
+    refuse(
+      'upgrade.pool-unknown',
+      { cluster: data.cluster, pool: stranger.pool, pools: known.join(', ') },
+      stranger.field,
+    )
+  );
+};
+
+/** Why no upgrade may begin now (B1): something else is under way, or the cluster is not there to be upgraded. */
+const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named): Refusal | undefined => {
+  if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
+  if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
+  return cluster.isGrowing || cluster.removing.size > 0
+    ? refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' })
+    : undefined;
+};
+
+const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>
+  latest.requestHash === data.requestHash && latest.actor === data.actor && latest.mode === data.mode;
+
+const request = (state: UpgradesState, command: RequestUpgrade): readonly UpgradeWish[] | Refusal => {
+  const { namespace, cluster: name, actor: _actor, ...wish } = command.data;
+  const { cluster, latest, over } = state;
+  if (cluster === undefined) return unknownCluster(command.data);
+  if (latest?.id === wish.upgradeId || over.has(wish.upgradeId)) return nothing;
+  if (latest !== undefined && isOpen(latest)) {
+    // The same wish of the same person is a repetition, e.g. after an answer that was lost.
+    if (isRepetition(latest, command)) return nothing;
+    return refuse('upgrade.open', { namespace, cluster: name, upgrade: latest.id, action: 'upgrade' });
+  }
+  return (
+    hindrance(cluster, command.data) ??
+    unknownPool(cluster, command) ?? [{ type: 'UpgradeRequested', data: { uid: cluster.uid, ...wish } }]
+  );
+};
+
+const ACTIONS: Readonly<Record<SteeringCommand['type'], string>> = {
+  ApproveUpgrade: 'approve',
+  PauseUpgrade: 'pause',
+  ResumeUpgrade: 'resume',
+  AbortUpgrade: 'abort',
+  RetryUpgrade: 'retry',
+  SkipNode: 'skip a node',
+  OverrideRule: 'override a rule',
+  RollBackNode: 'roll a node back',
+};
+
+const wrongPhase = ({ type, data }: SteeringCommand, phase: UpgradePhase): Refusal =>
+  refuse('upgrade.phase', {
+    action: ACTIONS[type],
+    namespace: data.namespace,
+    cluster: data.cluster,
+    upgrade: data.upgrade,
+    phase,
+  });
+
+type Steered = Pick<EventData<'UpgradeResumeRequested'>, 'uid' | 'upgradeId'>;
+type Answer = readonly UpgradeWish[] | Refusal;
+
+const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Answer => {
+  const { planHash, upgrade: id } = command.data;
+  if (upgrade.mode === 'dry-run') return refuse('upgrade.not-approvable', { upgrade: id });
+  if (upgrade.planHash === undefined) return refuse('upgrade.not-planned', { upgrade: id });
+  if (upgrade.planHash !== planHash)
+    return refuse('upgrade.hash-mismatch', { upgrade: id, actual: upgrade.planHash, given: planHash }, 'planHash');
+  if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
+  const waits = upgrade.phase === 'Planned' && upgrade.mode === 'ask';
+  return waits ? [{ type: 'UpgradeApproved', data: { ...ids, planHash } }] : nothing;
+};
+
+const pause = (upgrade: Upgrade, command: PauseUpgrade, ids: Steered): Answer => {
+  if (upgrade.isPauseAsked) return nothing;
+  if (!['Approved', 'Running', 'Paused'].includes(upgrade.phase)) return wrongPhase(command, upgrade.phase);
+  return [{ type: 'UpgradePauseRequested', data: { ...ids, reason: command.data.reason } }];
+};
+
+const resume = (upgrade: Upgrade, command: ResumeUpgrade, ids: Steered): Answer => {
+  const stands = upgrade.phase === 'Paused' || upgrade.phase === 'Halted' || upgrade.isPauseAsked;
+  if (stands) return [{ type: 'UpgradeResumeRequested', data: ids }];
+  return upgrade.phase === 'Running' ? nothing : wrongPhase(command, upgrade.phase);
+};
+
+const retry = (upgrade: Upgrade, command: RetryUpgrade, ids: Steered): Answer => {
+  if (!['Running', 'Paused', 'Halted'].includes(upgrade.phase)) return wrongPhase(command, upgrade.phase);
+  if (upgrade.failed.size === 0 && upgrade.phase !== 'Halted')
+    return refuse('upgrade.nothing-failed', { upgrade: upgrade.id });
+  return [{ type: 'UpgradeRetryRequested', data: ids }];
+};
+
+/** The operations of one node, by their ids. */
+const operationsOf = ({ operations }: Upgrade, node: string): ReadonlyMap<string, PlannedOperation> =>
+  new Map([...operations].filter(([, operation]) => operation.node === node));
+
+/** Refuses names that the plan does not hold. */
+const planned = (upgrade: Upgrade, node: string): ReadonlyMap<string, PlannedOperation> | Refusal => {
+  if (upgrade.planHash === undefined) return refuse('upgrade.not-planned', { upgrade: upgrade.id });
+  const operations = operationsOf(upgrade, node);
+  return operations.size > 0 ? operations : refuse('upgrade.node-not-planned', { node, upgrade: upgrade.id }, 'node');
+};
+
+const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
+  const { node, reason } = command.data;
+  if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
+  const operations = planned(upgrade, node);
+  if (isRefusal(operations)) return operations;
+  if (upgrade.skipped.has(node)) return nothing;
+  if ([...operations.keys()].every((id) => upgrade.completed.has(id)))
+    return refuse('upgrade.node-done', { node }, 'node');
+  return [{ type: 'UpgradeNodeSkipRequested', data: { ...ids, node: node as NodeName, reason } }];
+};
+
+const override = (upgrade: Upgrade, { data: { rule, reason } }: OverrideRule, ids: Steered): Answer =>
+  upgrade.overridden.has(rule) ? nothing : [{ type: 'UpgradeRuleOverridden', data: { ...ids, rule, reason } }];
+
+const rollBack = (upgrade: Upgrade, { data: { node } }: RollBackNode, ids: Steered): Answer => {
+  const operations = planned(upgrade, node);
+  if (isRefusal(operations)) return operations;
+  if ([...operations.values()].some(({ role }) => role === 'control-plane'))
+    return refuse('upgrade.rollback-worker-only', { node }, 'node');
+  if (![...operations.keys()].some((id) => upgrade.failed.has(id)))
+    return refuse('upgrade.node-not-failed', { node }, 'node');
+  return [{ type: 'NodeRollbackRequested', data: { ...ids, node: node as NodeName } }];
+};
+
+const steer = ({ cluster, latest, over }: UpgradesState, command: SteeringCommand): Answer => {
+  const { data } = command;
+  if (cluster === undefined) return unknownCluster(data);
+  const earlier = over.get(data.upgrade);
+  if (earlier !== undefined) return wrongPhase(command, earlier);
+  if (latest?.id !== data.upgrade) return refuse('upgrade.unknown', { ...data });
+  if (command.type === 'ApproveUpgrade' && latest.mode === 'dry-run')
+    return refuse('upgrade.not-approvable', { upgrade: latest.id });
+  if (!isOpen(latest)) return wrongPhase(command, latest.phase);
+  const ids = { uid: cluster.uid, upgradeId: latest.id };
+  switch (command.type) {
+    case 'ApproveUpgrade':
+      return approve(latest, command, ids);
+    case 'PauseUpgrade':
+      return pause(latest, command, ids);
+    case 'ResumeUpgrade':
+      return resume(latest, command, ids);
+    case 'AbortUpgrade':
+      return latest.phase === 'Aborting'
+        ? nothing
+        : [{ type: 'UpgradeAbortRequested', data: { ...ids, reason: command.data.reason } }];
+    case 'RetryUpgrade':
+      return retry(latest, command, ids);
+    case 'SkipNode':
+      return skip(latest, command, ids);
+    case 'OverrideRule':
+      return override(latest, command, ids);
+    case 'RollBackNode':
+      return rollBack(latest, command, ids);
+  }
+};
+
+const begun = (phased: PhasedUpgrade, { data, meta }: StoredEvent<'UpgradeRequested'>): Upgrade => ({
+  ...phased,
+  actor: meta.actor,
+  requestHash: data.requestHash,
+  planHash: undefined,
+  operations: new Map(),
+  failed: new Set(),
+  completed: new Set(),
+  skipped: new Set(),
+  isPauseAsked: false,
+  overridden: new Set(data.overrides.map(({ rule }) => rule)),
+});
+
+const added = (names: ReadonlySet<string>, name: string): ReadonlySet<string> => new Set(names).add(name);
+const removed = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
+  new Set([...names].filter((one) => one !== name));
+
+const withPlan = (upgrade: Upgrade, { plan, planHash }: EventData<'UpgradePlanned'>): Upgrade => ({
+  ...upgrade,
+  planHash,
+  operations: new Map(plan.operations.map(({ id, node, role }) => [id, { node, role }])),
+});
+
+const progressed = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
+  switch (event.type) {
+    case 'UpgradePlanned':
+      return withPlan(upgrade, event.data);
+    case 'UpgradePauseRequested':
+      return { ...upgrade, isPauseAsked: true };
+    case 'UpgradeResumeRequested':
+    case 'RolloutResumed':
+      return { ...upgrade, isPauseAsked: false };
+    case 'UpgradeRuleOverridden':
+      return { ...upgrade, overridden: added(upgrade.overridden, event.data.rule) };
+    case 'OperationStarted':
+      return { ...upgrade, failed: removed(upgrade.failed, event.data.operation) };
+    case 'OperationFailed':
+      return { ...upgrade, failed: added(upgrade.failed, event.data.operation) };
+    case 'OperationCompleted':
+      return {
+        ...upgrade,
+        failed: removed(upgrade.failed, event.data.operation),
+        completed: added(upgrade.completed, event.data.operation),
+      };
+    case 'NodeSkipped':
+      return { ...upgrade, skipped: added(upgrade.skipped, event.data.node) };
+    default:
+      return upgrade;
+  }
+};
+
+const remembered = ({ over, latest }: UpgradesState): UpgradesState['over'] =>
+  latest === undefined ? over : new Map([...over, [latest.id, latest.phase] as const].slice(-OVER_MAX));
+
+/** What people may ask of the upgrades of a cluster. Whether a plan is safe is upgrade-svc's to say. */
+export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeWish> = {
+  initial: { cluster: undefined, latest: undefined, over: new Map() },
+  reads: 'cluster',
+
+  decide: (state, command) => (command.type === 'RequestUpgrade' ? request(state, command) : steer(state, command)),
+
+  evolve: (state, event) => {
+    const cluster = presentAfter(state.cluster, event);
+    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...upgrades.initial, cluster };
+    if (isForeign(cluster, event)) return state;
+    const phased = latestUpgradeAfter(state.latest, event);
+    if (event.type === 'UpgradeRequested' && phased !== undefined)
+      return { cluster, latest: begun(phased, event), over: remembered(state) };
+    if (state.latest === undefined || !('upgradeId' in event.data) || event.data.upgradeId !== state.latest.id)
+      return { ...state, cluster };
+    return {
+      ...state,
+      cluster,
+      latest: { ...progressed(state.latest, event), phase: phased?.phase ?? state.latest.phase },
+    };
+  },
+};

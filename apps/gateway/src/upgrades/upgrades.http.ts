@@ -1,0 +1,119 @@
+import {
+  ClusterPath,
+  ReadQuery,
+  UpgradeList,
+  UpgradePath,
+  UpgradeQuery,
+  UpgradeRequest,
+  UpgradeView,
+  type RefusalCode,
+} from '@fairlead/contracts';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../auth/access.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { Idempotent } from '../http/idempotency.js';
+import { LogFollower } from '../http/log.follower.js';
+import { UpgradeAnswers } from './upgrade.answers.js';
+import { isPlanned, isRolledOut } from './upgrade.ends.js';
+import { UpgradeCommands } from './upgrades.commands.js';
+
+/** How long a dry run waits for its plan when nobody said otherwise. */
+const DRY_RUN_WAIT_MS = 30_000;
+
+const READ_REFUSALS: readonly RefusalCode[] = [
+  'namespace.unknown',
+  'cluster.unknown',
+  'wait.seq-ahead',
+  'wait.too-long',
+];
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/upgrades'))
+export class UpgradesHttp {
+  constructor(
+    @Inject(UpgradeCommands) private readonly commands: UpgradeCommands,
+    @Inject(UpgradeAnswers) private readonly answers: UpgradeAnswers,
+    @Inject(LogFollower) private readonly follower: LogFollower,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listUpgrades',
+    tag: 'upgrades',
+    summary: 'The upgrades of a cluster, latest first',
+    answers: [{ status: 200, description: 'The upgrades, without their plans', schema: UpgradeList }],
+    refusals: READ_REFUSALS,
+  })
+  async list(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<UpgradeList> {
+    await this.follower.shown(minSeq);
+    return { kind: 'UpgradeList', items: await this.answers.listOf(path) };
+  }
+
+  @Post()
+  @Idempotent()
+  @CommandHeaders()
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'requestUpgrade',
+    tag: 'upgrades',
+    summary: 'Ask for a change of versions, software, certificates or boots',
+    description:
+      'The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the roll-out.',
+    answers: [
+      { status: 202, description: 'The wish is recorded; Location is the upgrade', schema: UpgradeView },
+      { status: 200, description: 'What was waited for: the plan, or how it ended', schema: UpgradeView },
+    ],
+    refusals: [
+      'upgrade.nothing-wanted',
+      'upgrade.version-invalid',
+      'upgrade.software-invalid',
+      'upgrade.nobody',
+      'upgrade.force-unbounded',
+      'upgrade.rule-unknown',
+      'upgrade.rule-firm',
+      'upgrade.reason-missing',
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.deleting',
+      'cluster.not-ready',
+      'cluster.busy',
+      'upgrade.open',
+      'upgrade.pool-unknown',
+      'conflict.concurrent',
+      'idempotency.key-reused',
+    ],
+  })
+  async request(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Body({ schema: UpgradeRequest }) request: UpgradeRequest,
+    @Query({ schema: UpgradeQuery }) query: UpgradeQuery,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<UpgradeView> {
+    const dryRun = query.dryRun === 'true';
+    const { upgrade, decided } = await this.commands.request(path, { request, dryRun }, caller);
+    const waitMs = dryRun && caller.waitMs === 0 ? DRY_RUN_WAIT_MS : caller.waitMs;
+    const isOver = request.approved && !dryRun ? isRolledOut : isPlanned;
+    return this.answers.after({ ...path, upgrade }, decided, { isOver, caller: { ...caller, waitMs }, response });
+  }
+
+  @Get(':upgrade')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getUpgrade',
+    tag: 'upgrades',
+    summary: 'An upgrade: its plan, and how far it is on every node',
+    answers: [{ status: 200, description: 'The upgrade', schema: UpgradeView }],
+    refusals: [...READ_REFUSALS, 'upgrade.unknown'],
+  })
+  async get(
+    @Param({ schema: UpgradePath }) path: UpgradePath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<UpgradeView> {
+    await this.follower.shown(minSeq);
+    return this.answers.viewOf(path);
+  }
+}

@@ -1,0 +1,226 @@
+import {
+  sentenceOf,
+  type ClusterUid,
+  type EventData,
+  type EventType,
+  type Finding,
+  type StoredEvent,
+  type UpgradeId,
+  type UpgradePhase,
+  type UpgradePlan,
+  type UpgradeTarget,
+} from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+import { operationStatesAfter, type OperationStates } from './operation.state.js';
+import { upgradePhaseAfter, type UpgradeMode } from './upgrade.phase.js';
+
+/** A gate that does not hold now. */
+export interface ClosedGate {
+  readonly gate: string;
+  readonly message: string;
+}
+
+/** An upgrade, without what happens on its nodes: they are rows of their own, so that this one is seldom written. */
+export interface UpgradeDoc {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+  readonly id: UpgradeId;
+  readonly mode: UpgradeMode;
+  readonly phase: UpgradePhase;
+  /** What a person should know about the phase. */
+  readonly message: string;
+  readonly actor: string;
+  readonly requestedAt: string;
+  readonly target: UpgradeTarget;
+  readonly pools: readonly string[] | null;
+  readonly controlPlane: boolean;
+  readonly overrides: readonly { readonly rule: string; readonly reason: string; readonly actor: string }[];
+  readonly findings: readonly Finding[];
+  readonly plan: UpgradePlan | null;
+  readonly planHash: string | null;
+  readonly approvedBy: string | null;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly nextActions: readonly string[];
+  /** The operations that are about no single node. */
+  readonly operations: OperationStates;
+  /** Gates about the whole cluster that hold an operation back, by the operation. */
+  readonly gates: Readonly<Record<string, ClosedGate>>;
+  readonly parked: readonly string[];
+}
+
+export const upgradeKey = (namespace: string, cluster: string, upgrade: string): string =>
+  `${namespace}/${cluster}/${upgrade}`;
+
+const begin = ({ meta, data }: StoredEvent<'UpgradeRequested'>): UpgradeDoc => ({
+  namespace: meta.namespace,
+  cluster: meta.cluster,
+  uid: data.uid,
+  id: data.upgradeId,
+  mode: data.mode,
+  phase: 'Planning',
+  message: 'its rules are being checked',
+  actor: meta.actor,
+  requestedAt: meta.time,
+  target: data.target,
+  pools: data.pools,
+  controlPlane: data.controlPlane,
+  overrides: data.overrides.map((override) => ({ ...override, actor: meta.actor })),
+  findings: [],
+  plan: null,
+  planHash: null,
+  approvedBy: null,
+  startedAt: null,
+  finishedAt: null,
+  nextActions: [],
+  operations: {},
+  gates: {},
+  parked: [],
+});
+
+const PLANNED: Readonly<Record<UpgradeMode, string>> = {
+  'dry-run': '',
+  ask: 'the plan waits for its approval',
+  go: 'it is about to begin',
+};
+
+const without = (gates: UpgradeDoc['gates'], operation: string): UpgradeDoc['gates'] => {
+  const { [operation]: _passed, ...others } = gates;
+  return others;
+};
+
+const gated = (doc: UpgradeDoc, event: StoredEvent<'GateFailed' | 'GatePassed'>): UpgradeDoc => {
+  const { operation, gate } = event.data;
+  if (event.type === 'GateFailed')
+    return { ...doc, gates: { ...doc.gates, [operation]: { gate, message: event.data.message } } };
+  return doc.gates[operation]?.gate === gate ? { ...doc, gates: without(doc.gates, operation) } : doc;
+};
+
+const halted = (doc: UpgradeDoc, { rule, cause, nodes, nextActions }: EventData<'RolloutHalted'>): UpgradeDoc => ({
+  ...doc,
+  message: `rule ${rule} says stop: ${sentenceOf(cause)}`,
+  nextActions,
+  parked: nodes,
+});
+
+const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
+  const { time, actor } = event.meta;
+  switch (event.type) {
+    case 'UpgradeRejected': {
+      const { findings } = event.data;
+      return { ...doc, findings, finishedAt: time, message: findings.map(({ sentence }) => sentence).join('; ') };
+    }
+    case 'UpgradePlanned': {
+      const { plan, planHash } = event.data;
+      return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[doc.mode] };
+    }
+    case 'UpgradeApproved':
+      return { ...doc, approvedBy: actor, message: 'it is about to begin' };
+    case 'UpgradeRuleOverridden': {
+      const { rule, reason } = event.data;
+      return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };
+    }
+    case 'UpgradeWishRefused':
+      return { ...doc, message: `${event.data.finding.sentence}; ${event.data.finding.help}` };
+    default:
+      return doc;
+  }
+};
+
+const ABORTING = 'nodes that are under way are finished or parked';
+
+const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'RolloutStarted':
+      return { ...doc, startedAt: time, message: '' };
+    case 'UpgradePauseRequested':
+      return { ...doc, message: `no further node begins: ${event.data.reason}` };
+    case 'RolloutPaused':
+      return doc.phase === 'Aborting' ? doc : { ...doc, message: `${event.data.reason} (${event.data.by})` };
+    case 'UpgradeResumeRequested':
+    case 'UpgradeRetryRequested':
+      return { ...doc, message: 'it is about to go on' };
+    case 'RolloutResumed':
+      return { ...doc, message: '', nextActions: [], parked: [] };
+    case 'RolloutHalted':
+      return halted(doc, event.data);
+    case 'UpgradeAbortRequested':
+      return { ...doc, message: [ABORTING, event.data.reason].filter(Boolean).join(': ') };
+    case 'RolloutAborted': {
+      const { parked } = event.data;
+      const message =
+        parked.length === 0 ? 'ended before its end' : `ended before its end; parked: ${parked.join(', ')}`;
+      return { ...doc, message, parked, finishedAt: time, nextActions: [] };
+    }
+    case 'RolloutCompleted':
+      return { ...doc, message: '', finishedAt: time, nextActions: [] };
+    default:
+      return doc;
+  }
+};
+
+const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
+  switch (event.type) {
+    case 'OperationStarted':
+    case 'OperationCompleted':
+    case 'OperationFailed':
+    case 'OperationPostponed':
+      return { ...doc, operations: operationStatesAfter(doc.operations, event) };
+    case 'GateFailed':
+    case 'GatePassed':
+      return gated(doc, event);
+    default:
+      return rolled(decided(doc, event), event);
+  }
+};
+
+const CHANGING: ReadonlySet<string> = new Set<EventType>([
+  'UpgradeRequested',
+  'UpgradeRejected',
+  'UpgradePlanned',
+  'UpgradeApproved',
+  'UpgradePauseRequested',
+  'UpgradeResumeRequested',
+  'UpgradeAbortRequested',
+  'UpgradeRetryRequested',
+  'UpgradeRuleOverridden',
+  'UpgradeWishRefused',
+  'RolloutStarted',
+  'RolloutPaused',
+  'RolloutResumed',
+  'RolloutHalted',
+  'RolloutAborted',
+  'RolloutCompleted',
+]);
+
+/** Of what happens in operations and at gates, only what is about no single node. */
+const ABOUT_ANY: ReadonlySet<string> = new Set<EventType>([
+  'OperationStarted',
+  'OperationCompleted',
+  'OperationFailed',
+  'GateFailed',
+  'GatePassed',
+]);
+
+const concerns = (event: StoredEvent): boolean =>
+  CHANGING.has(event.type) || (ABOUT_ANY.has(event.type) && 'node' in event.data && event.data.node === null);
+
+/** One row per upgrade, also of clusters that are gone. Facts about single nodes do not touch it. */
+export const upgradesProjection: Projection<UpgradeDoc> = {
+  name: 'upgrades',
+  table: 'upgrades',
+
+  keys: (event) => {
+    const { namespace, cluster } = event.meta;
+    return concerns(event) && 'upgradeId' in event.data && event.data.upgradeId !== null
+      ? [upgradeKey(namespace, cluster, event.data.upgradeId)]
+      : [];
+  },
+
+  evolve: (doc, event) => {
+    if (event.type === 'UpgradeRequested') return doc ?? begin(event);
+    return doc && { ...change(doc, event), phase: upgradePhaseAfter(doc.phase, event) };
+  },
+};

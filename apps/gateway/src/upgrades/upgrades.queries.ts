@@ -1,0 +1,57 @@
+import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
+import type { UpgradeSummary, UpgradeView } from '@fairlead/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { clusterKey } from '../clusters/clusters.projection.js';
+import type { NodeUpgradesDoc } from './upgrade.nodes.projection.js';
+import { upgradeKey, type UpgradeDoc } from './upgrades.projection.js';
+import { upgradeSummary, upgradeView, type UpgradeRows } from './upgrades.view.js';
+
+interface Row<Doc> {
+  readonly seq: string;
+  readonly doc: Doc;
+}
+
+const latest = (rows: readonly Row<unknown>[]): number => Math.max(0, ...rows.map(({ seq }) => Number(seq)));
+
+@Injectable()
+export class UpgradeQueries {
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async one(namespace: string, cluster: string, upgrade: string): Promise<UpgradeView | undefined> {
+    const [row] = await this.database.query<Row<UpgradeDoc>[]>('select seq, doc from upgrades where key = $1', [
+      upgradeKey(namespace, cluster, upgrade),
+    ]);
+    if (row === undefined) return undefined;
+    return upgradeView(rowsOf(row, await this.nodesOf(namespace, cluster)), this.clock.now().getTime());
+  }
+
+  /** Those of the cluster's present or last incarnation, latest first. */
+  async all(namespace: string, cluster: string): Promise<UpgradeSummary[]> {
+    const rows = await this.database.query<Row<UpgradeDoc>[]>(
+      `select seq, doc from upgrades where cluster_key = $1 order by doc->>'requestedAt' desc, key`,
+      [clusterKey(namespace, cluster)],
+    );
+    const nodes = await this.nodesOf(namespace, cluster);
+    const uid = rows[0]?.doc.uid;
+    return rows
+      .filter(({ doc }) => doc.uid === uid)
+      .map((row) => upgradeSummary(rowsOf(row, nodes), this.clock.now().getTime()));
+  }
+
+  private nodesOf(namespace: string, cluster: string): Promise<Row<NodeUpgradesDoc>[]> {
+    return this.database.query<Row<NodeUpgradesDoc>[]>('select seq, doc from upgrade_nodes where cluster_key = $1', [
+      clusterKey(namespace, cluster),
+    ]);
+  }
+}
+
+const rowsOf = (upgrade: Row<UpgradeDoc>, nodes: readonly Row<NodeUpgradesDoc>[]): UpgradeRows => {
+  const own = nodes.filter(
+    ({ doc }) => doc.uid === upgrade.doc.uid && doc.upgrades.some(({ upgradeId }) => upgradeId === upgrade.doc.id),
+  );
+  return { upgrade: upgrade.doc, nodes: own.map(({ doc }) => doc), seq: latest([upgrade, ...own]) };
+};

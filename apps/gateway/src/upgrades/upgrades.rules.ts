@@ -1,0 +1,80 @@
+import {
+  isUpgradeRule,
+  KubernetesVersion,
+  refuse,
+  UPGRADE_RULES,
+  type Refusal,
+  type UpgradeRequest,
+  type UpgradeStrategy,
+  type UpgradeTarget,
+} from '@fairlead/contracts';
+
+/** What can be wrong about a request by itself. What only the cluster can tell is upgrade-svc's to find. */
+
+const KUBERNETES_PACKAGES: readonly string[] = ['kubeadm', 'kubelet', 'kubectl'];
+
+const when = (wrong: boolean, refusal: () => Refusal): readonly Refusal[] => (wrong ? [refusal()] : []);
+
+const normal = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
+
+const target = ({ version, software, renewCertificates, reboot }: UpgradeRequest): readonly Refusal[] =>
+  when(version === undefined && Object.keys(software ?? {}).length === 0 && !renewCertificates && !reboot, () =>
+    refuse('upgrade.nothing-wanted'),
+  );
+
+const version = ({ version: asked }: UpgradeRequest): readonly Refusal[] =>
+  when(asked !== undefined && !KubernetesVersion.safeParse(normal(asked)).success, () =>
+    refuse('upgrade.version-invalid', { version: asked ?? '' }, 'version'),
+  );
+
+const software = (request: UpgradeRequest): readonly Refusal[] =>
+  Object.entries(request.software ?? {}).flatMap(([name, wanted]) =>
+    when(name === '' || wanted === '' || KUBERNETES_PACKAGES.includes(name), () =>
+      refuse('upgrade.software-invalid', { name, version: wanted }, `software.${name}`),
+    ),
+  );
+
+const somebody = ({ controlPlane, pools }: UpgradeRequest): readonly Refusal[] =>
+  when(!controlPlane && pools?.length === 0, () => refuse('upgrade.nobody', {}, 'controlPlane'));
+
+const unbounded = ({ onDrainTimeout, forceUntil }: UpgradeStrategy['workers'], field: string): readonly Refusal[] =>
+  when(onDrainTimeout === 'force' && forceUntil === undefined, () => refuse('upgrade.force-unbounded', {}, field));
+
+const force = ({ strategy }: UpgradeRequest): readonly Refusal[] => [
+  ...unbounded(strategy.workers, 'strategy.workers.forceUntil'),
+  ...Object.entries(strategy.pools).flatMap(([pool, own]) => unbounded(own, `strategy.pools.${pool}.forceUntil`)),
+];
+
+const OVERRIDABLE = Object.entries(UPGRADE_RULES).flatMap(([rule, { overridable }]) => (overridable ? [rule] : []));
+
+const ruleFaults = (rule: string, field: string): readonly Refusal[] => {
+  if (!isUpgradeRule(rule)) return [refuse('upgrade.rule-unknown', { rule }, field)];
+  const { title, overridable } = UPGRADE_RULES[rule];
+  return when(!overridable, () =>
+    refuse('upgrade.rule-firm', { rule, title, overridable: OVERRIDABLE.join(', ') }, field),
+  );
+};
+
+/** What is wrong about taking a rule upon oneself; `at` is where the override stands, with a dot after it, or empty. */
+export const faultsOfOverride = (
+  { rule, reason }: UpgradeRequest['overrides'][number],
+  at = '',
+): readonly Refusal[] => [
+  ...ruleFaults(rule, `${at}rule`),
+  ...when(reason.trim() === '', () => refuse('upgrade.reason-missing', {}, `${at}reason`)),
+];
+
+const overrides = (request: UpgradeRequest): readonly Refusal[] =>
+  request.overrides.flatMap((one, index) => faultsOfOverride(one, `overrides[${index}].`));
+
+/** Everything that is wrong with the request. */
+export const faultsOfUpgrade = (request: UpgradeRequest): readonly Refusal[] =>
+  [target, version, software, somebody, force, overrides].flatMap((rule) => rule(request));
+
+/** The target of a request without faults. */
+export const toUpgradeTarget = (request: UpgradeRequest): UpgradeTarget => ({
+  ...(request.version === undefined ? {} : { kubernetes: normal(request.version) as KubernetesVersion }),
+  ...(Object.keys(request.software ?? {}).length === 0 ? {} : { software: request.software }),
+  renewCertificates: request.renewCertificates,
+  reboot: request.reboot,
+});

@@ -1,0 +1,263 @@
+import type {
+  PlanOperation,
+  UpgradeNodePhase,
+  UpgradeNodeView,
+  UpgradeOperationView,
+  UpgradeSummary,
+  UpgradeView,
+} from '@fairlead/contracts';
+import type { OperationState } from './operation.state.js';
+import type { NodeUpgrade, NodeUpgradesDoc } from './upgrade.nodes.projection.js';
+import type { UpgradeDoc } from './upgrades.projection.js';
+
+/** The rows that make up the view of an upgrade. */
+export interface UpgradeRows {
+  readonly upgrade: UpgradeDoc;
+  readonly nodes: readonly NodeUpgradesDoc[];
+  /** Sequence of the event that changed one of the rows last. */
+  readonly seq: number;
+}
+
+/** The rows, and the plan's operations with what is known of each. */
+interface Known {
+  readonly upgrade: UpgradeDoc;
+  readonly operations: readonly PlanOperation[];
+  readonly nodes: ReadonlyMap<string, NodeUpgrade>;
+  readonly nowMs: number;
+}
+
+const MS_PER_SECOND = 1_000;
+const msOf = (seconds: number): number => Math.round(seconds * MS_PER_SECOND);
+
+const knownOf = ({ upgrade, nodes }: UpgradeRows, nowMs: number): Known => ({
+  upgrade,
+  operations: upgrade.plan?.operations ?? [],
+  nodes: new Map(
+    nodes.flatMap(({ node, upgrades }) => {
+      const own = upgrades.find(({ upgradeId }) => upgradeId === upgrade.id);
+      return own === undefined ? [] : [[node, own] as const];
+    }),
+  ),
+  nowMs,
+});
+
+const stateOf = ({ upgrade, nodes }: Known, { id, node }: PlanOperation): OperationState | undefined =>
+  node === null ? upgrade.operations[id] : nodes.get(node)?.operations[id];
+
+const elapsedMs = ({ startedAt, finishedAt }: OperationState, { nowMs, upgrade }: Known): number => {
+  const end = finishedAt ?? upgrade.finishedAt;
+  return Math.max(0, (end === null ? nowMs : Date.parse(end)) - Date.parse(startedAt));
+};
+
+type Attempt = Pick<OperationState, 'attempt' | 'attemptsMax' | 'nextAttemptAt' | 'failure'>;
+
+const NO_ATTEMPT: Attempt = { attempt: 0, attemptsMax: 0, nextAttemptAt: null, failure: '' };
+
+const attemptOf = (state: OperationState | undefined): Attempt => {
+  if (state === undefined) return NO_ATTEMPT;
+  const { attempt, attemptsMax, nextAttemptAt, failure } = state;
+  return { attempt, attemptsMax, nextAttemptAt, failure };
+};
+
+const operationView = (known: Known, operation: PlanOperation): UpgradeOperationView => {
+  const state = stateOf(known, operation);
+  const left = operation.node === null ? null : (known.nodes.get(operation.node)?.left ?? null);
+  return {
+    id: operation.id,
+    kind: operation.kind,
+    node: operation.node,
+    batch: operation.batch,
+    state: left !== null && state?.status !== 'done' ? 'skipped' : (state?.status ?? 'waiting'),
+    startedAt: state?.startedAt ?? null,
+    finishedAt: state?.finishedAt ?? null,
+    elapsedMs: state === undefined ? null : elapsedMs(state, known),
+    predictedMs: msOf(operation.predictedSeconds),
+    ...attemptOf(state),
+  };
+};
+
+// --- nodes ------------------------------------------------------------------------------------------------------------------------
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+const listed = (software: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(software).map(([name, version]) => `${name} ${version}`);
+
+/** What an operation leads to, beside versions. */
+const toText = ({ to, change }: PlanOperation): string =>
+  [
+    ...listed(to),
+    ...(change?.renewCertificates === true ? ['new certificates'] : []),
+    ...(change?.reboot === true ? ['a boot'] : []),
+  ].join(', ');
+
+/** The operation that a node is at: the one that runs or failed, else the next, else the last. */
+const presentOf = (known: Known, own: readonly PlanOperation[]): PlanOperation | undefined =>
+  own.find((operation) => ['running', 'failed'].includes(stateOf(known, operation)?.status ?? '')) ??
+  own.find((operation) => stateOf(known, operation) === undefined) ??
+  own.at(-1);
+
+const isWaitingForPerson = ({ phase }: UpgradeDoc): boolean => phase === 'Halted' || phase === 'Aborted';
+
+const phaseOfNode = (known: Known, name: string, state: OperationState | undefined): UpgradeNodePhase => {
+  const { upgrade, nodes } = known;
+  const node = nodes.get(name);
+  if (node === undefined) return 'Waiting';
+  if (node.left !== null) return node.left;
+  if (state === undefined) return 'Waiting';
+  if (state.status === 'done') return 'Done';
+  if (state.status === 'failed') return 'Failed';
+  return isWaitingForPerson(upgrade) && upgrade.parked.includes(name) ? 'Parked' : node.stage;
+};
+
+/** Who or what is under way, for those that wait for their turn. */
+const underWay = (known: Known): string => {
+  const running = known.operations.filter((operation) => stateOf(known, operation)?.status === 'running');
+  const names = [...new Set(running.map(({ node, kind }) => node ?? kind))];
+  return names.length === 0
+    ? 'its turn'
+    : `its turn: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} under way`;
+};
+
+const turnOf = (known: Known, operation: PlanOperation): string => {
+  const { phase, message, gates, finishedAt } = known.upgrade;
+  const gate = gates[operation.id];
+  if (finishedAt !== null) return '';
+  switch (phase) {
+    case 'Running':
+      return gate === undefined ? underWay(known) : `the gate ${gate.gate}: ${gate.message}`;
+    case 'Planned':
+    case 'Approved':
+      return known.upgrade.mode === 'dry-run' ? '' : 'the roll-out to begin';
+    default:
+      return message === '' ? 'the roll-out to go on' : `the roll-out to go on: ${message}`;
+  }
+};
+
+const waitsFor = (known: Known, operation: PlanOperation, phase: UpgradeNodePhase): string => {
+  const node = operation.node === null ? undefined : known.nodes.get(operation.node);
+  switch (phase) {
+    case 'Done':
+      return '';
+    case 'Skipped':
+    case 'Quarantined':
+      return node?.leftBecause ?? '';
+    case 'Waiting':
+      return turnOf(known, operation);
+    case 'Failed':
+    case 'Parked':
+      return 'a person to decide';
+    default: {
+      const gate = known.upgrade.gates[operation.id];
+      return gate === undefined ? (node?.waitsFor ?? '') : `the gate ${gate.gate}: ${gate.message}`;
+    }
+  }
+};
+
+const nodeView = (known: Known, name: string): UpgradeNodeView | undefined => {
+  const own = known.operations.filter(({ node }) => node === name);
+  const present = presentOf(known, own);
+  if (present === undefined) return undefined;
+  const state = stateOf(known, present);
+  const states = own.flatMap((operation) => stateOf(known, operation) ?? []);
+  const done = states.filter(({ status }) => status === 'done').length;
+  const phase = phaseOfNode(known, name, state);
+  return {
+    name,
+    role: present.role,
+    pool: present.pool ?? '',
+    phase,
+    step: phase === 'Changing' ? (known.nodes.get(name)?.step ?? null) : null,
+    waitsFor: waitsFor(known, present, phase),
+    from: listed(own[0]?.from ?? {}).join(', '),
+    to: toText(own.at(-1) ?? present),
+    startedAt: states[0]?.startedAt ?? null,
+    finishedAt: done === own.length ? (states.at(-1)?.finishedAt ?? null) : null,
+    elapsedMs: states.length === 0 ? null : sum(states.map((one) => elapsedMs(one, known))),
+    predictedMs: msOf(sum(own.map(({ predictedSeconds }) => predictedSeconds))),
+    operationsDone: done,
+    operationsTotal: own.length,
+    ...attemptOf(state),
+  };
+};
+
+const heldView = (name: string): UpgradeNodeView => ({
+  name,
+  role: null,
+  pool: '',
+  phase: 'Held',
+  step: null,
+  waitsFor: 'its user to release it',
+  from: '',
+  to: '',
+  startedAt: null,
+  finishedAt: null,
+  elapsedMs: null,
+  predictedMs: 0,
+  operationsDone: 0,
+  operationsTotal: 0,
+  ...NO_ATTEMPT,
+});
+
+const nodeViews = (known: Known): readonly UpgradeNodeView[] => {
+  const names = new Set(known.operations.flatMap(({ node }) => node ?? []));
+  return [
+    ...[...names].flatMap((name) => nodeView(known, name) ?? []),
+    ...(known.upgrade.plan?.held ?? []).map(heldView),
+  ];
+};
+
+// --- the upgrade ------------------------------------------------------------------------------------------------------------------
+
+const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
+  const { upgrade, nowMs } = known;
+  const { startedAt, finishedAt } = upgrade;
+  return {
+    id: upgrade.id,
+    kind: 'Upgrade',
+    namespace: upgrade.namespace,
+    cluster: upgrade.cluster,
+    mode: upgrade.mode,
+    phase: upgrade.phase,
+    message: upgrade.message,
+    target: upgrade.target,
+    actor: upgrade.actor,
+    requestedAt: upgrade.requestedAt,
+    startedAt,
+    finishedAt,
+    elapsedMs:
+      startedAt === null
+        ? null
+        : Math.max(0, (finishedAt === null ? nowMs : Date.parse(finishedAt)) - Date.parse(startedAt)),
+    predictedMs: upgrade.plan === null ? null : msOf(upgrade.plan.predictedSeconds),
+    nodesDone: nodes.filter(({ phase }) => phase === 'Done').length,
+    nodesTotal: nodes.filter(({ phase }) => phase !== 'Held').length,
+  };
+};
+
+export const upgradeSummary = (rows: UpgradeRows, nowMs: number): UpgradeSummary => {
+  const known = knownOf(rows, nowMs);
+  return summaryOf(known, nodeViews(known));
+};
+
+/** `nowMs`: up to when what is under way has taken its time. */
+export const upgradeView = (rows: UpgradeRows, nowMs: number): UpgradeView => {
+  const known = knownOf(rows, nowMs);
+  const { upgrade } = rows;
+  const nodes = nodeViews(known);
+  return {
+    ...summaryOf(known, nodes),
+    uid: upgrade.uid,
+    pools: upgrade.pools === null ? null : [...upgrade.pools],
+    controlPlane: upgrade.controlPlane,
+    overrides: [...upgrade.overrides],
+    findings: [...upgrade.findings],
+    planHash: upgrade.planHash,
+    plan: upgrade.plan,
+    approvedBy: upgrade.approvedBy,
+    nodes: [...nodes],
+    operations: known.operations.map((operation) => operationView(known, operation)),
+    nextActions: [...upgrade.nextActions],
+    lastSeq: rows.seq,
+  };
+};

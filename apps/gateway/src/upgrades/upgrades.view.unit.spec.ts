@@ -1,0 +1,286 @@
+import type { Fact, UpgradeNodeView, UpgradeView } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { CREATE, inLog, nodeFact, rowsOf, world } from '../story.fixtures.js';
+import {
+  operationFailed,
+  upgradeFact,
+  upgradeId,
+  upgradePlan,
+  upgradePlanned,
+  upgradeRequested,
+} from './upgrades.fixtures.js';
+import { upgradeNodesProjection } from './upgrade.nodes.projection.js';
+import { upgradesProjection } from './upgrades.projection.js';
+import { upgradeView } from './upgrades.view.js';
+
+/** The upgrade after the facts, as seen `laterMs` after the last one. */
+const viewAfter = (facts: readonly Fact[], laterMs = 0): UpgradeView => {
+  const history = inLog([...CREATE, ...facts]);
+  const [upgrade] = rowsOf(upgradesProjection, history);
+  if (upgrade === undefined) throw new Error('the story has no upgrade');
+  const last = history.at(-1)?.meta ?? { time: '', seq: 0 };
+  return upgradeView(
+    { upgrade, nodes: rowsOf(upgradeNodesProjection, history), seq: last.seq },
+    Date.parse(last.time) + laterMs,
+  );
+};
+
+const nodeAfter = (name: string, facts: readonly Fact[], laterMs = 0): UpgradeNodeView => {
+  const node = viewAfter(facts, laterMs).nodes.find((one) => one.name === name);
+  if (node === undefined) throw new Error(`${name} is no part of the upgrade`);
+  return node;
+};
+
+const at = { operation: 'op-5', node: 'demo-w-1' };
+const planned = [upgradeRequested(), upgradePlanned()];
+const begun = [...planned, upgradeFact('UpgradeApproved', {}), upgradeFact('RolloutStarted', {})];
+const started = [...begun, upgradeFact('OperationStarted', at)];
+const emptied: readonly Fact[] = [
+  ...started,
+  upgradeFact('UpgradeAllowed', at),
+  upgradeFact('NodeCordoned', { ...at, byPlan: true }),
+  upgradeFact('EvictionRefused', {
+    ...at,
+    budget: 'shop/web',
+    pods: ['shop/web-1', 'shop/web-2', 'shop/web-3', 'shop/web-4'],
+    message: "Cannot evict pod as it would violate the pod's disruption budget.",
+  }),
+  upgradeFact('NodeEmptied', { ...at, evictedPods: 4, forcedPods: 0, tookMs: 1 }),
+];
+const progress = (data: Readonly<Record<string, unknown>>): Fact =>
+  nodeFact('NodeChangeProgressed', 'demo-w-1', {
+    revision: 2,
+    change: 'c',
+    phase: 'kubeadm',
+    status: 'started',
+    attempt: 1,
+    tookMs: null,
+    command: 'kubeadm upgrade node',
+    message: null,
+    ...data,
+  });
+const changed: readonly Fact[] = [
+  ...emptied,
+  nodeFact('NodeNotReady', 'demo-w-1', { revision: 2, reason: 'SoftwareChange', message: 'x' }),
+  progress({}),
+  progress({ status: 'done', tookMs: 9 }),
+  nodeFact('NodeInitialized', 'demo-w-1', { revision: 2, software: {} }),
+  nodeFact('NodeReady', 'demo-w-1', { revision: 2, software: {} }),
+];
+const done: readonly Fact[] = [
+  ...changed,
+  upgradeFact('GateFailed', {
+    ...at,
+    stage: 'after',
+    gate: 'daemonsets',
+    rule: 'D4',
+    facts: {},
+    message: 'kilo is not Ready',
+  }),
+  upgradeFact('GatePassed', { ...at, stage: 'after', gate: 'daemonsets', rule: 'D4', facts: {}, waitedMs: 5 }),
+  upgradeFact('NodeUncordoned', at),
+  upgradeFact('UpgradeWithdrawn', { ...at, parked: false }),
+  upgradeFact('OperationCompleted', { ...at, tookMs: 9 }),
+];
+/** How it stands after each of the facts: the phase of the worker, and what it waits for. */
+const told = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] =>
+  facts.slice(from.length).map((_, index) => {
+    const { phase, waitsFor } = nodeAfter('demo-w-1', facts.slice(0, from.length + index + 1));
+    return `${phase}: ${waitsFor}`;
+  });
+
+describe('a node in an upgrade', () => {
+  it('tells in one sentence what it waits for, from its turn to its end', () =>
+    expect(told(done, planned)).toEqual([
+      'Waiting: the roll-out to begin',
+      'Waiting: its turn',
+      'Preparing: the gates before it, and its permission',
+      'Preparing: its cordon',
+      'Draining: its pods to be moved away',
+      "Draining: the PodDisruptionBudget shop/web, which keeps shop/web-1, shop/web-2, shop/web-3 and 1 more: Cannot evict pod as it would violate the pod's disruption budget.",
+      'Changing: its agent to begin',
+      'Changing: its agent to change it',
+      'Changing: kubeadm upgrade node',
+      'Changing: what follows kubeadm',
+      'Changing: Kubernetes to call it Ready with what it has now',
+      'Verifying: its gates',
+      'Verifying: daemonsets: kilo is not Ready',
+      'Verifying: its other gates',
+      'Verifying: its permission to be withdrawn',
+      'Verifying: ',
+      'Done: ',
+    ]));
+
+  it('names the step that its agent is at, and each attempt', () => {
+    expect(nodeAfter('demo-w-1', [...emptied, progress({ phase: 'reboot', command: null })]).step).toBe('reboot');
+    const again = [...emptied, progress({ status: 'failed', message: 'no space left' }), progress({ attempt: 2 })];
+    expect(nodeAfter('demo-w-1', again.slice(0, -1)).waitsFor).toBe(
+      'another attempt: kubeadm upgrade node failed: no space left',
+    );
+    expect(nodeAfter('demo-w-1', again).waitsFor).toBe('kubeadm upgrade node (attempt 2)');
+  });
+
+  it('waits for those before it', () =>
+    expect(nodeAfter('demo-w-2', started).waitsFor).toBe('its turn: demo-w-1 is under way'));
+
+  it('is told with its real time beside the predicted one', () => {
+    expect(nodeAfter('demo-w-1', started, 7_000)).toMatchObject({
+      elapsedMs: 7_000,
+      predictedMs: 90_000,
+      finishedAt: null,
+    });
+    const { elapsedMs, finishedAt } = nodeAfter('demo-w-1', done, 60_000);
+    expect([elapsedMs, finishedAt]).toEqual([(done.length - started.length) * 1_000, expect.any(String)]);
+  });
+
+  it('that failed is told with its words, its attempt and when the next one is', () => {
+    const next = '2026-01-01T00:10:00.000Z';
+    expect(nodeAfter('demo-w-1', [...started, operationFailed('op-5', 'demo-w-1', next)])).toMatchObject({
+      phase: 'Preparing',
+      waitsFor: `the next attempt at ${next}`,
+      attempt: 1,
+      attemptsMax: 3,
+      nextAttemptAt: next,
+      failure: 'kubeadm upgrade node on demo-w-1 failed: no space left on device',
+    });
+    expect(nodeAfter('demo-w-1', [...started, operationFailed('op-5', 'demo-w-1')])).toMatchObject({
+      phase: 'Failed',
+      waitsFor: 'a person to decide',
+    });
+  });
+
+  it('is left out by its user, or because its pods could not be moved', () => {
+    expect(
+      nodeAfter('demo-w-1', [...begun, upgradeFact('NodeSkipped', { node: 'demo-w-1', reason: 'later' })]),
+    ).toMatchObject({
+      phase: 'Skipped',
+      waitsFor: 'later',
+    });
+    const quarantined = upgradeFact('NodeQuarantined', { node: 'demo-w-1', pods: ['shop/web-1'] });
+    expect(nodeAfter('demo-w-1', [...emptied, quarantined]).phase).toBe('Quarantined');
+    const held = upgradePlanned('ask', upgradePlan({ held: ['demo-w-9'] as never }));
+    expect(nodeAfter('demo-w-9', [upgradeRequested(), held])).toMatchObject({ phase: 'Held' });
+  });
+
+  it('hears nothing of what its agent says outside of its permission', () => {
+    const later = [
+      ...done,
+      nodeFact('NodeNotReady', 'demo-w-1', { revision: 2, reason: 'KubernetesNotReady', message: 'x' }),
+    ];
+    expect(nodeAfter('demo-w-1', later).phase).toBe('Done');
+  });
+});
+
+describe('an upgrade', () => {
+  const phases = (facts: readonly Fact[]): readonly string[] =>
+    facts.map((_, index) => {
+      const { phase, message } = viewAfter(facts.slice(0, index + 1));
+      return message === '' ? phase : `${phase}: ${message}`;
+    });
+
+  it('goes from its request to its end', () =>
+    expect(
+      phases([
+        ...begun,
+        upgradeFact('UpgradePauseRequested', { reason: 'lunch' }),
+        upgradeFact('RolloutPaused', { by: 'user', reason: 'lunch' }),
+        upgradeFact('UpgradeResumeRequested'),
+        upgradeFact('RolloutResumed'),
+        upgradeFact('RolloutHalted', {
+          rule: 'E2',
+          cause: { operation: 'change', target: 'demo-w-1', message: 'no' },
+          nodes: ['demo-w-1'],
+          nextActions: ['fairlead upgrade retry demo'],
+        }),
+        upgradeFact('UpgradeRetryRequested'),
+        upgradeFact('RolloutResumed'),
+        upgradeFact('RolloutCompleted'),
+      ]),
+    ).toEqual([
+      'Planning: its rules are being checked',
+      'Planned: the plan waits for its approval',
+      'Approved: it is about to begin',
+      'Running',
+      'Running: no further node begins: lunch',
+      'Paused: lunch (user)',
+      'Paused: it is about to go on',
+      'Running',
+      'Halted: rule E2 says stop: change on demo-w-1 failed: no',
+      'Halted: it is about to go on',
+      'Running',
+      'Completed',
+    ]));
+
+  it('that is aborted ends, whatever comes in between', () =>
+    expect(
+      phases([
+        ...begun,
+        upgradeFact('UpgradeAbortRequested', { reason: 'wrong version' }),
+        upgradeFact('RolloutPaused', { by: 'probe', reason: 'api' }),
+        upgradeFact('RolloutAborted', { parked: ['demo-w-1'] }),
+      ]).slice(begun.length),
+    ).toEqual([
+      'Aborting: nodes that are under way are finished or parked: wrong version',
+      'Aborting: nodes that are under way are finished or parked: wrong version',
+      'Aborted: ended before its end; parked: demo-w-1',
+    ]));
+
+  it('that breaks a rule is rejected with everything that its author needs to know', () => {
+    const finding = {
+      rule: 'A1',
+      severity: 'refuse' as const,
+      sentence: 'It skips v1.35',
+      facts: {},
+      help: 'Go to v1.35 first.',
+    };
+    const view = viewAfter([upgradeRequested(), upgradeFact('UpgradeRejected', { findings: [finding] })]);
+    expect(view).toMatchObject({ phase: 'Rejected', message: 'It skips v1.35', findings: [finding], plan: null });
+  });
+
+  it('shows each operation of its plan, those of no node too, and counts its nodes', () => {
+    const view = viewAfter([
+      ...begun,
+      upgradeFact('OperationStarted', { operation: 'op-1', node: null }),
+      upgradeFact('OperationCompleted', { operation: 'op-1', node: null, tookMs: 1 }),
+      ...done.slice(begun.length),
+    ]);
+    expect(view.operations.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'op-1 done',
+      'op-2 waiting',
+      'op-3 waiting',
+      'op-4 waiting',
+      'op-5 done',
+      'op-6 waiting',
+    ]);
+    expect([view.nodesDone, view.nodesTotal, view.predictedMs]).toEqual([1, 5, 460_000]);
+  });
+
+  it('tells of a gate that holds a node back', () => {
+    const gate = { operation: 'op-2', stage: 'before', gate: 'etcd-healthy', rule: 'B3', node: null, facts: {} };
+    const closed = [...begun, upgradeFact('GateFailed', { ...gate, message: 'demo-cp-2 is learning' })];
+    expect(nodeAfter('demo-cp-1', closed).waitsFor).toBe('the gate etcd-healthy: demo-cp-2 is learning');
+    expect(nodeAfter('demo-cp-1', [...closed, upgradeFact('GatePassed', { ...gate, waitedMs: 1 })]).waitsFor).toBe(
+      'its turn',
+    );
+  });
+
+  it('is an operation of its cluster, and its failures are its own', () => {
+    const { operations } = world([
+      ...CREATE,
+      ...started,
+      operationFailed('op-5', 'demo-w-1'),
+      upgradeFact('RolloutAborted', { parked: [] }),
+    ]);
+    expect(operations?.operations.map(({ kind, phase, failuresTotal }) => [kind, phase, failuresTotal])).toEqual([
+      ['create', 'Succeeded', 0],
+      ['upgrade', 'Failed', 1],
+    ]);
+  });
+
+  it('that never changes has one row, which what happens on nodes leaves alone', () => {
+    const rows = rowsOf(upgradesProjection, inLog([...CREATE, ...done]));
+    expect(rows.map(({ id }) => id)).toEqual([upgradeId]);
+    const keys = inLog(done.slice(begun.length)).flatMap((event) => upgradesProjection.keys(event));
+    expect(keys).toEqual([]);
+  });
+});
