@@ -69,6 +69,7 @@ class FakeKit extends AgentKit {
       config: {},
       credentials: null,
       nodeBinary: '',
+      ownNode: null,
     } as never;
   }
 }

@@ -79,9 +79,9 @@ export class FakeWorld {
     const host = this.host(name);
     return {
       prepare: () => {
-        if (!host.bundle) return { agent: 'missing' };
+        if (!host.bundle) return { agent: 'missing', node: 'present' };
         host.agentStarted = true;
-        return { agent: 'started' };
+        return { agent: 'started', node: 'present' };
       },
       verify: () => ({ problems: [] }),
       'kubeadm-init': () => {

@@ -27,6 +27,8 @@ export interface AgentOptions {
 }
 
 export interface RunningAgent {
+  /** Resolves when the event log has answered for the first time. */
+  readonly connected: Promise<void>;
   /** Ends the work in hand and the connections; what is not in the log yet stays in the local state. */
   stop(): Promise<void>;
 }
@@ -94,6 +96,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   if (saved === undefined) await recoverWithin(journal, events, metronome, log);
   await loop.start();
   return {
+    connected: new Promise((resolve) => events.onConnected(resolve)),
     stop: async () => {
       await loop.stop();
       await journal.close();

@@ -7,11 +7,14 @@ import { realFiles } from './adapters/files/real.files.js';
 import { realHost } from './adapters/host/real.host.js';
 import { startAgent } from './agent.js';
 import type { AgentLog } from './agent/agent.ports.js';
+import type { HostFiles } from './files/files.ports.js';
 import { AGENT_VERSION } from './version.js';
 
 export * from './index.js';
 
 const KEEP_ALIVE_MS = 60_000;
+/** Three tries of it are as long as bootstrap-svc waits. */
+const TRIAL_MS = 25_000;
 
 /** One JSON line each: journald keeps them, and people read them with journalctl. */
 const logLine: AgentLog = (level, message, fields = {}) => {
@@ -29,6 +32,20 @@ const untilSignal = (): Promise<NodeJS.Signals> =>
       });
   });
 
+/** A new agent has taken the place of one that worked: it says that it works too, or it ends and is counted by its guard. */
+const endTrial = async (files: HostFiles, connected: Promise<void>): Promise<void> => {
+  if ((await files.stat(AGENT_PATHS.trial)) === undefined) return;
+  const timer = setTimeout(() => {
+    logLine('error', 'this new agent does not reach the event log and gives way', { afterMs: TRIAL_MS });
+    process.exit(1);
+  }, TRIAL_MS);
+  void connected.then(async () => {
+    clearTimeout(timer);
+    await files.remove(AGENT_PATHS.trial);
+    logLine('info', 'this new agent works and stays', { version: AGENT_VERSION });
+  });
+};
+
 const main = async (): Promise<void> => {
   const root = process.env['FAIRLEAD_ROOT'] ?? '';
   const { values } = parseArgs({ options: { config: { type: 'string' }, version: { type: 'boolean' } } });
@@ -37,11 +54,16 @@ const main = async (): Promise<void> => {
     return;
   }
   const host = realHost(root);
-  const config = AgentConfig.parse(JSON.parse(await readFile(values.config ?? `${root}${AGENT_PATHS.config}`, 'utf8')));
+  const files = realFiles(root);
+  // After a roll-back the configuration may be one that knows more than this agent.
+  const config = AgentConfig.strip().parse(
+    JSON.parse(await readFile(values.config ?? `${root}${AGENT_PATHS.config}`, 'utf8')),
+  );
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
-  const agent = await startAgent({ config, host, files: realFiles(root), credentials, log: logLine });
+  const agent = await startAgent({ config, host, files, credentials, log: logLine });
   logLine('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
+  await endTrial(files, agent.connected);
   const signal = await stopped;
   logLine('info', 'stopping', { signal });
   await agent.stop();

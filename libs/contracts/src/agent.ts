@@ -10,8 +10,19 @@ import { NodeRole } from './machines.js';
  */
 export const AGENT_PATHS = {
   program: '/opt/fairlead/agent.mjs',
+  /** Where a new agent is put, verified, before it takes the place of the one that runs. */
+  nextProgram: '/opt/fairlead/agent.next.mjs',
+  /** What runs again when a new agent does not come up. */
+  previousProgram: '/opt/fairlead/agent.previous.mjs',
+  previousConfig: '/etc/fairlead/agent.previous.json',
+  /** There while a new agent has not said yet that it works; holds how often it was started. */
+  trial: '/var/lib/fairlead/agent.trial',
+  /** Runs before each start of the agent. */
+  guard: '/opt/fairlead/agent-guard',
   /** The runtime that the unit names: a link to the host's own, or the one that bootstrap-svc put there. */
   node: '/opt/fairlead/node',
+  /** bootstrap-svc's own runtime on its way to the host, in gzip. */
+  nodeArchive: '/opt/fairlead/node.gz',
   unit: '/etc/systemd/system/fairlead-agent.service',
   config: '/etc/fairlead/agent.json',
   credentials: '/etc/fairlead/nats.creds',

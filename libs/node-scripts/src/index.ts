@@ -1,4 +1,4 @@
-export { agentUnit, type AgentUnitOptions } from './agent/agent.unit.js';
+export { AGENT_TRIES_MAX, AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
@@ -17,5 +17,5 @@ export type {
 } from './steps/kubeadm-join.script.js';
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
 export type { LookInput, LookResult } from './steps/look.script.js';
-export type { PrepareInput, PrepareResult } from './steps/prepare.script.js';
+export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';
 export type { VerifyInput, VerifyResult } from './steps/verify.script.js';

@@ -9,13 +9,14 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { accountOfCreds, mintNodeCredentials } from '@fairlead/embedded/credentials';
-import type { PrepareInput, Tuning } from '@fairlead/node-scripts';
+import type { OwnRuntime, PrepareInput, Tuning } from '@fairlead/node-scripts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Host, Known } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
+import { NodeRuntime } from './node.runtime.js';
 import { nodeLabels, tuningOf } from './node.settings.js';
 
 const VERSION_TIMEOUT_MS = 10_000;
@@ -47,6 +48,8 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentPr
 /** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
 export class AgentKit {
   private loaded: Promise<AgentBundle> | undefined;
+  /** For hosts without a Node of their own. */
+  readonly runtime = new NodeRuntime();
 
   constructor(
     private readonly settings: Settings['agent'],
@@ -70,12 +73,20 @@ export class AgentKit {
   async prepareInput(stream: StreamId, state: Known, host: Host): Promise<PrepareInput> {
     const { sha256, version } = await this.bundle();
     const config = this.configOf(stream, state, host);
+    const own = await this.runtime.facts();
     return {
       agent: { sha256, version },
       config,
       credentials: this.credentialsOf(stream, host),
-      nodeBinary: host.machine.profile?.nodeBinary ?? this.settings.nodeBinary,
+      ...this.nodes(host, own),
     };
+  }
+
+  /** A provider that says where the runtime is has put it there; elsewhere it may be missing, and we have one. */
+  private nodes({ machine }: Host, own: OwnRuntime | null): Pick<PrepareInput, 'nodeBinary' | 'ownNode'> {
+    const { nodeBinary } = machine.profile ?? {};
+    if (nodeBinary !== undefined) return { nodeBinary, ownNode: null };
+    return { nodeBinary: this.settings.nodeBinary, ownNode: own };
   }
 
   private async load(): Promise<AgentBundle> {

@@ -1,6 +1,6 @@
 import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
-import { renderStep } from '@fairlead/node-scripts';
+import { renderStep, type PrepareResult } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
@@ -10,6 +10,7 @@ import { tuningOf } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
 const BUNDLE_MODE = 0o644;
+const PRIVATE_MODE = 0o600;
 
 /** Gets hosts ready: the agent onto them, and a look whether they have what kubeadm asks for. */
 @Controller()
@@ -59,20 +60,28 @@ export class HostsEffects {
     });
   }
 
-  /** What is pushed is pushed once: the host itself says whether it has this bundle, by its checksum. */
+  /** What is pushed is pushed once: the host itself says what it has, by checksum. */
   private async startAgent(step: Step, worker: HostWorker): Promise<{ sha256: string; version: string }> {
     const host = hostOf(step);
-    const { content, sha256, version } = await this.kit.bundle();
+    const { sha256, version } = await this.kit.bundle();
     const prepare = renderStep('prepare', await this.kit.prepareInput(streamOf(step.job), step.state, host));
-    const { program } = AGENT_PATHS;
-    const isThere = await worker.session.exists(program, step.signal);
-    if (isThere && (await worker.run(prepare)).agent === 'started') return { sha256, version };
-    await worker.session.upload({ path: program, content, mode: BUNDLE_MODE, sha256 }, step.signal);
+    const found = await worker.run(prepare);
+    if (found.agent === 'started') return { sha256, version };
+    await this.bring(found, step, worker);
     if ((await worker.run(prepare)).agent === 'started') return { sha256, version };
     throw new WorldFailure({
       operation: 'start the agent',
       target: host.machine.name,
-      message: `the agent was put at ${program} and is not there`,
+      message: `the agent was put at ${AGENT_PATHS.nextProgram} and is not there`,
     });
+  }
+
+  private async bring(found: PrepareResult, { signal }: Step, { session }: HostWorker): Promise<void> {
+    if (found.node === 'missing') {
+      const archive = await this.kit.runtime.archive();
+      await session.upload({ path: AGENT_PATHS.nodeArchive, mode: PRIVATE_MODE, ...archive }, signal);
+    }
+    const { content, sha256 } = await this.kit.bundle();
+    await session.upload({ path: AGENT_PATHS.nextProgram, content, mode: BUNDLE_MODE, sha256 }, signal);
   }
 }

@@ -84,12 +84,12 @@ export class SteppedHost {
   /** As bootstrap-svc starts an agent: ask, upload where it is missing, ask again. */
   async startAgent(input: StepInputs['prepare']): Promise<void> {
     if ((await this.step('prepare', input)).agent === 'started') return;
-    const staged = `${AGENT_PATHS.program}.${AGENT_SHA256.slice(0, 12)}`;
+    const staged = `${AGENT_PATHS.nextProgram}.${AGENT_SHA256.slice(0, 12)}`;
     await this.write(staged, AGENT);
     const root = '"${FAIRLEAD_ROOT:-}"';
     const put = [
       `printf '%s  %s\\n' ${AGENT_SHA256} ${root}${staged} | sha256sum --check --status`,
-      `install -D -m 644 ${root}${staged} ${root}${AGENT_PATHS.program}`,
+      `install -D -m 644 ${root}${staged} ${root}${AGENT_PATHS.nextProgram}`,
       `rm -f ${root}${staged}`,
     ];
     const { code, stderr } = await this.ssh.execCommand(put.join(' && '));
@@ -108,6 +108,7 @@ export const prepareInput = (machine: TestMachine, cluster: string, uid: string)
   agent: { sha256: AGENT_SHA256, version: '0.1.0' },
   credentials: null,
   nodeBinary: '/usr/bin/node',
+  ownNode: null,
   config: AgentConfig.parse({
     namespace: 'default',
     cluster,

@@ -75,10 +75,10 @@ const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
 
 /** The steps' scripts, done without a shell: the same commands, the same files, the same results. */
 export const LIGHT_STEPS: Steps = {
-  prepare: async (light, { agent, config, credentials, nodeBinary }) => {
+  prepare: async (light, { agent, config, credentials }) => {
     const { files } = light;
-    if (!hasAgent(light, agent.sha256)) return { agent: 'missing' };
-    const unit = agentUnit({ nodeBinary });
+    if (!hasAgent(light, agent.sha256)) return { agent: 'missing', node: 'present' };
+    const unit = agentUnit();
     const configText = `${JSON.stringify(config, null, 2)}\n`;
     await files.writeText(AGENT_PATHS.config, configText, PRIVATE);
     if (credentials !== null) await files.writeText(AGENT_PATHS.credentials, credentials, PRIVATE);
@@ -90,7 +90,7 @@ export const LIGHT_STEPS: Steps = {
       await must(light, 'systemctl', 'restart', AGENT_UNIT);
       await files.writeText(AGENT_STARTED, identity);
     }
-    return { agent: 'started' };
+    return { agent: 'started', node: 'present' };
   },
 
   verify: async ({ host, run }, { kubernetesVersion, failSwapOn }) => {

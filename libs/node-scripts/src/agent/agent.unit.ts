@@ -1,28 +1,60 @@
 import { AGENT_PATHS } from '@fairlead/contracts';
 
-export interface AgentUnitOptions {
-  /** The Node runtime on the host. */
-  readonly nodeBinary: string;
-}
+export const AGENT_UNIT = 'fairlead-agent.service';
+
+/** A new agent that was started so often and never said that it works is taken back. */
+export const AGENT_TRIES_MAX = 3;
 
 /**
- * The systemd unit of the node agent. It changes packages, files and units of its host, so it runs as root. A restart of the
- * agent leaves a package installation that it has begun alone (KillMode=process): a killed dpkg needs a person.
+ * The systemd unit of the node agent. It changes packages, files, units and settings of its host, so it runs as root and sees
+ * the whole of it: what is taken away is only what none of that needs. A restart of the agent leaves a package installation
+ * that it has begun alone (KillMode=process): a killed dpkg needs a person. It never stops trying, since nobody else repairs
+ * the host, but from systemd 254 on ever more slowly.
  */
-export const agentUnit = ({ nodeBinary }: AgentUnitOptions): string => `[Unit]
+export const agentUnit = (): string => `[Unit]
 Description=Fairlead node agent
-Wants=network-online.target
-After=network-online.target
+After=network.target
 StartLimitIntervalSec=0
 
 [Service]
 Type=simple
-ExecStart=${nodeBinary} ${AGENT_PATHS.program}
+ExecStartPre=-/bin/sh ${AGENT_PATHS.guard}
+ExecStart=${AGENT_PATHS.node} ${AGENT_PATHS.program}
 Restart=always
 RestartSec=2
+RestartSteps=8
+RestartMaxDelaySec=60
 KillMode=process
 TimeoutStopSec=60
+SyslogIdentifier=fairlead-agent
+OOMScoreAdjust=-500
+TasksMax=1024
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+SystemCallArchitectures=native
 
 [Install]
 WantedBy=multi-user.target
+`;
+
+/** Counts the starts of an agent on trial, and puts back the one before when there were too many. Survives any crash and boot. */
+export const agentGuard = (): string => `#!/bin/sh
+# Runs before each start of the Fairlead agent.
+root="\${FAIRLEAD_ROOT:-}"
+trial="$root${AGENT_PATHS.trial}"
+[ -e "$trial" ] || exit 0
+tries=$(cat "$trial")
+case $tries in '' | *[!0-9]*) tries=0 ;; esac
+if [ "$tries" -lt ${AGENT_TRIES_MAX} ]; then
+  echo $((tries + 1)) >"$trial"
+  exit 0
+fi
+echo 'the new agent was started ${AGENT_TRIES_MAX} times and never worked: the one before is put back'
+if [ -e "$root${AGENT_PATHS.previousConfig}" ]; then
+  mv -f "$root${AGENT_PATHS.previousConfig}" "$root${AGENT_PATHS.config}"
+fi
+mv -f "$root${AGENT_PATHS.previousProgram}" "$root${AGENT_PATHS.program}"
+rm -f "$trial"
 `;

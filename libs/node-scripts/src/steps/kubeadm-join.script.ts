@@ -1,6 +1,7 @@
+import { AGENT_PATHS } from '@fairlead/contracts';
 import { joinControlPlaneConfig, joinWorkerConfig, kubeletPatch, PATCHES_FOLDER } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
-import { quote } from '../shell/quote.js';
+import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 import { CLEAN_KUBEADM } from './kubeadm.parts.js';
 
@@ -21,6 +22,14 @@ export interface KubeadmJoinResult {
 }
 
 const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
+
+/** The agent brings images while others prepare; a kubelet that asks for one too early looks again only much later. */
+const AWAIT_IMAGES = `
+waited=0
+while [ -e ${hostPath(AGENT_PATHS.imagesPending)} ] && [ "$waited" -lt 900 ]; do
+  sleep 0.2
+  waited=$((waited + 1))
+done`;
 
 /** kubeadm reads the target and the kind of a patch from the file's name. */
 const KUBELET_PATCH = `${PATCHES_FOLDER}/kubeletconfiguration0+merge.yaml`;
@@ -49,7 +58,7 @@ fi
 
 ${patches(input)}
 ${writeFile(JOIN_CONFIG, '600', config)}
-
+${AWAIT_IMAGES}
 run kubeadm join --config "$root${JOIN_CONFIG}"
 rm -f "$root${JOIN_CONFIG}"
 : >"$finished"

@@ -61,7 +61,7 @@ if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
   rm -f ${hostPath(AGENT_PATHS.unit)}
   quiet systemctl daemon-reload
 fi
-rm -f ${hostPath(AGENT_PATHS.program)}
+rm -f ${[AGENT_PATHS.program, AGENT_PATHS.nextProgram, AGENT_PATHS.previousProgram, AGENT_PATHS.guard].map(hostPath).join(' ')}
 hollow "$root/etc/fairlead"
 if [ -d "$root/var/lib/fairlead" ]; then
   find "$root/var/lib/fairlead" -mindepth 1 -maxdepth 1 ! -name steps -exec rm -rf {} + >>"$log" 2>&1 || true

@@ -1,58 +1,158 @@
 import { AGENT_PATHS, type AgentConfig } from '@fairlead/contracts';
-import { agentUnit } from '../agent/agent.unit.js';
+import { AGENT_UNIT, agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
+
+/** A Node runtime that can be brought to a host that has none. */
+export interface OwnRuntime {
+  readonly sha256: string;
+  /** As `uname -m` prints it on the machine that it runs on. */
+  readonly machine: string;
+  /** `v20.20.2` */
+  readonly version: string;
+}
 
 export interface PrepareInput {
   readonly agent: { readonly sha256: string; readonly version: string };
   readonly config: AgentConfig;
   /** The text of the node's NATS credentials file; null where the server asks for none. */
   readonly credentials: string | null;
-  /** The Node runtime on the host. */
+  /** Where the host may have a Node runtime. */
   readonly nodeBinary: string;
+  /** What the host gets where it has none; null: then it is an error. */
+  readonly ownNode: OwnRuntime | null;
 }
-
-/** `agent: missing` asks for the bundle to be put at AGENT_PATHS.program; the step is then run again. */
-export interface PrepareResult {
-  readonly agent: 'started' | 'missing';
-}
-
-const unitName = 'fairlead-agent.service';
 
 /**
- * Puts the agent's configuration, credentials and unit on the host and starts it, if the bundle with this checksum is there.
- * A running agent is restarted only when something of it has changed.
+ * `agent: missing` asks for the bundle to be put at AGENT_PATHS.nextProgram, `node: missing` for our runtime, in gzip, at
+ * AGENT_PATHS.nodeArchive; the step is then run again.
  */
-export const prepareScript = ({ agent, config, credentials, nodeBinary }: PrepareInput): HostScript =>
-  script(
-    { step: 'prepare', limitSeconds: 120, lockSeconds: 60 },
-    `
+export interface PrepareResult {
+  readonly agent: 'started' | 'missing';
+  readonly node: 'present' | 'missing';
+}
+
+/** What the bundle is built for (apps/node-agent/bundle.mjs). */
+const NODE_MAJOR_MIN = 20;
+const TRIAL_SECONDS = 100;
+
+const major = `
+# Prints the major version of a Node runtime; nothing where it does not run.
+node_major() {
+  "$1" --version 2>/dev/null | sed -n 's/^v\\([0-9]*\\)\\..*/\\1/p'
+}`;
+
+const findNode = (binary: string): string => `
+# A host's own runtime first: its owner keeps it up to date.
+node=''
+for place in ${hostPath(binary)} ${quote(binary)}; do
+  if [ -z "$node" ] && [ -x "$place" ]; then
+    found=$(node_major "$place")
+    if [ -n "$found" ] && [ "$found" -ge ${NODE_MAJOR_MIN} ]; then node=${quote(binary)}; fi
+  fi
+done`;
+
+const takeOwn = ({ sha256, machine, version }: OwnRuntime): string => `
+own=${hostPath(AGENT_PATHS.node)}
+archive=${hostPath(AGENT_PATHS.nodeArchive)}
+node_missing=''
+if [ -z "$node" ]; then
+  [ "$(uname -m)" = ${quote(machine)} ] ||
+    fail "this host has no Node ${NODE_MAJOR_MIN} or newer, and the one of bootstrap-svc is for ${machine}, not for $(uname -m): install Node.js on the host"
+  if [ -e "$archive" ]; then
+    gzip -dc "$archive" >"$own.new" || fail 'the Node runtime could not be unpacked'
+    chmod 755 "$own.new"
+    mv -f "$own.new" "$own"
+    rm -f "$archive"
+  fi
+  if [ ! -L "$own" ] && [ "$(sum "$own")" = ${quote(sha256)} ]; then
+    said=$("$own" --version 2>&1 || true)
+    [ "$said" = ${quote(version)} ] ||
+      fail "the Node runtime of bootstrap-svc does not run on this host (another C library?): $said"
+    node=${quote(AGENT_PATHS.node)}
+  else
+    node_missing=1
+  fi
+fi`;
+
+const noOwn = (binary: string): string => `
+node_missing=''
+[ -n "$node" ] || fail ${quote(`the agent needs Node ${NODE_MAJOR_MIN} or newer, and there is none at ${binary}`)}`;
+
+const takeAgent = (sha256: string): string => `
 program=${hostPath(AGENT_PATHS.program)}
-mkdir -p "$(dirname "$program")"
-found=$(sha256sum "$program" 2>/dev/null | cut -d ' ' -f 1 || true)
-if [ "$found" != ${quote(agent.sha256)} ]; then
-  rm -f "$program"
-  result '{"agent":"missing"}'
-  exit 0
+next=${hostPath(AGENT_PATHS.nextProgram)}
+started="$root/var/lib/fairlead/agent.started"
+trial=${hostPath(AGENT_PATHS.trial)}
+agent_missing=''
+is_new=''
+if [ "$(sum "$program")" != ${sha256} ]; then
+  is_new=1
+  [ "$(sum "$next")" = ${sha256} ] || agent_missing=1
 fi
+if [ -n "$agent_missing$node_missing" ]; then
+  [ -n "$node_missing" ] && found=missing || found=present
+  result "{\\"agent\\":\\"missing\\",\\"node\\":\\"$found\\"}"
+  exit 0
+fi`;
 
-node=${quote(nodeBinary)}
-[ -x "$node" ] || [ -x "$root$node" ] || command -v "$node" >/dev/null 2>&1 ||
-  fail "the agent needs a Node runtime, and there is none at $node"
+const replaceAgent = `
+# The one that runs is kept, and put back by the guard if the new one does not come up.
+if [ -n "$is_new" ]; then
+  if [ -e "$program" ] && [ -e "$started" ]; then
+    ln -f "$program" ${hostPath(AGENT_PATHS.previousProgram)}
+    cp -f ${hostPath(AGENT_PATHS.config)} ${hostPath(AGENT_PATHS.previousConfig)}
+    echo 0 >"$trial"
+  fi
+  mv -f "$next" "$program"
+fi`;
 
-${writeFile(AGENT_PATHS.config, '600', `${JSON.stringify(config, null, 2)}\n`)}
-${credentials === null ? `rm -f ${hostPath(AGENT_PATHS.credentials)}` : writeFile(AGENT_PATHS.credentials, '600', credentials)}
-${writeFile(AGENT_PATHS.unit, '644', agentUnit({ nodeBinary }))}
-
+const startAgent = (sha256: string): string => `
 # What the running agent was started with; credentials are new each time and alone no reason for a restart.
 identity=$(cat "$program" ${hostPath(AGENT_PATHS.config)} ${hostPath(AGENT_PATHS.unit)} | sha256sum | cut -d ' ' -f 1)
-started="$root/var/lib/fairlead/agent.started"
-if [ "$(cat "$started" 2>/dev/null || true)" != "$identity" ] || ! systemctl is-active --quiet ${unitName}; then
+if [ "$(cat "$started" 2>/dev/null || true)" != "$identity" ] || ! systemctl is-active --quiet ${AGENT_UNIT}; then
   run systemctl daemon-reload
-  run systemctl enable ${unitName}
-  run systemctl restart ${unitName}
+  run systemctl enable ${AGENT_UNIT}
+  run systemctl restart ${AGENT_UNIT}
   printf '%s' "$identity" >"$started"
 fi
-result '{"agent":"started"}'
+
+waited=0
+while [ -e "$trial" ] && [ "$waited" -lt ${TRIAL_SECONDS} ]; do
+  sleep 1
+  waited=$((waited + 1))
+done
+[ ! -e "$trial" ] || fail 'the new agent has not said within ${TRIAL_SECONDS} seconds that it works'
+if [ "$(sum "$program")" != ${sha256} ]; then
+  rm -f "$started"
+  fail 'the new agent did not come up, and the one before was put back'
+fi
+result '{"agent":"started","node":"present"}'`;
+
+/**
+ * Puts the agent, its configuration, credentials and unit on the host and starts it, if the bundle with this checksum and a
+ * Node runtime are there. A running agent is restarted only when something of it has changed; a new bundle takes the place of
+ * one that ran for good only once it has said that it works.
+ */
+export const prepareScript = ({ agent, config, credentials, nodeBinary, ownNode }: PrepareInput): HostScript =>
+  script(
+    { step: 'prepare', limitSeconds: 300, lockSeconds: 60 },
+    `
+sum() {
+  sha256sum "$1" 2>/dev/null | cut -d ' ' -f 1
+}
+${major}
+mkdir -p "$root/opt/fairlead"
+${findNode(nodeBinary)}
+${ownNode === null ? noOwn(nodeBinary) : takeOwn(ownNode)}
+${takeAgent(agent.sha256)}
+
+[ "$node" = ${AGENT_PATHS.node} ] || ln -sfn "$node" ${hostPath(AGENT_PATHS.node)}
+${replaceAgent}
+${writeFile(AGENT_PATHS.config, '600', `${JSON.stringify(config, null, 2)}\n`)}
+${credentials === null ? `rm -f ${hostPath(AGENT_PATHS.credentials)}` : writeFile(AGENT_PATHS.credentials, '600', credentials)}
+${writeFile(AGENT_PATHS.guard, '755', agentGuard())}
+${writeFile(AGENT_PATHS.unit, '644', agentUnit())}
+${startAgent(agent.sha256)}
 `,
   );

@@ -1,10 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
 import {
@@ -55,7 +65,8 @@ describe('every script', () => {
       .map((line) => line.replaceAll(/"?\$root"?\/|unix:\/\/\S+|2?>>?\/dev\/null/g, ''))
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
     // A program that the host is asked for, what is said to people, and paths inside the etcd pod.
-    const told = /node=\/usr\/bin|problem '|fail '|--(ca)?(cert|key)=\/etc/;
+    const told =
+      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--(ca)?(cert|key)=\/etc|resolvConf: |directory: |^Exec/;
     expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
   });
 
@@ -283,7 +294,8 @@ describe('prepare', () => {
       agent: { sha256, version: '0.1.0' },
       config: { ...AGENT_CONFIG, heartbeatIntervalMs: interval },
       credentials: NATS_CREDENTIALS,
-      nodeBinary: '/bin/sh',
+      nodeBinary: process.execPath,
+      ownNode: null,
     }).script;
   const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
 
@@ -291,16 +303,18 @@ describe('prepare', () => {
     host.standIn('systemctl', 'exit 0');
   });
 
+  const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
+
   it('asks for the bundle where it is missing or another one', async () => {
-    expect((await host.run(text())).result).toEqual({ agent: 'missing' });
-    host.write('/opt/fairlead/agent.mjs', 'half a bundle');
-    expect((await host.run(text())).result).toEqual({ agent: 'missing' });
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present' });
+    bring('half a bundle');
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present' });
     expect(restarts()).toBe(0);
   });
 
   it('starts the agent with its configuration and credentials, readable for root only', async () => {
-    host.write('/opt/fairlead/agent.mjs', program);
-    expect((await host.run(text())).result).toEqual({ agent: 'started' });
+    bring();
+    expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present' });
     expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);
     expect(host.read('/etc/fairlead/nats.creds')).toBe(NATS_CREDENTIALS);
     const mode = spawnSync('stat', ['-c', '%a', join(host.root, 'etc/fairlead/nats.creds')], { encoding: 'utf8' });
@@ -308,12 +322,88 @@ describe('prepare', () => {
   });
 
   it('leaves a running agent alone, and restarts it for a new configuration', async () => {
-    host.write('/opt/fairlead/agent.mjs', program);
+    bring();
     await host.run(text());
     await host.run(text());
     expect(restarts()).toBe(1);
     await host.run(text(5_000));
     expect(restarts()).toBe(2);
+  });
+
+  describe('where another agent runs', () => {
+    const guard = (): void => {
+      const { root } = host;
+      spawnSync('/bin/sh', [join(root, 'opt/fairlead/agent-guard')], { env: { ...process.env, FAIRLEAD_ROOT: root } });
+    };
+
+    beforeEach(async () => {
+      bring();
+      await host.run(text());
+      bring('// newer\n');
+    });
+    const newer = (): string => text().replaceAll(sha256, createHash('sha256').update('// newer\n').digest('hex'));
+
+    it('takes the new one for good once it says that it works', async () => {
+      host.standIn('systemctl', 'if [ "$1" = restart ]; then rm -f "$root/var/lib/fairlead/agent.trial"; fi');
+      expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present' });
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe('// newer\n');
+    });
+
+    it('puts the one before back, with its configuration, when the new one is started again and again', async () => {
+      const before = host.read('/etc/fairlead/agent.json');
+      const startTwice = 'sh "$root/opt/fairlead/agent-guard"; sh "$root/opt/fairlead/agent-guard"';
+      host.standIn('systemctl', `if [ "$1" = restart ]; then ${startTwice}; ${startTwice}; fi`);
+      const { code, stderr } = await host.run(
+        newer().replace('"heartbeatIntervalMs": 10000', '"heartbeatIntervalMs": 7'),
+      );
+      expect([code, stderr]).toEqual([1, 'the new agent did not come up, and the one before was put back']);
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe(program);
+      expect(host.read('/etc/fairlead/agent.json')).toBe(before);
+      guard();
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe(program);
+    });
+  });
+
+  describe('where the host has no Node', () => {
+    const archive = gzipSync('#!/bin/sh\necho v20.20.2\n');
+    const own = {
+      sha256: createHash('sha256').update('#!/bin/sh\necho v20.20.2\n').digest('hex'),
+      machine: spawnSync('uname', ['-m'], { encoding: 'utf8' }).stdout.trim(),
+      version: 'v20.20.2',
+    };
+    const without = (over: Partial<typeof own> = {}): string =>
+      renderStep('prepare', {
+        agent: { sha256, version: '0.1.0' },
+        config: AGENT_CONFIG,
+        credentials: null,
+        nodeBinary: '/bin/sh',
+        ownNode: { ...own, ...over },
+      }).script;
+    const deliver = (content: Buffer): void => writeFileSync(join(host.root, 'opt/fairlead/node.gz'), content);
+
+    it('asks for ours, unpacks it, and starts the agent with it', async () => {
+      bring();
+      expect((await host.run(without())).result).toEqual({ agent: 'missing', node: 'missing' });
+      deliver(archive);
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present' });
+      expect(existsSync(join(host.root, 'opt/fairlead/node.gz'))).toBe(false);
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present' });
+    });
+
+    it('says so when ours is for another machine', async () => {
+      const { stderr } = await host.run(without({ machine: 'aarch64' }));
+      expect(stderr).toContain('is for aarch64, not for');
+    });
+
+    it('says so when ours does not run there', async () => {
+      const broken = '#!/nonexistent/ld-musl\n';
+      bring();
+      await host.run(without());
+      deliver(gzipSync(broken));
+      const sha256OfBroken = createHash('sha256').update(broken).digest('hex');
+      const { stderr } = await host.run(without({ sha256: sha256OfBroken }));
+      expect(stderr).toContain('does not run on this host (another C library?)');
+    });
   });
 });
 

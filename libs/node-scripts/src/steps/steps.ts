@@ -66,7 +66,10 @@ interface StepDefinition<Step extends StepName> {
 }
 
 const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
-  prepare: { render: prepareScript, result: z.strictObject({ agent: z.enum(['started', 'missing']) }) },
+  prepare: {
+    render: prepareScript,
+    result: z.strictObject({ agent: z.enum(['started', 'missing']), node: z.enum(['present', 'missing']) }),
+  },
   verify: { render: verifyScript, result: z.strictObject({ problems: z.array(z.string()) }) },
   'kubeadm-init': {
     render: kubeadmInitScript,

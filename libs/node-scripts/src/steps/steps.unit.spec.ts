@@ -8,7 +8,7 @@ import {
   kubeletPatch,
   uploadCertsConfig,
 } from '../kubeadm/kubeadm.config.js';
-import { agentUnit } from '../agent/agent.unit.js';
+import { agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { haproxyConfig } from '../balancer/haproxy.config.js';
 import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
 import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.js';
@@ -53,7 +53,8 @@ it.each([
   ['join-worker.v1beta4.yaml', joinWorkerConfig(CLUSTER, WORKER, CREDENTIALS)],
   ['join-worker.v1beta3.yaml', joinWorkerConfig(OLD_CLUSTER, WORKER, CREDENTIALS)],
   ['upload-certs.yaml', uploadCertsConfig(CLUSTER, CONTROL_PLANE.address)],
-  ['fairlead-agent.service', agentUnit({ nodeBinary: '/usr/bin/node' })],
+  ['fairlead-agent.service', agentUnit()],
+  ['agent-guard.sh', agentGuard()],
   [
     'prepare.sh',
     renderStep('prepare', {
@@ -61,6 +62,7 @@ it.each([
       config: AGENT_CONFIG,
       credentials: NATS_CREDENTIALS,
       nodeBinary: '/usr/bin/node',
+      ownNode: { sha256: 'cd'.repeat(32), machine: 'x86_64', version: 'v20.20.2' },
     }).script,
   ],
   [

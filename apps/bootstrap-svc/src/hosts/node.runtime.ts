@@ -1,0 +1,62 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { OwnRuntime } from '@fairlead/node-scripts';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { machine } from 'node:os';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+/** Every Debian has gzip; the better part of what stronger levels save costs more time than the network takes for it. */
+const LEVEL = 4;
+
+export interface RuntimeArchive {
+  readonly content: Uint8Array;
+  /** Of the archive. */
+  readonly sha256: string;
+}
+
+/** The Node that runs this service, for hosts that have none. Read, hashed and packed at most once each, when first asked for. */
+export class NodeRuntime {
+  private known: Promise<OwnRuntime | null> | undefined;
+  private packed: Promise<RuntimeArchive> | undefined;
+
+  constructor(private readonly binary: string = process.execPath) {}
+
+  /** null: this Node is no single file that runs elsewhere. */
+  facts(): Promise<OwnRuntime | null> {
+    this.known ??= this.read().catch((error: unknown) => {
+      this.known = undefined;
+      throw this.failure(error);
+    });
+    return this.known;
+  }
+
+  /** In gzip. Some tens of megabytes that stay in memory: the next host without Node is rarely the last. */
+  archive(): Promise<RuntimeArchive> {
+    this.packed ??= this.pack().catch((error: unknown) => {
+      this.packed = undefined;
+      throw this.failure(error);
+    });
+    return this.packed;
+  }
+
+  private async read(): Promise<OwnRuntime | null> {
+    // A Node that was built with shared libraries, as some distributions have it, runs only beside them.
+    if ('node_shared' in process.config.variables && process.config.variables.node_shared === true) return null;
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(this.binary), hash);
+    return { sha256: hash.digest('hex'), machine: machine(), version: process.version };
+  }
+
+  private async pack(): Promise<RuntimeArchive> {
+    const content = await promisify(gzip)(await readFile(this.binary), { level: LEVEL });
+    return { content, sha256: createHash('sha256').update(content).digest('hex') };
+  }
+
+  private failure(error: unknown): WorldFailure {
+    const message = error instanceof Error ? error.message : String(error);
+    return new WorldFailure({ operation: 'read the Node runtime', target: this.binary, message, cause: error });
+  }
+}
