@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bytesOfFile, readTar } from '@fairlead/mirror';
+import { componentImage, makeImage, networkLayer } from './images.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
+  for (const name of ['kube-proxy', 'pause']) writeFileSync(join(folder, name), `program ${name}`, { mode: 0o755 });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const folders = () => ({ kubernetes: folder, etcd: folder, coredns: folder, pause: folder });
+
+const membersOf = async (file: string): Promise<Map<string, Buffer>> => {
+  const found = new Map<string, Buffer>();
+  for await (const { entry, content } of readTar(bytesOfFile(file))) {
+    const parts: Buffer[] = [];
+    for await (const part of content) parts.push(Buffer.from(part));
+    found.set(entry.path, Buffer.concat(parts));
+  }
+  return found;
+};
+
+const json = (bytes: Buffer | undefined): unknown => JSON.parse(String(bytes));
+
+describe('an image made from nothing', () => {
+  it('names its layers by their own checksums, as docker load and ctr images import check them', async () => {
+    const file = join(folder, 'kube-proxy.tar');
+    await makeImage(
+      file,
+      'registry.k8s.io/kube-proxy:v1.34.4',
+      componentImage('kube-proxy', folders(), networkLayer([])),
+    );
+    const members = await membersOf(file);
+    const [manifest] = json(members.get('manifest.json')) as { Config: string; RepoTags: string[]; Layers: string[] }[];
+    expect(manifest?.RepoTags).toEqual(['registry.k8s.io/kube-proxy:v1.34.4']);
+    const digests = (manifest?.Layers ?? []).map((layer) =>
+      createHash('sha256')
+        .update(members.get(layer) ?? '')
+        .digest('hex'),
+    );
+    expect(manifest?.Layers).toEqual(digests.map((digest) => `${digest}/layer.tar`));
+    expect(json(members.get(manifest?.Config ?? ''))).toMatchObject({
+      rootfs: { diff_ids: digests.map((digest) => `sha256:${digest}`) },
+    });
+  });
+
+  it('is the same from the same programs, whenever they were built', async () => {
+    const [one, other] = [join(folder, 'one.tar'), join(folder, 'other.tar')];
+    await makeImage(one, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    utimesSync(join(folder, 'pause'), 1, 1);
+    await makeImage(other, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    expect(readFileSync(other).equals(readFileSync(one))).toBe(true);
+  });
+
+  it('of pause has nothing but its program', async () => {
+    const file = join(folder, 'pause.tar');
+    await makeImage(file, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    const layers = [...(await membersOf(file)).keys()].filter((path) => path.endsWith('layer.tar'));
+    expect(layers).toHaveLength(1);
+  });
+});
