@@ -11,7 +11,7 @@ const steady = (sentence: string): string =>
 const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['VmCreated'],
   ['LoadBalancerReady', 'DesiredVersionsSet', 'HostReached', 'AgentStarted', 'NodeInitialized', 'NodeBootstrapped'],
-  ['WorkerJoined', 'NodeReady'],
+  ['ControlPlaneJoined', 'ControlPlaneReady', 'WorkerJoined', 'NodeReady'],
   ['AddonInstalled'],
 ];
 

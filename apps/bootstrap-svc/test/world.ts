@@ -42,6 +42,8 @@ export class FakeWorld {
   readonly inits: string[] = [];
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
+  /** Those of them that came with the certificates. */
+  private readonly certified: string[] = [];
   readonly violations: string[] = [];
   readonly failing = new Map<string, string>();
   readonly unreachable = new Set<string>();
@@ -97,15 +99,16 @@ export class FakeWorld {
         this.check(host.joinedAs === 'control-plane', `credentials were asked of ${name}, which is no control plane`);
         const token = `${String(this.credentials.length).padStart(6, '0')}.0123456789abcdef`;
         this.credentials.push(token);
+        if (certificates) this.certified.push(token);
         return { token, certificateKey: certificates ? 'cd'.repeat(32) : null };
       },
       'kubeadm-join-control-plane': ({ credentials }) => {
         this.check(this.said('NetworkReady'), `${name} joins before the network`);
-        this.check(this.credentials.at(-1) === credentials.token, `${name} joins with old credentials`);
-        return this.joined(name, 'control-plane');
+        this.check(this.certified.at(-1) === credentials.token, `${name} joins with old credentials`);
+        return { ...this.joined(name, 'control-plane'), interrupted: false };
       },
       'kubeadm-join-worker': () => {
-        this.check(this.said('ControlPlaneReady'), `${name} joins before the control planes are healthy`);
+        this.check(this.said('NetworkReady'), `${name} joins before the network`);
         this.check(this.said('NodeBootstrapped', name), `${name} joins before it was found fit`);
         return this.joined(name, 'worker');
       },

@@ -12,6 +12,7 @@ export type { EtcdRemoveMemberInput, EtcdRemoveMemberResult } from './steps/etcd
 export type { KubeadmInitInput, KubeadmInitResult } from './steps/kubeadm-init.script.js';
 export type {
   KubeadmJoinControlPlaneInput,
+  KubeadmJoinControlPlaneResult,
   KubeadmJoinResult,
   KubeadmJoinWorkerInput,
 } from './steps/kubeadm-join.script.js';

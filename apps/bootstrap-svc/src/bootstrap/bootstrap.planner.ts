@@ -97,7 +97,7 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
   newHostsOf(cluster)
     .filter((host) => !isControlPlane(host) && host.joinedAt === null && setIsFit(cluster, host.set))
     .slice(0, WORKERS_AT_ONCE_MAX)
-    .map((host) => onNode('JoinWorker', host, 'the control planes are healthy'));
+    .map((host) => onNode('JoinWorker', host, 'the API answers and the network is ready'));
 
 const finish = (cluster: Cluster): readonly Operation[] =>
   newHostsOf(cluster).every((host) => host.joinedAt !== null && host.ready)
@@ -109,11 +109,11 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
   if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
-  const joining = joinControlPlanes(cluster);
-  if (joining.length > 0) return [...preparing, ...joining];
+  // Workers ask the control plane that is there already; they need not wait for the others.
+  const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
-  if (verifying.length > 0 || cluster.healthy.length === 0) return [...preparing, ...verifying];
-  return [...preparing, ...joinWorkers(cluster), ...finish(cluster)];
+  const finishing = verifying.length === 0 && cluster.healthy.length > 0 ? finish(cluster) : [];
+  return [...preparing, ...joining, ...verifying, ...finishing];
 };
 
 /** Control planes leave one at a time: each departure changes the quorum of the next. */

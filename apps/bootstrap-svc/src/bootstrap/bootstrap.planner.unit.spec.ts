@@ -80,18 +80,21 @@ describe('after kubeadm init', () => {
     expect(wantedAfter(...begun)).toEqual(['InstallNetwork']);
   });
 
-  it('control planes join strictly one at a time', () => {
-    expect(wantedAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`]);
-    expect(wantedAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([`JoinControlPlane/${cp(3)}`]);
+  const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
+
+  it('control planes join strictly one at a time, and workers beside them', () => {
+    expect(wantedAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`, ...workers]);
+    expect(wantedAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([
+      `JoinControlPlane/${cp(3)}`,
+      ...workers,
+    ]);
   });
 
-  it('workers wait until all control planes are healthy, then join together', () => {
+  it('the control planes are looked at when all of them have joined, whoever else still joins', () => {
     const joined = [...begun, networkReady, controlPlaneJoined(cp(2)), controlPlaneJoined(cp(3))];
-    expect(wantedAfter(...joined)).toEqual(['VerifyControlPlane']);
-    expect(wantedAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual([
-      `JoinWorker/${w(1)}`,
-      `JoinWorker/${w(2)}`,
-    ]);
+    expect(wantedAfter(...joined)).toEqual([...workers, 'VerifyControlPlane']);
+    expect(wantedAfter(...joined, workerJoined(w(1)))).toEqual([`JoinWorker/${w(2)}`, 'VerifyControlPlane']);
+    expect(wantedAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual(workers);
   });
 
   it('addons wait until every node is Ready at the wanted version', () => {
@@ -131,11 +134,14 @@ describe('more workers', () => {
   });
 });
 
-it('a control plane that comes later waits for all agents of its own set, and joins before the workers of the set', () => {
+it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set', () => {
   const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
   expect(wantedAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
-  expect(wantedAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`]);
-  expect(wantedAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual(['VerifyControlPlane']);
+  expect(wantedAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
+  expect(wantedAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual([
+    `JoinWorker/${w(3)}`,
+    'VerifyControlPlane',
+  ]);
 });
 
 describe('an end', () => {

@@ -1,9 +1,11 @@
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
-import { renderStep } from '@fairlead/node-scripts';
+import { renderStep, type StepResults } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostOf, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
+import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
+import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
@@ -21,16 +23,13 @@ export class JoinsEffects {
   @OnJob<StepData>('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   joinControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
-      const { state } = step;
       const host = hostOf(step);
-      const rendered = renderStep('kubeadm-join-control-plane', {
-        uid: state.uid,
-        cluster: clusterSettings(state, this.settings.tuning),
-        node: nodeSettings(host, this.settings.tuning),
-        credentials: await this.credentials.forControlPlane(step),
-      });
-      await this.hosts.on(host, step, (worker) => worker.run(rendered));
-      await step.record({ type: 'ControlPlaneJoined', data: { uid: state.uid, node: host.machine.name } });
+      const { interrupted } = await this.join(step, host, false);
+      if (interrupted) {
+        await leaveEtcd(this.hosts, step, host);
+        await this.join(step, host, true);
+      }
+      await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.uid, node: host.machine.name } });
     });
   }
 
@@ -48,5 +47,21 @@ export class JoinsEffects {
       await this.hosts.on(host, step, (worker) => worker.run(rendered));
       await step.record({ type: 'WorkerJoined', data: { uid: state.uid, node: host.machine.name } });
     });
+  }
+
+  private async join(
+    step: Step,
+    host: Host,
+    afterInterruption: boolean,
+  ): Promise<StepResults['kubeadm-join-control-plane']> {
+    const { state } = step;
+    const rendered = renderStep('kubeadm-join-control-plane', {
+      uid: state.uid,
+      cluster: clusterSettings(state, this.settings.tuning),
+      node: nodeSettings(host, this.settings.tuning),
+      credentials: await this.credentials.forControlPlane(step),
+      afterInterruption,
+    });
+    return this.hosts.on(host, step, (worker) => worker.run(rendered));
   }
 }

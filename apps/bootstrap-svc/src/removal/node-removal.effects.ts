@@ -2,10 +2,11 @@ import { WorldFailure } from '@fairlead/contracts';
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject, Logger } from '@nestjs/common';
-import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
+import { isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
+import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { Evicted, KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
@@ -33,7 +34,7 @@ export class NodeRemovalEffects {
         const { dead, evictedPods } = await this.drain(cluster, name, step);
         await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
       }
-      if (isControlPlane(host)) await this.leaveEtcd(step, host);
+      if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
       await this.reset(step, host);
       await cluster.deleteNode(name);
       await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
@@ -47,33 +48,6 @@ export class NodeRemovalEffects {
     await cluster.cordon(name);
     if (!node.ready) return { dead: true, evictedPods: 0 };
     return cluster.drain(name, { deadlineMs: this.settings.drainLimitMs, signal });
-  }
-
-  /** From a survivor, before the machine goes: etcd must never count on a member that is about to vanish. */
-  private async leaveEtcd(step: Step, leaving: Host): Promise<void> {
-    const survivors = hostsOf(step.state).filter(
-      (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== leaving.machine.name,
-    );
-    let failure: unknown = new WorldFailure({
-      operation: 'remove the etcd member',
-      target: leaving.machine.name,
-      message: 'it is the only control plane',
-      retryable: false,
-    });
-    for (const survivor of survivors) {
-      const rendered = renderStep('etcd-remove-member', {
-        member: leaving.machine.name,
-        self: survivor.machine.name,
-      });
-      try {
-        await this.hosts.onIfAlive(survivor, step, (worker) => worker.run(rendered));
-        return;
-      } catch (error) {
-        step.signal.throwIfAborted();
-        failure = error;
-      }
-    }
-    throw failure;
   }
 
   /** Its machine goes anyway; a host that comes from a stock is better given back clean. */

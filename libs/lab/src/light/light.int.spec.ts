@@ -59,9 +59,15 @@ describe.each([{ light: true }, { light: false }])(
       const { token, certificateKey } = await onLeader.step('credentials', { ...asked, certificates: true });
       const joining = { uid: UID, cluster, credentials: { token, caCertHash } };
       const key = { token, caCertHash, certificateKey: certificateKey ?? '' };
-      const second_ = { ...joining, node: nodeSettings(second), credentials: key };
-      expect(await onSecond.step('kubeadm-join-control-plane', second_)).toEqual({ changed: true });
-      expect(await onSecond.step('kubeadm-join-control-plane', second_)).toEqual({ changed: false });
+      const second_ = { ...joining, node: nodeSettings(second), credentials: key, afterInterruption: false };
+      expect(await onSecond.step('kubeadm-join-control-plane', second_)).toEqual({
+        changed: true,
+        interrupted: false,
+      });
+      expect(await onSecond.step('kubeadm-join-control-plane', second_)).toEqual({
+        changed: false,
+        interrupted: false,
+      });
       const third = { ...joining, node: nodeSettings(worker) };
       expect(await onWorker.step('kubeadm-join-worker', third)).toEqual({ changed: true });
 
@@ -69,7 +75,7 @@ describe.each([{ light: true }, { light: false }])(
       expect(items.map(({ metadata, spec }) => [metadata?.name, spec?.providerID])).toEqual(
         machines.map(({ name, id }) => [name, `lab://${id}`]),
       );
-      const removal = { member: second.name, self: leader.name };
+      const removal = { member: second.name, address: second.publicIp, self: leader.name };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: true, left: [] });

@@ -140,19 +140,25 @@ export const LIGHT_STEPS: Steps = {
     return { token, certificateKey };
   },
 
-  'kubeadm-join-control-plane': (light, { uid, cluster, node, credentials }) =>
-    join(light, uid, joinControlPlaneConfig(cluster, node, credentials)),
+  'kubeadm-join-control-plane': async (light, { uid, cluster, node, credentials, afterInterruption }) => {
+    const begun = await light.files.exists(`${marker('kubeadm-join', uid)}.started`);
+    const finished = await light.files.exists(`${marker('kubeadm-join', uid)}.finished`);
+    if (begun && !finished && !afterInterruption) return { changed: false, interrupted: true };
+    const { changed } = await join(light, uid, joinControlPlaneConfig(cluster, node, credentials));
+    return { changed, interrupted: false };
+  },
 
   'kubeadm-join-worker': (light, { uid, cluster, node, credentials }) =>
     join(light, uid, joinWorkerConfig(cluster, node, credentials)),
 
-  'etcd-remove-member': async (light, { member, self }) => {
+  'etcd-remove-member': async (light, { member, address, self }) => {
     const etcd = ['kubectl', '--namespace', 'kube-system', 'exec', `etcd-${self}`, '--', 'etcdctl'];
     const members = (await must(light, ...etcd, 'member', 'list')).trim().split('\n');
-    const found = members.map((line) => line.split(', ')).find(([, , name]) => name === member);
+    const peer = `https://${address}:2380`;
+    const found = members.map((line) => line.split(', ')).find(([, , name, url]) => name === member || url === peer);
     if (found?.[0] === undefined) return { changed: false, members: members.length };
     const health = (await light.run(...etcd, 'endpoint', 'health', '--cluster')).stdout;
-    const others = members.map((line) => line.split(', ')).filter(([, , name]) => name !== member);
+    const others = members.map((line) => line.split(', ')).filter(([id]) => id !== found[0]);
     const survivors = others.filter(([, , , , client]) => health.includes(`${client} is healthy`)).length;
     const needed = Math.floor(others.length / 2) + 1;
     if (survivors < needed) {

@@ -4,6 +4,8 @@ import { script, type HostScript } from '../shell/script.js';
 export interface EtcdRemoveMemberInput {
   /** The control plane whose etcd member shall go. */
   readonly member: string;
+  /** Its own address: a member whose join was interrupted has no name yet. */
+  readonly address: string;
   /** The control plane on which this runs. */
   readonly self: string;
 }
@@ -15,16 +17,20 @@ export interface EtcdRemoveMemberResult {
   readonly members: number;
 }
 
+/** etcd wants all members to have talked to each other for 5 s (its option --strict-reconfig-check). */
+const REMOVAL_TRIES_MAX = 8;
+
 /**
  * Removes one member of the stacked etcd from a surviving control plane. Refused when the members that are left and healthy
  * would be no majority: the quorum is computed from etcd, not from anybody's record.
  */
-export const etcdRemoveMemberScript = ({ member, self }: EtcdRemoveMemberInput): HostScript =>
+export const etcdRemoveMemberScript = ({ member, address, self }: EtcdRemoveMemberInput): HostScript =>
   script(
     { step: 'etcd-remove-member', limitSeconds: 120, lockSeconds: 120 },
     `
 pki="$root/etc/kubernetes/pki/etcd"
 member=${quote(member)}
+peer=${quote(`https://${address.includes(':') ? `[${address}]` : address}:2380`)}
 etcd() {
   if command -v etcdctl >/dev/null 2>&1; then
     ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --command-timeout=10s \\
@@ -41,7 +47,7 @@ etcd() {
 # id, status, name, peer addresses, client addresses, is a learner
 list=$(etcd member list 2>>"$log") || fail "etcd did not list its members: $(tail -n 5 "$log")"
 before=$(printf '%s\\n' "$list" | grep -c . || true)
-id=$(printf '%s\\n' "$list" | awk -F ', ' -v name="$member" '$3 == name { print $1 }')
+id=$(printf '%s\\n' "$list" | awk -F ', ' -v name="$member" -v peer="$peer" '$3 == name || $4 == peer { print $1 }')
 if [ -z "$id" ]; then
   result "{\\"changed\\":false,\\"members\\":$before}"
   exit 0
@@ -49,7 +55,7 @@ fi
 
 health=$(etcd endpoint health --cluster 2>&1 || true)
 survivors=0
-for client in $(printf '%s\\n' "$list" | awk -F ', ' -v name="$member" '$3 != name { split($5, urls, ","); print urls[1] }'); do
+for client in $(printf '%s\\n' "$list" | awk -F ', ' -v id="$id" '$1 != id { split($5, urls, ","); print urls[1] }'); do
   if printf '%s\\n' "$health" | grep -F "$client " | grep -q 'is healthy'; then survivors=$((survivors + 1)); fi
 done
 after=$((before - 1))
@@ -58,7 +64,14 @@ if [ "$survivors" -lt "$needed" ]; then
   fail "removing etcd member $member would leave $survivors healthy of $after, and $needed are needed"
 fi
 
-run etcd member remove "$id"
+# For some seconds after a member has come etcd refuses to change its membership again.
+tries=0
+until said=$(etcd member remove "$id" 2>&1); do
+  tries=$((tries + 1))
+  case "$said" in *'unhealthy cluster'*) ;; *) tries=${REMOVAL_TRIES_MAX} ;; esac
+  if [ "$tries" -ge ${REMOVAL_TRIES_MAX} ]; then fail "etcd did not remove its member $member: $said"; fi
+  sleep 2
+done
 result "{\\"changed\\":true,\\"members\\":$after}"
 `,
   );

@@ -14,11 +14,21 @@ export interface KubeadmJoinWorkerInput {
 
 export interface KubeadmJoinControlPlaneInput extends KubeadmJoinWorkerInput {
   readonly credentials: JoinCredentials & { readonly certificateKey: string };
+  /** An earlier join of this host was interrupted, and etcd no longer knows a member of it: clean up and begin anew. */
+  readonly afterInterruption: boolean;
 }
 
 export interface KubeadmJoinResult {
   /** False: it had joined already, by an earlier run of this step. */
   readonly changed: boolean;
+}
+
+export interface KubeadmJoinControlPlaneResult extends KubeadmJoinResult {
+  /**
+   * An earlier join was interrupted and nothing was done now: it may have left a member in etcd, which must leave before its
+   * host is cleaned. Two members, one of them without its data, are no majority any more.
+   */
+  readonly interrupted: boolean;
 }
 
 const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
@@ -39,20 +49,37 @@ const patches = (input: KubeadmJoinWorkerInput): string => {
   return patch === undefined ? `rm -rf "$root${PATCHES_FOLDER}"` : writeFile(KUBELET_PATCH, '644', patch);
 };
 
-const joinBody = (input: KubeadmJoinWorkerInput, config: string): string => `
+interface JoinOptions<Result extends KubeadmJoinResult> {
+  readonly input: KubeadmJoinWorkerInput;
+  readonly config: string;
+  readonly already: Result;
+  readonly done: Result;
+  /** What is done where an earlier join was interrupted. */
+  readonly interrupted: string;
+}
+
+const resultOf = (result: KubeadmJoinResult): string => `result ${quote(JSON.stringify(result))}`;
+
+const joinBody = <Result extends KubeadmJoinResult>({
+  input,
+  config,
+  already,
+  done,
+  interrupted,
+}: JoinOptions<Result>): string => `
 kubelet_conf="$root/etc/kubernetes/kubelet.conf"
 started="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.started`)}
 finished="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.finished`)}
 
 if [ -e "$finished" ] && [ -e "$kubelet_conf" ]; then
-  result '{"changed":false}'
+  ${resultOf(already)}
   exit 0
 fi
 if [ -e "$kubelet_conf" ] && [ ! -e "$started" ]; then
   fail 'this host is a node already (/etc/kubernetes/kubelet.conf exists): refusing to join it to another cluster'
 fi
 if [ -e "$started" ]; then
-${CLEAN_KUBEADM}
+${interrupted}
 fi
 : >"$started"
 
@@ -62,19 +89,36 @@ ${AWAIT_IMAGES}
 run kubeadm join --config "$root${JOIN_CONFIG}"
 rm -f "$root${JOIN_CONFIG}"
 : >"$finished"
-result '{"changed":true}'
+${resultOf(done)}
 `;
 
-/** Joins a further control plane; an interrupted join is cleaned and begun anew, a finished one is left alone. */
+/**
+ * Joins a further control plane; a finished join is left alone. Of an interrupted one it says so and touches nothing, unless
+ * it is told that etcd has no member of it any more: then it is cleaned and begun anew.
+ */
 export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
   script(
     { step: 'kubeadm-join-control-plane', limitSeconds: 900, lockSeconds: 600 },
-    joinBody(input, joinControlPlaneConfig(input.cluster, input.node, input.credentials)),
+    joinBody<KubeadmJoinControlPlaneResult>({
+      input,
+      config: joinControlPlaneConfig(input.cluster, input.node, input.credentials),
+      already: { changed: false, interrupted: false },
+      done: { changed: true, interrupted: false },
+      interrupted: input.afterInterruption
+        ? CLEAN_KUBEADM
+        : `    ${resultOf({ changed: false, interrupted: true } as KubeadmJoinControlPlaneResult)}\n    exit 0`,
+    }),
   );
 
 /** Joins a worker; an interrupted join is cleaned and begun anew, a finished one is left alone. */
 export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScript =>
   script(
     { step: 'kubeadm-join-worker', limitSeconds: 600, lockSeconds: 600 },
-    joinBody(input, joinWorkerConfig(input.cluster, input.node, input.credentials)),
+    joinBody({
+      input,
+      config: joinWorkerConfig(input.cluster, input.node, input.credentials),
+      already: { changed: false },
+      done: { changed: true },
+      interrupted: CLEAN_KUBEADM,
+    }),
   );

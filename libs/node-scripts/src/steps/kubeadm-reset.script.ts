@@ -3,6 +3,7 @@ import { BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
+import { emptyFolder } from './kubeadm.parts.js';
 
 export interface KubeadmResetInput {
   /** Also takes the agent and its configuration off the host. */
@@ -125,9 +126,11 @@ if [ -z "$root" ]; then
 fi`;
 
 const FILES = `
-for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/cni run/flannel var/lib/kubelet var/lib/calico run/calico; do
+for folder in etc/kubernetes var/lib/etcd var/lib/cni run/flannel var/lib/kubelet var/lib/calico run/calico; do
   hollow "$root/$folder"
 done
+# The container runtime watches this one: were it removed, the next network would go unseen until a restart of the runtime.
+${emptyFolder('/etc/cni/net.d')}
 if grep -q '# fairlead$' "$root/etc/hosts" 2>/dev/null; then
   # Written in place: it may be a mount.
   others=$(grep -v '# fairlead$' "$root/etc/hosts" || true)

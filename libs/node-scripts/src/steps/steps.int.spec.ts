@@ -223,6 +223,35 @@ describe('joins', () => {
   });
 });
 
+describe('the join of a control plane that was interrupted', () => {
+  const join = (afterInterruption: boolean): string =>
+    renderStep('kubeadm-join-control-plane', {
+      uid: UID,
+      cluster: CLUSTER,
+      node: CONTROL_PLANE,
+      credentials: CREDENTIALS,
+      afterInterruption,
+    }).script;
+  const calls = (): readonly (string | undefined)[] => host.calls('kubeadm').map((call) => call.split(' ')[1]);
+
+  it('is left as it is until its member has left etcd, then cleaned and begun anew', async () => {
+    host.standIn(
+      'kubeadm',
+      `[ "$1" = join ] || exit 0
+[ -e "$root/well" ] || { touch "$root/well"; mkdir -p "$root/var/lib/etcd/member"; exit 1; }
+mkdir -p "$root/etc/kubernetes"; echo k >"$root/etc/kubernetes/kubelet.conf"`,
+    );
+    expect((await host.run(join(false))).code).toBe(1);
+    expect((await host.run(join(false))).result).toEqual({ changed: false, interrupted: true });
+    expect(calls()).toEqual(['join']);
+    expect((await host.run(join(true))).result).toEqual({ changed: true, interrupted: false });
+    expect(calls()).toEqual(['join', 'reset', 'join']);
+    expect(host.read('/var/lib/etcd/member')).toBeUndefined();
+    expect((await host.run(join(false))).result).toEqual({ changed: false, interrupted: false });
+    expect((await host.run(join(true))).result).toEqual({ changed: false, interrupted: false });
+  });
+});
+
 describe('credentials', () => {
   const text = renderStep('credentials', {
     cluster: CLUSTER,
@@ -250,7 +279,7 @@ describe('credentials', () => {
 });
 
 describe('the etcd member of a control plane', () => {
-  const text = renderStep('etcd-remove-member', { member: 'cp-3', self: 'cp-1' }).script;
+  const text = renderStep('etcd-remove-member', { member: 'cp-3', address: '10.0.0.3', self: 'cp-1' }).script;
   const member = (id: number): string =>
     `${id}a, started, cp-${id}, https://10.0.0.${id}:2380, https://10.0.0.${id}:2379, false`;
   const etcdctl = (members: readonly number[], healthy: readonly number[]): string => `
@@ -278,6 +307,13 @@ esac`;
     const { code, stderr } = await host.run(text);
     expect([code, stderr]).toEqual([1, 'removing etcd member cp-3 would leave 1 healthy of 2, and 2 are needed']);
     expect(removed()).toEqual([]);
+  });
+
+  it('that has no name yet, because its join was interrupted, is known by its address', async () => {
+    const unstarted = "'3a, unstarted, , https://10.0.0.3:2380, , true'";
+    host.standIn('etcdctl', etcdctl([1], [1]).replace("printf '%s\\n' ", `printf '%s\\n' ${unstarted} `));
+    expect((await host.run(text)).result).toEqual({ changed: true, members: 1 });
+    expect(removed()).toEqual([expect.stringMatching(/member remove 3a$/)]);
   });
 
   it('that etcd does not know needs no removal', async () => {

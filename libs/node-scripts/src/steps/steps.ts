@@ -12,6 +12,7 @@ import {
   kubeadmJoinControlPlaneScript,
   kubeadmJoinWorkerScript,
   type KubeadmJoinControlPlaneInput,
+  type KubeadmJoinControlPlaneResult,
   type KubeadmJoinResult,
   type KubeadmJoinWorkerInput,
 } from './kubeadm-join.script.js';
@@ -40,7 +41,7 @@ export interface StepResults {
   readonly verify: VerifyResult;
   readonly 'kubeadm-init': KubeadmInitResult;
   readonly credentials: CredentialsResult;
-  readonly 'kubeadm-join-control-plane': KubeadmJoinResult;
+  readonly 'kubeadm-join-control-plane': KubeadmJoinControlPlaneResult;
   readonly 'kubeadm-join-worker': KubeadmJoinResult;
   readonly 'etcd-remove-member': EtcdRemoveMemberResult;
   readonly 'kubeadm-reset': KubeadmResetResult;
@@ -85,7 +86,10 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
         .nullable(),
     }),
   },
-  'kubeadm-join-control-plane': { render: kubeadmJoinControlPlaneScript, result: changed },
+  'kubeadm-join-control-plane': {
+    render: kubeadmJoinControlPlaneScript,
+    result: z.strictObject({ changed: z.boolean(), interrupted: z.boolean() }),
+  },
   'kubeadm-join-worker': { render: kubeadmJoinWorkerScript, result: changed },
   'etcd-remove-member': {
     render: etcdRemoveMemberScript,

@@ -103,6 +103,17 @@ it.each([
       cluster: CLUSTER,
       node: CONTROL_PLANE,
       credentials: CREDENTIALS,
+      afterInterruption: false,
+    }).script,
+  ],
+  [
+    'kubeadm-join-control-plane.after-interruption.sh',
+    renderStep('kubeadm-join-control-plane', {
+      uid: UID,
+      cluster: CLUSTER,
+      node: CONTROL_PLANE,
+      credentials: CREDENTIALS,
+      afterInterruption: true,
     }).script,
   ],
   [
@@ -116,7 +127,8 @@ it.each([
   ],
   [
     'etcd-remove-member.sh',
-    renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', self: 'demo-cp-1-x7k2p' }).script,
+    renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', address: '198.18.7.12', self: 'demo-cp-1-x7k2p' })
+      .script,
   ],
   ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true }).script],
   ['haproxy.cfg', haproxyConfig({ ipv6: false, port: 9998 }, PEERS)],
