@@ -68,7 +68,7 @@ const expectBuilt = (simulation: Simulation): void => {
   before(simulation, 'ControlPlaneInitialized', 'NetworkReady');
   before(simulation, 'NetworkReady', 'ControlPlaneJoined');
   before(simulation, 'ControlPlaneJoined', 'ControlPlaneReady');
-  before(simulation, 'ControlPlaneReady', 'WorkerJoined');
+  before(simulation, 'NetworkReady', 'WorkerJoined');
   before(simulation, 'WorkerJoined', 'ClusterReady');
   before(simulation, 'NodeReady', 'AddonInstalled');
   before(simulation, 'AddonInstalled', 'ClusterReady');
