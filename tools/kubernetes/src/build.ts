@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGzip } from 'node:zlib';
@@ -31,12 +31,14 @@ import {
   BUSYBOX_PACKAGE,
   HOST_PACKAGES,
   membersOf,
-  NETWORK_PACKAGES,
-  networkTools,
+  NETWORK_TOOLS,
+  programsOf,
+  TEST_TOOLS,
   writeRepository,
   type Distribution,
   type Package,
 } from './debian.js';
+import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
 import { buildGo, buildOwn } from './go.js';
 import type { Layer } from './image.js';
 import { busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
@@ -143,7 +145,7 @@ export class Builder {
         const layer = networkLayer(await this.networkTools(network));
         for (const { name, reference } of imagesOf(release)) {
           const file = await folderOf(join(into, mirrorPaths.image(version, name)));
-          await makeImage(file, reference, componentImage(name, folders, layer));
+          await makeImage(file, [reference], componentImage(name, folders, layer));
         }
       },
     );
@@ -199,7 +201,7 @@ export class Builder {
       { recipe, network: network.name },
       async (into) => {
         const folder = await this.compile(recipe);
-        await makeImage(await folderOf(join(into, path)), reference, {
+        await makeImage(await folderOf(join(into, path)), [reference], {
           layers: [networkLayer(await this.networkTools(network))],
           programs: { 'usr/local/bin/flanneld': join(folder, 'flanneld') },
         });
@@ -210,7 +212,7 @@ export class Builder {
   private busyboxImage(network: Distribution): Piece {
     const { reference, path } = SHARED_IMAGES.busybox;
     return this.piece('busybox', 'image of busybox', { network: network.name }, async (into) => {
-      await makeImage(await folderOf(join(into, path)), reference, {
+      await makeImage(await folderOf(join(into, path)), [reference], {
         layers: [busyboxLayer(await this.busybox(network))],
         programs: {},
         config: { command: ['sh'] },
@@ -234,24 +236,23 @@ export class Builder {
 
   private conformanceTools(version: string, network: Distribution): Piece {
     const recipe = conformanceRecipe(version);
-    return this.piece(
-      `conformance-${version}`,
-      `tests of Kubernetes ${version}`,
-      { recipe, network: network.name },
-      async (into) => {
-        const folder = await this.compile(recipe);
-        for (const name of ['e2e.test', 'ginkgo'])
-          await place(join(folder, name), into, mirrorPaths.conformance(version, name));
-        const file = await folderOf(join(into, mirrorPaths.conformance(version, 'agnhost.tar')));
-        const source = await this.sourceOf(recipe);
-        const agnhost = (await readFile(join(source, 'test/images/agnhost/VERSION'), 'utf8')).trim();
-        await makeImage(file, `registry.k8s.io/e2e-test-images/agnhost:${agnhost}`, {
-          layers: [busyboxLayer(await this.busybox(network))],
-          programs: { agnhost: join(folder, 'agnhost') },
-          config: { entrypoint: ['/agnhost'], command: ['pause'] },
-        });
-      },
-    );
+    const title = `tests of Kubernetes ${version}`;
+    return this.piece(`conformance-${version}`, title, { recipe, network: network.name }, async (into, note) => {
+      const folder = await this.compile(recipe);
+      for (const name of CONFORMANCE_PROGRAMS)
+        await place(join(folder, name), into, mirrorPaths.conformance(version, name));
+      const packages = await (await this.apt(network)).fetch(TEST_TOOLS.packages, note);
+      const images = testImages({
+        programs: folder,
+        source: await this.sourceOf(recipe),
+        busybox: busyboxLayer(await this.busybox(network)),
+        tools: await programsOf(packages, TEST_TOOLS.programs),
+      });
+      for (const { name, references, recipe: image } of await images) {
+        const path = mirrorPaths.conformance(version, `${name}.tar`);
+        await makeImage(await folderOf(join(into, path)), references, image);
+      }
+    });
   }
 
   private piece(name: string, title: string, recipe: unknown, make: Piece['make']): Piece {
@@ -322,7 +323,9 @@ export class Builder {
   private network: Promise<Layer> | undefined;
 
   private networkTools(distribution: Distribution): Promise<Layer> {
-    this.network ??= this.fetch(distribution, NETWORK_PACKAGES).then(networkTools);
+    this.network ??= this.fetch(distribution, NETWORK_TOOLS.packages).then((packages) =>
+      programsOf(packages, NETWORK_TOOLS.programs),
+    );
     return this.network;
   }
 

@@ -64,8 +64,25 @@ export const HOST_PACKAGES = [
   'chrony',
 ] as const;
 
-/** What goes into images: the programs that kube-proxy and flannel call, and a small system. */
-export const NETWORK_PACKAGES = ['iptables', 'nftables', 'conntrack'] as const;
+/** A set of programs for an image, and the packages that have them. */
+export interface ProgramSet {
+  readonly packages: readonly string[];
+  readonly programs: ReadonlySet<string>;
+}
+
+/** What kube-proxy and flannel call. */
+export const NETWORK_TOOLS: ProgramSet = {
+  packages: ['iptables', 'nftables', 'conntrack'],
+  programs: new Set(['usr/sbin/nft', 'usr/sbin/xtables-nft-multi', 'usr/sbin/conntrack']),
+};
+
+/** What Kubernetes' own tests call in their pods. */
+export const TEST_TOOLS: ProgramSet = {
+  packages: ['bash', 'bind9-dnsutils', 'curl', 'iproute2', 'libc-bin', 'netcat-openbsd'],
+  programs: new Set(['bash', 'curl', 'dig', 'getent', 'nc.openbsd', 'ss'].map((name) => `usr/bin/${name}`)),
+};
+
+/** A small system. */
 export const BUSYBOX_PACKAGE = 'busybox-static';
 
 export interface Package {
@@ -202,13 +219,12 @@ export async function* membersOf(deb: string, isWanted: (entry: TarEntry) => boo
 }
 
 const LIBRARIES = /^usr\/lib\/x86_64-linux-gnu\/(xtables\/)?[^/]+\.so[^/]*$|^usr\/lib64\/ld-linux-x86-64\.so\.2$/;
-const NETWORK_PROGRAMS = new Set(['usr/sbin/nft', 'usr/sbin/xtables-nft-multi', 'usr/sbin/conntrack']);
 
-/** The programs of NETWORK_PACKAGES with their libraries, for the images of whoever calls them. */
-export const networkTools = async (packages: readonly Package[]): Promise<Layer> => {
+/** Of packages, these programs with every shared library that is there, for images of whoever calls them. */
+export const programsOf = async (packages: readonly Package[], programs: ReadonlySet<string>): Promise<Layer> => {
   const items: LayerItem[] = [];
   for (const { file } of packages) {
-    const isWanted = ({ path }: TarEntry) => LIBRARIES.test(path) || NETWORK_PROGRAMS.has(path);
+    const isWanted = ({ path }: TarEntry) => LIBRARIES.test(path) || programs.has(path);
     for await (const item of membersOf(file, isWanted)) items.push(item);
   }
   return items.sort((one, other) => (one.entry.path < other.entry.path ? -1 : 1));

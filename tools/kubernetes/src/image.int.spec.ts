@@ -32,7 +32,7 @@ describe('an image made from nothing', () => {
     const file = join(folder, 'kube-proxy.tar');
     await makeImage(
       file,
-      'registry.k8s.io/kube-proxy:v1.34.4',
+      ['registry.k8s.io/kube-proxy:v1.34.4'],
       componentImage('kube-proxy', folders(), networkLayer([])),
     );
     const members = await membersOf(file);
@@ -51,15 +51,15 @@ describe('an image made from nothing', () => {
 
   it('is the same from the same programs, whenever they were built', async () => {
     const [one, other] = [join(folder, 'one.tar'), join(folder, 'other.tar')];
-    await makeImage(one, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    await makeImage(one, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     utimesSync(join(folder, 'pause'), 1, 1);
-    await makeImage(other, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    await makeImage(other, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     expect(readFileSync(other).equals(readFileSync(one))).toBe(true);
   });
 
   it('of pause has nothing but its program', async () => {
     const file = join(folder, 'pause.tar');
-    await makeImage(file, 'registry.k8s.io/pause:3.10', componentImage('pause', folders(), []));
+    await makeImage(file, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     const layers = [...(await membersOf(file)).keys()].filter((path) => path.endsWith('layer.tar'));
     expect(layers).toHaveLength(1);
   });

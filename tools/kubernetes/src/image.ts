@@ -43,7 +43,7 @@ export const textItem = (path: string, text: string): LayerItem => ({
  */
 export const writeImage = async (
   file: string,
-  reference: string,
+  references: readonly string[],
   layers: readonly Layer[],
   config: ImageConfig,
 ): Promise<void> => {
@@ -61,7 +61,7 @@ export const writeImage = async (
   });
   const configName = `${createHash('sha256').update(configText).digest('hex')}.json`;
   const manifest = [
-    { Config: configName, RepoTags: [reference], Layers: digests.map((digest) => `${digest}/layer.tar`) },
+    { Config: configName, RepoTags: references, Layers: digests.map((digest) => `${digest}/layer.tar`) },
   ];
   await writeWhole(
     file,

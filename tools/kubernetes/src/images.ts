@@ -120,13 +120,13 @@ export interface ImageRecipe {
 }
 
 /** The layers below, then one with the programs. */
-export const makeImage = async (file: string, reference: string, recipe: ImageRecipe): Promise<void> => {
+export const makeImage = async (file: string, references: readonly string[], recipe: ImageRecipe): Promise<void> => {
   const programs = await Promise.all(
     Object.entries(recipe.programs).map(([path, program]) => programItem(path, program)),
   );
   await writeImage(
     file,
-    reference,
+    references,
     programs.length === 0 ? recipe.layers : [...recipe.layers, programs],
     recipe.config ?? {},
   );

@@ -54,7 +54,11 @@ export const conformanceRecipe = (version: string): GoRecipe => ({
   name: `conformance-${version}`,
   title: `the e2e tests of Kubernetes ${version}`,
   modules: [`${KUBERNETES}@${version}`],
-  programs: { 'github.com/onsi/ginkgo/v2/ginkgo': 'ginkgo', [`${KUBERNETES}/test/images/agnhost`]: 'agnhost' },
+  programs: {
+    'github.com/onsi/ginkgo/v2/ginkgo': 'ginkgo',
+    [`${KUBERNETES}/test/images/agnhost`]: 'agnhost',
+    [`${KUBERNETES}/test/images/nonewprivs`]: 'nnp',
+  },
   tests: { [`${KUBERNETES}/test/e2e`]: 'e2e.test' },
   linkerVariables: stamped(version),
   staging: true,

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { casesIn, focusOn, planOf } from './cases.js';
+import { reportText, resultsOf } from './results.js';
+
+/** Of `e2e.test --list-conformance-tests`, v1.34.4. */
+const LIST = `- testname: Pod Lifecycle, poststart https hook
+  codename: '[sig-node] Container Lifecycle Hook when create a pod with lifecycle hook
+    should execute poststart exec hook properly [NodeConformance] [Conformance]'
+  description: When a post start handler is specified
+  release: v1.9
+  file: test/e2e/common/node/lifecycle_hook.go
+- testname: Container Runtime, quote
+  codename: '[sig-node] Variable Expansion should fail substituting values in a volume
+    subpath with backticks [Slow] [Conformance]'
+  description: It''s quoted
+  release: v1.19
+  file: test/e2e/common/node/expansion.go
+- testname: Taint
+  codename: '[sig-node] NoExecuteTaintManager Single Pod [Serial] removing taint cancels
+    eviction [Disruptive] [Conformance]'
+  description: taints
+  release: v1.16
+  file: test/e2e/node/taints.go
+- testname: EndpointSlice, for pods
+  codename: '[sig-network] EndpointSlice should create Endpoints and EndpointSlices
+    for Pods matching a Service [Conformance]'
+  description: slices
+  release: v1.21
+  file: test/e2e/network/endpointslice.go
+- testname: Garbage Collector
+  codename: '[sig-api-machinery] Garbage collector should orphan pods [Conformance]'
+  description: garbage
+  release: v1.9
+  file: test/e2e/apimachinery/garbage_collector.go
+`;
+const [HOOK, BACKTICKS, TAINT, SLICES] = casesIn(LIST).map(({ name }) => name);
+
+const spec = (name: string, state: string, more: object = {}) => ({
+  ContainerHierarchyTexts: [name.slice(0, 10)],
+  LeafNodeText: name.slice(11),
+  LeafNodeType: 'It',
+  State: state,
+  RunTime: state === 'skipped' ? 0 : 2_500_000_000,
+  ...more,
+});
+const report = (...specs: readonly object[]) => JSON.stringify([{ SpecReports: specs }]);
+
+describe('the cases', () => {
+  it('are read with their names whole, though the list breaks them over lines', () => {
+    expect(HOOK).toBe(
+      '[sig-node] Container Lifecycle Hook when create a pod with lifecycle hook should execute poststart exec hook properly [NodeConformance] [Conformance]',
+    );
+  });
+
+  it('of node and network are run; what changes nodes for others runs alone; what needs an image that is not had is left out', () => {
+    const plan = planOf(casesIn(LIST));
+    expect(plan.parallel.map(({ name }) => name)).toEqual([HOOK, BACKTICKS]);
+    expect(plan.serial.map(({ name }) => name)).toEqual([TAINT]);
+    expect(plan.leftOut).toEqual([
+      { case: { name: SLICES, group: 'sig-network' }, reason: 'its pods run the image nginx' },
+    ]);
+  });
+
+  it('are chosen by their whole names', () => {
+    const focus = new RegExp(focusOn(planOf(casesIn(LIST)).parallel));
+    expect(focus.test(HOOK ?? '')).toBe(true);
+    expect(focus.test(`${HOOK ?? ''} and more`)).toBe(false);
+    expect(focus.test(SLICES ?? '')).toBe(false);
+  });
+});
+
+describe('the results', () => {
+  const { parallel, leftOut } = planOf(casesIn(LIST));
+
+  it('say what passed and what failed in its own words', () => {
+    const text = report(
+      spec(HOOK ?? '', 'passed'),
+      spec(BACKTICKS ?? '', 'timedout', { Failure: { Message: 'timed out | waiting\nstack' } }),
+    );
+    expect(resultsOf(parallel, [text])).toMatchObject([
+      { outcome: 'passed', seconds: 2.5, words: '' },
+      { outcome: 'failed', words: 'timed out | waiting' },
+    ]);
+  });
+
+  it('do not count as passed what was never run', () => {
+    const results = resultsOf(parallel, [report(spec(HOOK ?? '', 'skipped'))]);
+    expect(results.map(({ outcome }) => outcome)).toEqual(['not run', 'not run']);
+  });
+
+  it('are written with their numbers, failures first', () => {
+    const text = report(spec(HOOK ?? '', 'passed'), spec(BACKTICKS ?? '', 'failed', { Failure: { Message: 'a | b' } }));
+    const subject = { version: 'v1.34.4', nodes: [], date: '2026-11-21', minutes: 12 };
+    const page = reportText(subject, resultsOf(parallel, [text]), { leftOut });
+    expect(page).toContain('**1 passed,\n1 failed**');
+    expect(page).toContain('| a \\| b |');
+    expect(page.indexOf('## Failed')).toBeLessThan(page.indexOf('## Passed'));
+  });
+});
