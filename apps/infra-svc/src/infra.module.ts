@@ -2,6 +2,7 @@ import { JOB_FAILURES, type Job, type JobFailure, type RecordJobFailure } from '
 import { SERVICE_CONFIG, type ServiceConfig } from '@fairlead/service-kit';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
+import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { AdvisoryLocks } from './adapters/postgres/advisory.locks.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { readConfig, type Config } from './config.js';
@@ -30,7 +31,7 @@ import { WorldValidation } from './validation/validation.effects.js';
 /** A provider is known to Fairlead by being listed here. */
 const kindsOf = ({ providerCallsMax, providerTimeoutMs }: Config): ProviderKinds => {
   const limits = { callsMax: providerCallsMax, timeoutMs: providerTimeoutMs };
-  return new Map([labKind(limits)].map((kind) => [kind.name, kind]));
+  return new Map([labKind(limits), nspawnKind(process.env)].map((kind) => [kind.name, kind]));
 };
 
 const failuresOf =

@@ -1,7 +1,11 @@
+export { Balancers, type Balancer, type WantedBalancer } from './balancers/balancers.js';
 export { Hosts, type Host, type HostStatus, type WantedHost } from './hosts/hosts.js';
+export type { Leftover } from './leftovers.js';
+export { openLocal, type Local } from './local.js';
 export { addressPlanOf, HOST_RANGE } from './network/addresses.rules.js';
 export { Networks, type HostNetwork } from './network/network.js';
-export { obstacles } from './machine/requirements.js';
+export { findings, obstacles } from './machine/requirements.js';
+export { packagesOf } from './machine/requirements.rules.js';
 export { machineIsUnified } from './machine/cgroups.js';
-export { defaultMirror, hostsCache, realPlaces, type Places } from './places.js';
+export { realPlaces, type Places } from './places.js';
 export { ensureRootfs, hasRootfs, type RootLayers } from './rootfs/rootfs.js';

@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { Command, InvalidArgumentError } from 'commander';
 import { WorldFailure } from '@fairlead/contracts';
+import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { generateHostKey } from './hosts/host.keys.js';
-import { Hosts, type Host } from './hosts/hosts.js';
+import type { Host, Hosts } from './hosts/hosts.js';
+import { openLocal } from './local.js';
 import { obstacles } from './machine/requirements.js';
-import { Networks } from './network/network.js';
-import { defaultMirror, hostsCache, realPlaces } from './places.js';
 import { ensureRootfs, hasRootfs } from './rootfs/rootfs.js';
 
 const NETWORK = 'hosts';
@@ -42,11 +42,7 @@ const program = new Command('hosts')
   .description('Real Linux hosts on this machine, by systemd-nspawn: a tool for developers. Needs root.')
   .option('--state <folder>', 'where the hosts are kept', join('.fairlead', 'hosts'))
   .option('--cidr <range>', 'their network, within 198.18.0.0/15', '198.18.7.0/24')
-  .option(
-    '--mirror <folder>',
-    "Kubernetes' own files, seen by hosts at /opt/fairlead/mirror",
-    defaultMirror(process.env),
-  )
+  .option('--mirror <folder>', "Kubernetes' own files, seen by hosts at /opt/fairlead/mirror", localMirror(process.env))
   .option('--key <file>', 'OpenSSH public key that opens them (default: one is made in the state folder)')
   .option('--cpus <count>', 'limit of each host', positive)
   .option('--memory <MiB>', 'limit of each host', positive);
@@ -55,9 +51,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const open = () => {
   const options = program.opts<Options>();
-  const places = realPlaces({ stateDir: resolve(options.state), cacheDir: hostsCache(process.env) });
-  const networks = new Networks(places.stateDir);
-  return { options, places, networks, hosts: new Hosts(places, networks) };
+  return { options, ...openLocal({ stateDir: resolve(options.state), cacheDir: cacheFolder(process.env) }) };
 };
 
 const refuseUnable = async (): Promise<void> => {
@@ -138,6 +132,14 @@ program
   .description('make hosts host-1 to host-<count>, or give power to those that have none')
   .action(up);
 program
+  .command('rootfs')
+  .description('build the root file system that all hosts share, unless it is there')
+  .action(async () => {
+    await refuseUnable();
+    const { base } = await ensureRootfs(open().places.cacheDir, say);
+    say(base);
+  });
+program
   .command('list')
   .description('show them')
   .action(() =>
@@ -185,14 +187,18 @@ program
   .description('mend their network')
   .action(each('is back', (hosts, name) => hosts.heal(name)));
 program
+  .command('leftovers')
+  .description('list what exists of them on this machine; nothing after delete')
+  .action(async () => (await open().leftovers()).forEach(({ kind, what }) => say(`${kind}\t${what}`)));
+program
   .command('delete')
   .argument('[names...]', 'none: all of them, and their network')
   .description('leave nothing of them')
   .action(async (names: readonly string[]) => {
     await each('is gone', (hosts, name) => hosts.delete(name))(names);
     if (names.length > 0) return;
-    const { networks, places } = open();
-    for (const { name } of networks.all()) await networks.remove(name);
+    const { clear, places } = open();
+    await clear();
     rmSync(places.stateDir, { recursive: true, force: true });
   });
 

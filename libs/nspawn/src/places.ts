@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { WorldFailure } from '@fairlead/contracts';
 
 /** Where a set of hosts lives on this machine. */
@@ -11,20 +9,6 @@ export interface Places {
   /** What is large and can be made again: root file systems. Outside of every checkout. */
   readonly cacheDir: string;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
-
-/** `$FAIRLEAD_CACHE_DIR`, else `$XDG_CACHE_HOME/fairlead`, else `~/.cache/fairlead`. */
-export const hostsCache = (env: Environment): string => {
-  const own = given(env['FAIRLEAD_CACHE_DIR']);
-  if (own !== undefined) return resolve(own);
-  return join(given(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'fairlead');
-};
-
-/** The mirror of Kubernetes' own files that `npm run kubernetes:build` makes, unless it is told another place. */
-export const defaultMirror = (env: Environment): string => join(hostsCache(env), 'kubernetes');
 
 /** Two sets of hosts never share a name of a device, a namespace or a group: these follow from the state folder. */
 export const tagOf = (...parts: readonly string[]): string =>

@@ -1,5 +1,5 @@
 import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type {
   GroupRef,
@@ -18,6 +18,8 @@ export interface ProviderUnderTest {
   /** A machine size that can run a control plane. */
   readonly spec: string;
   readonly publicKey: string;
+  /** The range of a network that the provider can make; absent: any private one. */
+  readonly cidr?: string;
   stop(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ const collect = async (answers: AsyncIterable<MachineAnswer>): Promise<readonly 
 /** The promise of the provider port, for any provider. */
 export const describeProvider = (name: string, start: () => Promise<ProviderUnderTest>): void => {
   describe(`the provider ${name}`, () => {
+    jest.setTimeout(SIGNAL_MS); // Real machines take their time to boot.
     let under: ProviderUnderTest;
     const started: GroupRef[] = [];
     const signal = (): AbortSignal => AbortSignal.timeout(SIGNAL_MS);
@@ -81,12 +84,12 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       { protocol: 'tcp', ports: { from: 22, to: 22 }, source: '0.0.0.0/0' },
       { protocol: 'icmp', ports: null, source: '0.0.0.0/0' },
     ] as const;
-    const network = { name: 'spec-vpc', subnet: 'spec-subnet', cidr: '192.168.77.0/24' };
+    const wantedNetwork = () => ({ name: 'spec-vpc', subnet: 'spec-subnet', cidr: under.cidr ?? '192.168.77.0/24' });
 
     const prepare = async (): Promise<void> => {
       under = await start();
       const provider = under.open();
-      await provider.ensureNetwork(network, signal());
+      await provider.ensureNetwork(wantedNetwork(), signal());
       await provider.ensureFirewall({ name: 'spec-sg', rules }, signal());
       await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
     };
@@ -126,8 +129,8 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('leaves a network, a firewall and a key as they are when they are ensured again', async () => {
       const provider = under.open();
-      const other = { ...network, cidr: '192.168.78.0/24' };
-      expect(await provider.ensureNetwork(other, signal())).toEqual(network);
+      const other = { ...wantedNetwork(), cidr: '192.168.78.0/24' };
+      expect(await provider.ensureNetwork(other, signal())).toEqual(wantedNetwork());
       expect((await provider.ensureFirewall({ name: 'spec-sg', rules }, signal())).name).toBe('spec-sg');
       const key = await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
       expect(key.publicKey).toBe(under.publicKey);

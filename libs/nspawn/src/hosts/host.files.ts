@@ -41,8 +41,18 @@ export const hostFiles = (host: HostIdentity): readonly HostFile[] => {
 
 const plain = (path: string, content: string): HostFile => ({ path, content, mode: 0o644, owner: ROOT });
 
+/**
+ * The hardware address follows from the other one: whoever gets the address of a host that is gone is known to its neighbours at once,
+ * who would otherwise talk to the old one for half a minute.
+ */
+const hardwareAddress = (address: string): string =>
+  ['02', 'fa', ...address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))].join(':');
+
 const networkFile = ({ address, prefix, gateway }: HostIdentity): string => `[Match]
 Name=host0
+
+[Link]
+MACAddress=${hardwareAddress(address)}
 
 [Network]
 Address=${address}/${prefix}

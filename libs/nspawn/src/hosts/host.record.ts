@@ -28,6 +28,8 @@ export const HOST_FILES = {
   record: 'host.json',
   /** Whether all files of the host are there; before that nothing of it runs. */
   prepared: 'prepared',
+  /** Whether it has ever answered. */
+  reached: 'reached',
   power: 'power',
   bridge: 'bridge',
   keeper: 'keeper.sh',

@@ -77,6 +77,14 @@ export class HostStore {
     writeWhole(this.at(name, HOST_FILES.prepared), '');
   }
 
+  wasReached(name: string): boolean {
+    return existsSync(this.at(name, HOST_FILES.reached));
+  }
+
+  setReached(name: string): void {
+    if (!this.wasReached(name)) writeWhole(this.at(name, HOST_FILES.reached), '');
+  }
+
   power(name: string): Power {
     return this.read(name, HOST_FILES.power) === 'on' ? 'on' : 'off';
   }

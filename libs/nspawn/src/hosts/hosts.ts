@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, openSync, closeSync, readFileSync, rmSync } from 'node:fs';
-import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { WorldFailure } from '@fairlead/contracts';
 import { isAlive, runCommand, signalProcess, waitUntil, type CommandResult } from '@fairlead/embedded/process';
 import { machineGroupsFor, removeGroups, groupsNamed } from '../machine/cgroups.js';
 import { run } from '../machine/commands.js';
+import { startDetached } from '../machine/detached.js';
+import { Turns } from '../machine/turns.js';
 import { AddressClaims } from '../network/claims.js';
 import { BRIDGE, devicesOf, VOID, type HostNetwork, type Networks } from '../network/network.js';
 import { tagOf } from '../places.js';
 import { hasRootfs, ensureRootfs } from '../rootfs/rootfs.js';
 import { HOST_FOLDERS, hostFiles } from './host.files.js';
 import { generateHostKey } from './host.keys.js';
-import type { HostRecord } from './host.record.js';
+import { HOST_FILES, type HostRecord } from './host.record.js';
 import { childOf, HostStore } from './host.store.js';
 import { keeperScript, NSPAWN_LOCKS } from './keeper.script.js';
 import { untilGreets } from './reach.js';
@@ -38,6 +39,8 @@ export type HostStatus = 'creating' | 'running' | 'stopped';
 
 export interface Host extends Omit<HostRecord, 'layers' | 'machineId'> {
   readonly status: HostStatus;
+  /** It has answered SSH at least once. */
+  readonly reached: boolean;
   /** How often it was booted: a reboot counts. */
   readonly boots: number;
   readonly partitioned: boolean;
@@ -60,7 +63,7 @@ const REMNANTS = ['/run/systemd/nspawn/propagate', '/run/systemd/nspawn/unix-exp
 /** Local hosts: what they are is on disk, so every instance of this class, in any process, knows the same ones. */
 export class Hosts {
   private readonly store: HostStore;
-  private readonly turns = new Map<string, Promise<unknown>>();
+  private readonly turns = new Turns();
 
   constructor(
     private readonly places: { readonly stateDir: string; readonly cacheDir: string },
@@ -80,6 +83,7 @@ export class Hosts {
     return {
       ...known,
       status: !this.store.isPrepared(name) ? 'creating' : this.store.keeper(name) === undefined ? 'stopped' : 'running',
+      reached: this.store.wasReached(name),
       boots: this.store.boots(name),
       partitioned: this.store.bridge(name) === VOID,
       consoleFile: this.store.console(name),
@@ -88,7 +92,7 @@ export class Hosts {
 
   /** The host exists and has power. One that exists is left as it is. */
   ensure(wanted: WantedHost): Promise<Host> {
-    return this.inTurn(wanted.name, async () => {
+    return this.turns.of(wanted.name, async () => {
       const record = this.store.find(wanted.name) ?? (await this.define(wanted));
       if (!this.store.isPrepared(wanted.name)) this.prepare(record, wanted.authorizedKeys);
       await this.power(record);
@@ -100,7 +104,10 @@ export class Hosts {
   async untilReachable(name: string, signal: AbortSignal): Promise<Host> {
     const { address } = this.found(name);
     const gone = (): boolean => this.store.keeper(name) === undefined;
-    if (await untilGreets(address, gone, signal)) return this.found(name);
+    if (await untilGreets(address, gone, signal)) {
+      this.store.setReached(name);
+      return this.found(name);
+    }
     throw new WorldFailure({
       operation: 'boot host',
       target: name,
@@ -110,12 +117,12 @@ export class Hosts {
 
   /** Gives power to a host that has none. */
   start(name: string): Promise<void> {
-    return this.inTurn(name, () => this.power(this.known(name)));
+    return this.turns.of(name, () => this.power(this.known(name)));
   }
 
   /** Asks the host to power itself off, and takes its power when it has not done so in time. */
   stop(name: string, timeoutMs = END_TIMEOUT_MS): Promise<void> {
-    return this.inTurn(name, async () => {
+    return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
       const keeper = this.store.keeper(name);
       if (boot !== undefined && keeper !== undefined) {
@@ -128,7 +135,7 @@ export class Hosts {
 
   /** The host's first process dies without a word, as all of it does when its power fails. Its disk keeps what was written. */
   powerCut(name: string): Promise<void> {
-    return this.inTurn(name, async () => {
+    return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
       const first = boot === undefined ? undefined : childOf(boot.pid);
       if (first !== undefined) signalProcess(first, 'SIGKILL');
@@ -139,16 +146,16 @@ export class Hosts {
 
   /** Nobody reaches the host any more and it reaches nobody, also after a reboot; it notices nothing but the silence. */
   partition(name: string): Promise<void> {
-    return this.inTurn(name, () => this.plugInto(name, VOID));
+    return this.turns.of(name, () => this.plugInto(name, VOID));
   }
 
   heal(name: string): Promise<void> {
-    return this.inTurn(name, () => this.plugInto(name, BRIDGE));
+    return this.turns.of(name, () => this.plugInto(name, BRIDGE));
   }
 
   /** Nothing of the host is left: no process, group, device or file. One that is not there is gone already. */
   delete(name: string): Promise<void> {
-    return this.inTurn(name, async () => {
+    return this.turns.of(name, async () => {
       const record = this.store.find(name);
       if (record !== undefined) await this.end(record);
       // Also of a host that was cut short before anything but its address was there.
@@ -168,6 +175,13 @@ export class Hosts {
       timeoutMs,
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
     });
+  }
+
+  /** What a host printed last, as the end of a sentence. */
+  lastWords(name: string): string {
+    const file = this.store.console(name);
+    const words = existsSync(file) ? readFileSync(file, 'utf8').slice(-CONSOLE_TAIL).trim() : '';
+    return words === '' ? '' : `; it printed: ${words}`;
   }
 
   /** Prefix of the names of all groups that hosts of this state folder have. */
@@ -218,7 +232,7 @@ export class Hosts {
     const { base, node } = await ensureRootfs(this.places.cacheDir);
     const record: HostRecord = {
       name,
-      tag: `h${tagOf(this.places.stateDir, 'host', name)}`,
+      tag: tagOfHost(this.places.stateDir, name),
       network: network.name,
       address: this.claimsOf(network.name).claim(name, this.networks.planOf(network).hosts),
       cpus,
@@ -254,9 +268,9 @@ export class Hosts {
     const { name } = record;
     if (this.store.keeper(name) !== undefined) return;
     this.store.setPower(name, 'on');
-    const ended = this.startKeeper(record);
+    const { ended } = this.startKeeper(record);
     const up = (): boolean => this.store.boot(name) !== undefined;
-    await waitUntil(() => up() || ended.now, { timeoutMs: START_TIMEOUT_MS, everyMs: POLL_MS });
+    await waitUntil(() => up() || ended(), { timeoutMs: START_TIMEOUT_MS, everyMs: POLL_MS });
     if (up()) return;
     throw new WorldFailure({
       operation: 'start host',
@@ -265,34 +279,12 @@ export class Hosts {
     });
   }
 
-  /** In a session and a mount namespace of its own: it goes on without us, and its mounts are nobody else's. */
-  private startKeeper(record: HostRecord): { readonly now: boolean } {
-    const console = openSync(this.store.console(record.name), 'a', 0o600);
-    const ended = { now: false };
-    const keeper = spawn(
-      'unshare',
-      [
-        ...['--mount', '--propagation', 'slave', 'sh'],
-        join(this.store.folderOf(record.name), 'keeper.sh'),
-        ...machineGroupsFor(this.groupName(record)),
-      ],
-      {
-        detached: true,
-        cwd: '/',
-        stdio: ['ignore', console, console],
-        env: {
-          PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-          LC_ALL: 'C',
-          // /proc/sys/net is the host's own and may be written, everything else there is the machine's.
-          SYSTEMD_NSPAWN_API_VFS_WRITABLE: 'network',
-        },
-      },
-    );
-    closeSync(console);
-    keeper.once('error', () => (ended.now = true));
-    keeper.once('exit', () => (ended.now = true));
-    keeper.unref();
-    return ended;
+  private startKeeper(record: HostRecord): { readonly ended: () => boolean } {
+    const keeper = join(this.store.folderOf(record.name), HOST_FILES.keeper);
+    // /proc/sys/net is the host's own and may be written, everything else there is the machine's.
+    const env = { SYSTEMD_NSPAWN_API_VFS_WRITABLE: 'network' };
+    const groups = machineGroupsFor(this.groupName(record));
+    return startDetached(['sh', keeper, ...groups], this.store.console(record.name), env);
   }
 
   /** Takes the power from a host, whatever is left of it. */
@@ -337,25 +329,9 @@ export class Hosts {
     const operation = bridge === VOID ? 'partition host' : 'heal host';
     await run({ operation, target: name }, 'ip', ['-n', namespace, 'link', 'set', port, 'master', bridge]);
   }
-
-  private lastWords(name: string): string {
-    const file = this.store.console(name);
-    const words = existsSync(file) ? readFileSync(file, 'utf8').slice(-CONSOLE_TAIL).trim() : '';
-    return words === '' ? '' : `; it printed: ${words}`;
-  }
-
-  /** What is done to one host is done in turn; different hosts do not wait for each other. */
-  private async inTurn<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.turns.get(name) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.turns.set(name, mine);
-    try {
-      return await mine;
-    } finally {
-      if (this.turns.get(name) === mine) this.turns.delete(name);
-    }
-  }
 }
+
+export const tagOfHost = (stateDir: string, name: string): string => `h${tagOf(stateDir, 'host', name)}`;
 
 /** systemd-nspawn names the bridge's end of a host's cable so. */
 export const portOf = (tag: string): string => `vb-${tag}`;

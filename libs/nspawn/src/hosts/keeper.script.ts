@@ -1,4 +1,5 @@
 import { quote } from '@fairlead/node-scripts';
+import { IDENTITY_FUNCTION } from '../machine/keeper.parts.js';
 import { HOST_FILES, STATE_FOLDERS, type HostRecord } from './host.record.js';
 
 /** Where systemd-nspawn locks the folders that it runs; it removes no lock when it is killed. */
@@ -91,20 +92,7 @@ rm -f "${NSPAWN_LOCKS}/$(cat ${HOST_FILES.nspawnLock})" ${HOST_FILES.bootIdentit
 `;
 
 /** Shell functions of every keeper. */
-const functions = (
-  host: HostRecord,
-): string => `# identity PID FILE: a process for ever, by its number and the moment of its start.
-identity() {
-  read -r boot_id </proc/sys/kernel/random/boot_id
-  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
-  identity_pid=$1 identity_file=$2
-  # shellcheck disable=SC2086 # It is a list of fields.
-  set -- \${stat##*) }
-  shift 19
-  printf '{"pid":%s,"birth":"%s/%s"}\\n' "$identity_pid" "$boot_id" "$1" >"$identity_file.tmp"
-  mv "$identity_file.tmp" "$identity_file"
-}
-
+const functions = (host: HostRecord): string => `${IDENTITY_FUNCTION}
 drop_groups() {
   tries=0
   for group in "$@"; do

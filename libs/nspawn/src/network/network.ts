@@ -31,6 +31,11 @@ interface Link {
   readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly family?: string }[];
 }
 
+export const namespaceOf = (stateDir: string, network: string): string =>
+  `fairlead-${tagOf(stateDir, 'network', network)}`;
+
+export const deviceOf = (stateDir: string, network: string): string => `fl${tagOf(stateDir, 'network', network)}`;
+
 /** The networks of one state folder. */
 export class Networks {
   constructor(private readonly stateDir: string) {}
@@ -82,9 +87,9 @@ export class Networks {
   private known(name: string, cidr: string): HostNetwork {
     const plan = addressPlanOf(cidr);
     if (plan === undefined) throw unusable(name, cidr);
-    const tag = tagOf(this.stateDir, 'network', name);
     const { gateway, uplink } = plan;
-    return { name, cidr, namespace: `fairlead-${tag}`, device: `fl${tag}`, gateway, uplink };
+    const { stateDir } = this;
+    return { name, cidr, namespace: namespaceOf(stateDir, name), device: deviceOf(stateDir, name), gateway, uplink };
   }
 
   private async define(name: string, cidr: string): Promise<HostNetwork> {
@@ -176,7 +181,7 @@ export const removeDevice = async (device: string): Promise<void> => {
     await run({ operation: 'delete network', target: device }, 'ip', ['link', 'delete', device]);
 };
 
-/** Several changes at once: one program start instead of many. */
+/** Changes in the hosts' namespace, one after the other. */
 const batch = async (
   at: { readonly operation: string; readonly target: string },
   namespace: string,

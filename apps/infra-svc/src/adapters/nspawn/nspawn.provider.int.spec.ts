@@ -1,0 +1,67 @@
+import { isRefusal, type ConnectionName } from '@fairlead/contracts';
+import { cacheFolder } from '@fairlead/mirror';
+import { openLocal } from '@fairlead/nspawn';
+import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from '@fairlead/nspawn/testing';
+import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { registered } from '../../../test/fixtures.js';
+import type { InfrastructureProvider } from '../../providers/provider.ports.js';
+import { describeProvider } from '../provider.features.js';
+import { opensshKeys } from '../ssh-keys/openssh.keys.js';
+import { nspawnKind } from './nspawn.kind.js';
+
+const RUN_MS = 600_000;
+const NAME = 'local' as ConnectionName;
+
+const open = (settings: Readonly<Record<string, unknown>>): InfrastructureProvider => {
+  const { data } = registered({ name: NAME, provider: 'nspawn', region: 'local', settings });
+  const provider = nspawnKind(process.env).open({ ...data, registration: 'event-1' }, undefined);
+  if (isRefusal(provider)) throw new Error(provider.message);
+  return provider;
+};
+
+if (isInOwnNetwork()) {
+  describeProvider('nspawn', async () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-nspawn-'));
+    const settings = { stateDir, mirror: stateDir, networkCidr: '198.18.77.0/24' };
+    return {
+      open: () => open(settings),
+      region: 'local',
+      spec: 'nspawn.medium',
+      publicKey: opensshKeys.generate('spec').publicKey,
+      cidr: settings.networkCidr,
+      stop: async () => {
+        const local = openLocal({ stateDir: join(stateDir, NAME), cacheDir: cacheFolder(process.env) });
+        const networks = local.networks.all().map(({ name }) => name);
+        expect(local.hosts.all()).toEqual([]);
+        await local.clear();
+        expect(await local.leftovers({ networks })).toEqual([]);
+        rmSync(stateDir, { recursive: true });
+      },
+    };
+  });
+} else {
+  const why = await whyNoHosts();
+  const holds = why === undefined ? it : it.skip;
+  holds('nspawn keeps the promise of the provider port, on real hosts', () => runInOwnNetwork(import.meta.url), RUN_MS);
+}
+
+describe('an nspawn connection', () => {
+  const settings = (changes: Readonly<Record<string, unknown>>) => {
+    const { data } = registered({ provider: 'nspawn', settings: { stateDir: '/srv/hosts', ...changes } });
+    return nspawnKind({}).open({ ...data, registration: 'event-1' }, undefined);
+  };
+
+  it.each([
+    [{ networkCidr: '192.168.1.0/24' }, 'networkCidr'],
+    [{ stateDir: 'somewhere' }, 'stateDir'],
+    [{ mirror: '/a:b' }, 'mirror'],
+    [{ zones: [] }, 'zones'],
+  ])('cannot be opened with %j, and its sentence names the setting', (changes, field) => {
+    const refusal = settings(changes);
+    expect(refusal).toMatchObject({ code: 'connection.settings-invalid' });
+    expect(isRefusal(refusal) && refusal.message).toContain(field);
+  });
+});

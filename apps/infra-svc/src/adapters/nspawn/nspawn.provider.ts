@@ -1,0 +1,262 @@
+import { WorldFailure, type ClusterUid, type HostProfile, type MachineSpec, type NodeName } from '@fairlead/contracts';
+import { hasRootfs, machineIsUnified, obstacles, type Host, type Local } from '@fairlead/nspawn';
+import { existsSync } from 'node:fs';
+import pLimit from 'p-limit';
+import type {
+  Capabilities,
+  Firewall,
+  GroupRef,
+  Image,
+  InfrastructureProvider,
+  LoadBalancer,
+  LoadBalancerSpec,
+  MachineAnswer,
+  MachineGroup,
+  MachineReport,
+  Network,
+  ProviderOperation,
+  Region,
+  SshKey,
+  WantedMachine,
+} from '../../providers/provider.ports.js';
+import { MIRROR_AT, profileOf, SPECS } from './nspawn.hosts.js';
+import { NspawnStore } from './nspawn.store.js';
+
+export interface NspawnOptions {
+  readonly connection: string;
+  /** Opens the folder of the connection's hosts; throws a WorldFailure when hosts cannot stand there. */
+  readonly local: () => Local;
+  readonly cidr: string;
+  readonly mirror: string;
+  readonly zones: readonly string[];
+  readonly profile: HostProfile | undefined;
+}
+
+const REGION = 'local';
+const IMAGE: Image = { name: 'debian-13', os: 'Debian 13 (trixie)' };
+const MIB_PER_GIB = 1_024;
+const SSH_PORT = 22;
+/** Hosts that boot at a time: each keeps a processor busy for a second or two. */
+const BOOTING_MAX = 8;
+
+const LABEL = {
+  group: 'fairlead.dev/group',
+  uid: 'fairlead.dev/uid',
+  zone: 'fairlead.dev/zone',
+} as const;
+
+/** Local hosts as machines: what they are called here and there is the same, because names are never used twice. */
+export class NspawnProvider implements InfrastructureProvider {
+  private readonly booting = pLimit(BOOTING_MAX);
+
+  constructor(private readonly options: NspawnOptions) {}
+
+  async verify(signal: AbortSignal): Promise<Capabilities> {
+    signal.throwIfAborted();
+    const found = await obstacles();
+    if (found.length > 0) throw this.failure('verify connection', found.join('; '), false);
+    if (!existsSync(this.options.mirror)) {
+      const help = 'make it with "npm run kubernetes:build", or name another one in the setting "mirror"';
+      throw this.failure('verify connection', `there is no mirror in ${this.options.mirror}: ${help}`, false);
+    }
+    this.requireImage('verify connection');
+    return { nlb: true, simulated: false };
+  }
+
+  async listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]> {
+    signal.throwIfAborted();
+    return SPECS;
+  }
+
+  async resolveRegion(region: string, signal: AbortSignal): Promise<Region | undefined> {
+    signal.throwIfAborted();
+    return region === REGION ? { name: REGION, zones: this.options.zones } : undefined;
+  }
+
+  async resolveSpec(name: string, signal: AbortSignal): Promise<MachineSpec | undefined> {
+    signal.throwIfAborted();
+    return SPECS.find((spec) => spec.name === name);
+  }
+
+  async resolveImage(signal: AbortSignal): Promise<Image> {
+    signal.throwIfAborted();
+    this.requireImage('resolve image');
+    return IMAGE;
+  }
+
+  /** Its range is the provider's affair: nothing outside of 198.18.0.0/15 may be a network of local hosts. */
+  async ensureNetwork({ name, subnet }: Network, signal: AbortSignal): Promise<Network> {
+    signal.throwIfAborted();
+    const { cidr } = await this.local.networks.ensure(name, this.options.cidr);
+    return { name, subnet, cidr };
+  }
+
+  /** Nothing but this machine reaches the hosts, and nothing is routed: there is no way in to be closed. */
+  async ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall> {
+    signal.throwIfAborted();
+    return wanted;
+  }
+
+  async ensureSshKey({ name, publicKey }: SshKey, signal: AbortSignal): Promise<SshKey> {
+    signal.throwIfAborted();
+    return { name, publicKey: this.store.ensureKey(name, publicKey) };
+  }
+
+  async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
+    signal.throwIfAborted();
+    this.refuseBuried(group);
+    const key = this.store.key(group.sshKey);
+    if (key === undefined) throw this.failure('create machines', `there is no SSH key ${group.sshKey}`, true);
+    await this.local.networks.ensure(group.network, this.options.cidr);
+    const waiting = new Map(
+      group.machines.map((machine, at) => [
+        at,
+        this.booting(() => this.make(group, machine, key, signal)).then((answer) => ({ at, answer })),
+      ]),
+    );
+    // Whoever is not waited for any more ends by the signal.
+    for (const each of waiting.values()) each.catch(() => undefined);
+    while (waiting.size > 0) {
+      const { at, answer } = await Promise.race(waiting.values());
+      waiting.delete(at);
+      yield answer;
+    }
+  }
+
+  async describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]> {
+    signal.throwIfAborted();
+    return this.hostsOf(group).map((host) => this.reportOf(host));
+  }
+
+  async deleteMachine(id: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.local.hosts.delete(id);
+  }
+
+  async deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.store.bury(group.uid);
+    const hosts = this.hostsOf(group).filter(({ labels }) => labels[LABEL.uid] === group.uid);
+    await Promise.all(hosts.map(({ name }) => this.local.hosts.delete(name)));
+  }
+
+  async ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+    signal.throwIfAborted();
+    const { name, targetPort: port, healthPath, targets } = wanted;
+    const hosts = targets.flatMap((id) => this.local.hosts.find(id) ?? []);
+    const network = hosts[0]?.network ?? this.local.networks.all()[0]?.name ?? '';
+    const { address } = await this.local.balancers.ensure({
+      name,
+      network,
+      port,
+      healthPath,
+      targets: hosts.map((host) => ({ name: host.name, address: host.address, port })),
+    });
+    return { name, host: address, port, placement: 'provider' };
+  }
+
+  async deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.local.balancers.delete(name);
+  }
+
+  private get local(): Local {
+    return this.options.local();
+  }
+
+  private get store(): NspawnStore {
+    return new NspawnStore(this.local.places.stateDir);
+  }
+
+  private hostsOf(group: GroupRef): readonly Host[] {
+    return this.local.hosts.all().filter(({ labels }) => labels[LABEL.group] === group.name);
+  }
+
+  /** A host that failed stays failed until it is deleted; one that lost its power later gets it back. */
+  private async make(
+    group: MachineGroup,
+    machine: WantedMachine,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<MachineAnswer> {
+    signal.throwIfAborted();
+    const { hosts } = this.local;
+    const known = hosts.find(machine.name);
+    const failed = known === undefined ? undefined : this.reportOf(known);
+    if (failed?.status === 'failed') return failed;
+    try {
+      await hosts.ensure(this.wantedHost(group, machine, key));
+      if (this.store.isBuried(group.uid)) {
+        await hosts.delete(machine.name);
+        this.refuseBuried(group);
+      }
+      return this.runningOf(await hosts.untilReachable(machine.name, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const host = hosts.find(machine.name);
+      if (!(error instanceof WorldFailure) || host === undefined) throw error;
+      return { ...this.reportedOf(host), status: 'failed', message: error.message };
+    }
+  }
+
+  private wantedHost(group: MachineGroup, { name, spec, zone, labels }: WantedMachine, key: string) {
+    const size = SPECS.find((each) => each.name === spec);
+    if (size === undefined) throw this.failure('create machines', `there is no machine size ${spec}`, false);
+    return {
+      name,
+      network: group.network,
+      authorizedKeys: [key],
+      cpus: size.cpuCount,
+      memoryMiB: size.memoryGiB * MIB_PER_GIB,
+      readOnly: { [MIRROR_AT]: this.options.mirror },
+      labels: {
+        ...labels,
+        [LABEL.group]: group.name,
+        [LABEL.uid]: group.uid,
+        [LABEL.zone]: zone ?? this.options.zones[0] ?? REGION,
+      },
+    };
+  }
+
+  private reportOf(host: Host): MachineReport {
+    if (host.status === 'running')
+      return host.reached ? this.runningOf(host) : { ...this.reportedOf(host), status: 'creating' };
+    if (host.status === 'creating') return { ...this.reportedOf(host), status: 'creating' };
+    if (host.reached) return { ...this.reportedOf(host), status: 'stopped' };
+    const message = `it ended while it booted${this.local.hosts.lastWords(host.name)}`;
+    return { ...this.reportedOf(host), status: 'failed', message };
+  }
+
+  private runningOf(host: Host): Extract<MachineReport, { status: 'running' }> {
+    const { address, hostKey, labels } = host;
+    return {
+      ...this.reportedOf(host),
+      status: 'running',
+      // Whoever reaches it at all reaches it there.
+      publicIp: address,
+      privateIp: address,
+      region: REGION,
+      zone: labels[LABEL.zone] ?? REGION,
+      ssh: { host: address, port: SSH_PORT, user: 'root', hostKey },
+      profile: profileOf(machineIsUnified(), this.options.profile),
+    };
+  }
+
+  private reportedOf({ name, labels }: Host): Pick<MachineReport, 'id' | 'name' | 'uid'> {
+    return { id: name, name: name as NodeName, uid: (labels[LABEL.uid] ?? '') as ClusterUid };
+  }
+
+  private refuseBuried({ name, uid }: GroupRef): void {
+    if (this.store.isBuried(uid)) throw this.failure('create machines', `${name} was deleted`, false);
+  }
+
+  private requireImage(operation: ProviderOperation): void {
+    if (hasRootfs(this.local.places.cacheDir)) return;
+    const help = 'build it with "npm run hosts -- rootfs"; "fairlead up --provider nspawn" does so by itself';
+    throw this.failure(operation, `the root file system of local hosts is not built: ${help}`, false);
+  }
+
+  private failure(operation: ProviderOperation, message: string, retryable: boolean): WorldFailure {
+    return new WorldFailure({ operation, target: this.options.connection, message, retryable });
+  }
+}

@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfAny, writeWhole } from '@fairlead/embedded/process';
+import type { ClusterUid } from '@fairlead/contracts';
+
+/** What a cloud would remember of us, beside its machines: keys by name, and which clusters were deleted for ever. */
+export class NspawnStore {
+  constructor(private readonly stateDir: string) {}
+
+  /** The key of that name as it was first given. */
+  ensureKey(name: string, publicKey: string): string {
+    const known = this.key(name);
+    if (known !== undefined) return known;
+    this.write('ssh-keys', name, publicKey);
+    return publicKey;
+  }
+
+  key(name: string): string | undefined {
+    return readIfAny(join(this.stateDir, 'ssh-keys', name))?.trim();
+  }
+
+  /** From now on nothing is made for that incarnation of a cluster any more, by however late a request. */
+  bury(uid: ClusterUid): void {
+    if (!this.isBuried(uid)) this.write('deleted', uid, '');
+  }
+
+  isBuried(uid: ClusterUid): boolean {
+    return existsSync(join(this.stateDir, 'deleted', uid));
+  }
+
+  private write(folder: string, name: string, text: string): void {
+    mkdirSync(join(this.stateDir, folder), { recursive: true });
+    writeWhole(join(this.stateDir, folder, name), text);
+  }
+}

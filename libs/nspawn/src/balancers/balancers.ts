@@ -1,0 +1,190 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { WorldFailure } from '@fairlead/contracts';
+import {
+  isAlive,
+  readIfAny,
+  runCommand,
+  signalProcess,
+  waitUntil,
+  writeWhole,
+  type ProcessIdentity,
+} from '@fairlead/embedded/process';
+import { z } from 'zod';
+import { startDetached } from '../machine/detached.js';
+import { runningProcesses } from '../machine/processes.js';
+import { Turns } from '../machine/turns.js';
+import { AddressClaims } from '../network/claims.js';
+import { BRIDGE, type HostNetwork, type Networks } from '../network/network.js';
+import { haproxyConfig } from './haproxy.config.js';
+import { BALANCER_FILES, balancerKeeperScript } from './keeper.script.js';
+
+const Balancer = z.strictObject({
+  name: z.string(),
+  network: z.string(),
+  address: z.string(),
+  port: z.int(),
+});
+/** A balancer that exists: its address never changes. */
+export type Balancer = z.infer<typeof Balancer>;
+
+export interface WantedBalancer {
+  readonly name: string;
+  readonly network: string;
+  readonly port: number;
+  readonly healthPath: string;
+  /** They need not answer yet. */
+  readonly targets: readonly { readonly name: string; readonly address: string; readonly port: number }[];
+}
+
+const NAME = /^[a-z0-9]([a-z0-9.-]{0,126}[a-z0-9])?$/;
+const START_TIMEOUT_MS = 5_000;
+const END_TIMEOUT_MS = 5_000;
+const COMMAND_TIMEOUT_MS = 10_000;
+const POLL_MS = 10;
+const FOLDER_MODE = 0o700;
+
+/** Balancers in the hosts' namespaces. What they are is on disk, as with hosts. */
+export class Balancers {
+  private readonly turns = new Turns();
+
+  constructor(
+    private readonly stateDir: string,
+    private readonly networks: Networks,
+  ) {}
+
+  all(): readonly Balancer[] {
+    const folder = join(this.stateDir, 'balancers');
+    return existsSync(folder) ? readdirSync(folder).flatMap((name) => this.find(name) ?? []) : [];
+  }
+
+  find(name: string): Balancer | undefined {
+    const text = readIfAny(this.at(name, BALANCER_FILES.record));
+    return text === undefined ? undefined : Balancer.parse(JSON.parse(text));
+  }
+
+  /** Whether something keeps it up now. */
+  isKept(name: string): boolean {
+    return this.keeper(name) !== undefined;
+  }
+
+  /** The balancer exists, keeps its address, and has these targets. A change of them loses no connection. */
+  ensure(wanted: WantedBalancer): Promise<Balancer> {
+    return this.turns.of(wanted.name, async () => {
+      const network = this.networkOf(wanted);
+      const balancer = this.find(wanted.name) ?? this.define(wanted, network);
+      const config = haproxyConfig({ ...wanted, ...balancer });
+      const isNews = readIfAny(this.at(wanted.name, BALANCER_FILES.config)) !== config;
+      if (isNews) await this.configure(wanted.name, config);
+      const keeper = this.keeper(wanted.name);
+      if (keeper === undefined) await this.start(balancer, network);
+      else if (isNews) signalProcess(keeper.pid, 'SIGHUP');
+      return balancer;
+    });
+  }
+
+  /** Nothing of it is left. */
+  delete(name: string): Promise<void> {
+    return this.turns.of(name, async () => {
+      const balancer = this.find(name);
+      if (balancer === undefined) return;
+      await this.end(name);
+      await this.removeAddress(balancer);
+      this.claimsOf(balancer.network).release(ownerOf(name));
+      rmSync(this.folderOf(name), { recursive: true, force: true });
+    });
+  }
+
+  private folderOf(name: string): string {
+    return join(this.stateDir, 'balancers', name);
+  }
+
+  private at(name: string, file: string): string {
+    return join(this.folderOf(name), file);
+  }
+
+  private claimsOf(network: string): AddressClaims {
+    return new AddressClaims(this.networks.folderOf(network));
+  }
+
+  private networkOf({ name, network }: WantedBalancer): HostNetwork {
+    const found = this.networks.find(network);
+    if (found === undefined) throw failure(name, `there is no network ${network}`, false);
+    return found;
+  }
+
+  private keeper(name: string): ProcessIdentity | undefined {
+    const text = readIfAny(this.at(name, BALANCER_FILES.keeperIdentity));
+    if (text === undefined || text === '') return undefined;
+    const identity = JSON.parse(text) as ProcessIdentity;
+    return isAlive(identity) ? identity : undefined;
+  }
+
+  private define({ name, port }: WantedBalancer, network: HostNetwork): Balancer {
+    if (!NAME.test(name)) throw failure(name, 'a name has lower-case letters, digits, dots and hyphens', false);
+    const address = this.claimsOf(network.name).claim(ownerOf(name), this.networks.planOf(network).balancers);
+    const balancer = { name, network: network.name, address, port };
+    mkdirSync(this.folderOf(name), { recursive: true, mode: FOLDER_MODE });
+    writeWhole(this.at(name, BALANCER_FILES.record), `${JSON.stringify(balancer)}\n`);
+    return balancer;
+  }
+
+  /** haproxy judges a new configuration before it replaces the one that works. */
+  private async configure(name: string, config: string): Promise<void> {
+    const next = this.at(name, `${BALANCER_FILES.config}.next`);
+    writeFileSync(next, config);
+    const { code, stderr, stdout } = await runCommand('haproxy', ['-c', '-f', next], {
+      timeoutMs: COMMAND_TIMEOUT_MS,
+      cwd: this.folderOf(name),
+    });
+    if (code !== 0) throw failure(name, `haproxy refuses its configuration: ${stderr}${stdout}`, false);
+    writeWhole(this.at(name, BALANCER_FILES.config), config);
+    rmSync(next);
+  }
+
+  private async start({ name, address }: Balancer, { namespace }: HostNetwork): Promise<void> {
+    const folder = this.folderOf(name);
+    const keeper = this.at(name, BALANCER_FILES.keeper);
+    writeWhole(keeper, balancerKeeperScript({ name, folder, namespace, bridge: BRIDGE, address }));
+    const log = this.at(name, BALANCER_FILES.log);
+    const { ended } = startDetached(['sh', keeper], log);
+    await waitUntil(() => this.isKept(name) || ended(), { timeoutMs: START_TIMEOUT_MS, everyMs: POLL_MS });
+    if (!this.isKept(name)) throw failure(name, `it did not start: ${readFileSync(log, 'utf8').slice(-500)}`, true);
+  }
+
+  /** The keeper first, which would start another haproxy; its own dies with it, and so do its workers. */
+  private async end(name: string): Promise<void> {
+    const keeper = this.keeper(name);
+    if (keeper !== undefined) signalProcess(keeper.pid, 'SIGKILL');
+    const folder = `${this.folderOf(name)}/`;
+    const left = (): readonly number[] =>
+      runningProcesses()
+        .filter(({ words }) => words.some((word) => word.startsWith(folder)))
+        .map(({ pid }) => pid);
+    const isGone = (): boolean => {
+      const pids = left();
+      for (const pid of pids) signalProcess(pid, 'SIGKILL');
+      return pids.length === 0;
+    };
+    if (await waitUntil(isGone, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS })) return;
+    throw failure(name, `processes ${left().join(', ')} of it do not end`, true);
+  }
+
+  private async removeAddress({ name, address, network }: Balancer): Promise<void> {
+    const found = this.networks.find(network);
+    if (found === undefined || !existsSync(join('/run/netns', found.namespace))) return;
+    const { code, stderr } = await runCommand(
+      'ip',
+      ['-n', found.namespace, 'address', 'delete', `${address}/32`, 'dev', BRIDGE],
+      { timeoutMs: COMMAND_TIMEOUT_MS, env: { ...process.env, LC_ALL: 'C' } },
+    );
+    if (code !== 0 && !/Address not found|Cannot assign requested address|Cannot find device/.test(stderr))
+      throw failure(name, stderr, true);
+  }
+}
+
+/** Hosts and balancers claim addresses of one network; a balancer's owner is none that a host could be called. */
+const ownerOf = (name: string): string => `balancer/${name}`;
+
+const failure = (target: string, message: string, retryable: boolean): WorldFailure =>
+  new WorldFailure({ operation: 'ensure load balancer', target, message, retryable });

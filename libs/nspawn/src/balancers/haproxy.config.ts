@@ -1,0 +1,35 @@
+/** A balancer: one address and port in front of the API servers of one cluster. */
+export interface BalancerConfig {
+  readonly address: string;
+  readonly port: number;
+  readonly healthPath: string;
+  readonly targets: readonly { readonly name: string; readonly address: string; readonly port: number }[];
+}
+
+/**
+ * TCP to whichever API server says over TLS that it is ready; who stops saying so loses its connections at once, so that clients go
+ * elsewhere instead of waiting. API servers answer idle watches within an hour. After a reload the old process hands its
+ * listening sockets to the new one, and keeps its connections for half a minute: checks do not watch over them any more.
+ */
+export const haproxyConfig = ({ address, port, healthPath, targets }: BalancerConfig): string => `global
+  stats socket unix@./admin.sock mode 600 level admin expose-fd listeners
+  hard-stop-after 30s
+
+defaults
+  mode tcp
+  retries 2
+  option redispatch 1
+  timeout connect 2s
+  timeout check 2s
+  timeout client 1h
+  timeout server 1h
+  default-server check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+
+frontend api
+  bind ${address}:${port}
+  default_backend control-planes
+
+backend control-planes
+  balance roundrobin
+  option httpchk GET ${healthPath}
+${targets.map((target) => `  server ${target.name} ${target.address}:${target.port}\n`).join('')}`;

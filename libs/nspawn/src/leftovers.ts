@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { groupsNamed } from './machine/cgroups.js';
+import { run } from './machine/commands.js';
+import { runningProcesses } from './machine/processes.js';
+
+/** Something that still exists and belongs to the hosts of a state folder. */
+export interface Leftover {
+  readonly kind: 'process' | 'mount' | 'device' | 'namespace' | 'group' | 'file';
+  readonly what: string;
+}
+
+/** By what the things of one state folder are recognised, also when its records are gone. */
+export interface Marks {
+  readonly stateDir: string;
+  readonly groupPrefix: string;
+  readonly namespaces: readonly string[];
+  readonly devices: readonly string[];
+  readonly hostTags: readonly string[];
+}
+
+const HOST_FOLDERS = ['hosts', 'balancers', 'networks', 'trash'];
+const NSPAWN_FOLDERS = ['/run/systemd/nspawn/propagate', '/run/systemd/nspawn/unix-export'];
+
+/** Everything that is left, looked for where it would be and not in our own records. Empty after everything was deleted. */
+export const leftovers = async (marks: Marks): Promise<readonly Leftover[]> => [
+  ...processes(marks),
+  ...mounts(marks),
+  ...(await devices(marks)),
+  ...namesIn('/run/netns')
+    .filter((name) => marks.namespaces.includes(name))
+    .map(as('namespace')),
+  ...groupsNamed(marks.groupPrefix).map(as('group')),
+  ...files(marks),
+];
+
+const as =
+  (kind: Leftover['kind']) =>
+  (what: string): Leftover => ({ kind, what });
+
+/** By their command lines, and by the groups that they are in: what runs inside a host names nothing of ours. */
+const processes = ({ stateDir, groupPrefix }: Marks): readonly Leftover[] =>
+  runningProcesses()
+    .filter(
+      ({ words, groups }) =>
+        groups.includes(`/${groupPrefix}`) ||
+        words.some((word) => word.includes(`${stateDir}/hosts/`) || word.includes(`${stateDir}/balancers/`)),
+    )
+    .map(({ pid, words }) => ({ kind: 'process', what: `${pid} ${words.join(' ')}` }));
+
+const mounts = ({ stateDir }: Marks): readonly Leftover[] =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(stateDir))
+    .map(as('mount'));
+
+const devices = async (marks: Marks): Promise<readonly Leftover[]> => {
+  const links = JSON.parse(
+    await run({ operation: 'look for leftovers', target: marks.stateDir }, 'ip', ['-json', 'link', 'show']),
+  ) as readonly { readonly ifname: string }[];
+  return links
+    .map(({ ifname }) => ifname)
+    .filter((name) => marks.devices.includes(name))
+    .map(as('device'));
+};
+
+const files = ({ stateDir, hostTags }: Marks): readonly Leftover[] =>
+  [
+    ...HOST_FOLDERS.flatMap((folder) => namesIn(join(stateDir, folder)).map((name) => join(stateDir, folder, name))),
+    ...NSPAWN_FOLDERS.flatMap((folder) => hostTags.map((tag) => join(folder, tag)).filter((path) => existsSync(path))),
+  ].map(as('file'));
+
+const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);

@@ -1,0 +1,51 @@
+import { Balancers } from './balancers/balancers.js';
+import { Hosts, tagOfHost } from './hosts/hosts.js';
+import { leftovers, type Leftover } from './leftovers.js';
+import { deviceOf, namespaceOf, Networks } from './network/network.js';
+import { realPlaces, type Places } from './places.js';
+
+/** The networks, hosts and balancers of one state folder. */
+export interface Local {
+  readonly places: Places;
+  readonly networks: Networks;
+  readonly hosts: Hosts;
+  readonly balancers: Balancers;
+  /** Deletes everything of the state folder: hosts, balancers, networks. */
+  clear(): Promise<void>;
+  /** What of it is still there, by looking at the machine. `of`: networks and hosts that are no longer recorded. */
+  leftovers(of?: {
+    readonly networks?: readonly string[];
+    readonly hosts?: readonly string[];
+  }): Promise<readonly Leftover[]>;
+}
+
+/** Throws a WorldFailure when hosts cannot stand in these folders. */
+export const openLocal = (wanted: Places): Local => {
+  const places = realPlaces(wanted);
+  const { stateDir } = places;
+  const networks = new Networks(stateDir);
+  const hosts = new Hosts(places, networks);
+  const balancers = new Balancers(stateDir, networks);
+  return {
+    places,
+    networks,
+    hosts,
+    balancers,
+    clear: async () => {
+      await Promise.all(hosts.all().map(({ name }) => hosts.delete(name)));
+      await Promise.all(balancers.all().map(({ name }) => balancers.delete(name)));
+      for (const { name } of networks.all()) await networks.remove(name);
+    },
+    leftovers: (of = {}) => {
+      const networkNames = [...networks.all().map(({ name }) => name), ...(of.networks ?? [])];
+      const hostNames = [...hosts.all().map(({ name }) => name), ...(of.hosts ?? [])];
+      return leftovers({
+        stateDir,
+        groupPrefix: hosts.groupPrefix(),
+        namespaces: networkNames.map((name) => namespaceOf(stateDir, name)),
+        devices: networkNames.map((name) => deviceOf(stateDir, name)),
+        hostTags: hostNames.map((name) => tagOfHost(stateDir, name)),
+      });
+    },
+  };
+};

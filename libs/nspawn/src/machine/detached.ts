@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+const SECRET_MODE = 0o600;
+
+/**
+ * Starts a program in a session and a mount namespace of its own: it goes on without us, and its mounts are nobody else's. What is
+ * unmounted here is unmounted for it, too. `ended` tells whether it has, as far as this process lives to see it.
+ */
+export const startDetached = (
+  words: readonly string[],
+  logFile: string,
+  env: Readonly<Record<string, string>> = {},
+): { readonly ended: () => boolean } => {
+  const log = openSync(logFile, 'a', SECRET_MODE);
+  let hasEnded = false;
+  const child = spawn('unshare', ['--mount', '--propagation', 'slave', ...words], {
+    detached: true,
+    cwd: '/',
+    stdio: ['ignore', log, log],
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', ...env },
+  });
+  closeSync(log);
+  child.once('error', () => (hasEnded = true));
+  child.once('exit', () => (hasEnded = true));
+  child.unref();
+  return { ended: () => hasEnded };
+};
