@@ -68,7 +68,7 @@ describe('an agent at a real log', () => {
   const start = async (config: AgentConfig, host: MemoryHost): Promise<RunningAgent> => {
     const agent = await startAgent({ config, host, credentials: await log.credentials(config) });
     let stopping: Promise<void> | undefined;
-    const once: RunningAgent = { stop: () => (stopping ??= agent.stop()) };
+    const once: RunningAgent = { connected: agent.connected, stop: () => (stopping ??= agent.stop()) };
     cleanUps.push(() => once.stop());
     return once;
   };

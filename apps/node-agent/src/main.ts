@@ -4,10 +4,13 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { realFiles } from './adapters/files/real.files.js';
+import { JournalFile } from './adapters/host/journal.file.js';
 import { realHost } from './adapters/host/real.host.js';
 import { startAgent } from './agent.js';
 import type { AgentLog } from './agent/agent.ports.js';
 import type { HostFiles } from './files/files.ports.js';
+import { fullLine, journaldLine, type LogLine } from './record/log.line.js';
+import { recordingHost } from './record/recording.host.js';
 import { AGENT_VERSION } from './version.js';
 
 export * from './index.js';
@@ -16,9 +19,18 @@ const KEEP_ALIVE_MS = 60_000;
 /** Three tries of it are as long as bootstrap-svc waits. */
 const TRIAL_MS = 25_000;
 
-/** One JSON line each: journald keeps them, and people read them with journalctl. */
-const logLine: AgentLog = (level, message, fields = {}) => {
-  process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, message, ...fields })}\n`);
+const print = (line: LogLine): void => {
+  const { JOURNAL_STREAM: journald } = process.env;
+  process.stdout.write(`${journald === undefined ? fullLine(line, new Date()) : journaldLine(line)}\n`);
+};
+
+/** Words for people: journalctl and a file of the host keep them. */
+const makeLog = (journal: JournalFile | undefined): AgentLog => {
+  return (level, message, fields = {}) => {
+    const line = { level, message, fields };
+    print(line);
+    if (level !== 'debug') journal?.add(fullLine(line, new Date()));
+  };
 };
 
 /** Waits for the order to stop. It is also what keeps the process alive while NATS is away. */
@@ -33,16 +45,16 @@ const untilSignal = (): Promise<NodeJS.Signals> =>
   });
 
 /** A new agent has taken the place of one that worked: it says that it works too, or it ends and is counted by its guard. */
-const endTrial = async (files: HostFiles, connected: Promise<void>): Promise<void> => {
+const endTrial = async (files: HostFiles, connected: Promise<void>, log: AgentLog): Promise<void> => {
   if ((await files.stat(AGENT_PATHS.trial)) === undefined) return;
   const timer = setTimeout(() => {
-    logLine('error', 'this new agent does not reach the event log and gives way', { afterMs: TRIAL_MS });
+    log('error', 'this new agent does not reach the event log and gives way', { afterMs: TRIAL_MS });
     process.exit(1);
   }, TRIAL_MS);
   void connected.then(async () => {
     clearTimeout(timer);
     await files.remove(AGENT_PATHS.trial);
-    logLine('info', 'this new agent works and stays', { version: AGENT_VERSION });
+    log('info', 'this new agent works and stays', { version: AGENT_VERSION });
   });
 };
 
@@ -53,7 +65,11 @@ const main = async (): Promise<void> => {
     process.stdout.write(`${AGENT_VERSION}\n`);
     return;
   }
-  const host = realHost(root);
+  const journal = new JournalFile(`${root}${AGENT_PATHS.journal}`, (cause) =>
+    print({ level: 'warn', message: 'the journal of the host cannot be written', fields: { cause } }),
+  );
+  const log = makeLog(journal);
+  const host = recordingHost(realHost(root), log);
   const files = realFiles(root);
   // After a roll-back the configuration may be one that knows more than this agent.
   const config = AgentConfig.strip().parse(
@@ -61,12 +77,13 @@ const main = async (): Promise<void> => {
   );
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
-  const agent = await startAgent({ config, host, files, credentials, log: logLine });
-  logLine('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
-  await endTrial(files, agent.connected);
+  const agent = await startAgent({ config, host, files, credentials, log });
+  log('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
+  await endTrial(files, agent.connected, log);
   const signal = await stopped;
-  logLine('info', 'stopping', { signal });
+  log('info', 'stopping', { signal });
   await agent.stop();
+  await journal.settled();
 };
 
 const isProgram = (): boolean => {
@@ -76,7 +93,9 @@ const isProgram = (): boolean => {
 
 if (isProgram()) {
   main().catch((error: unknown) => {
-    logLine('error', 'the agent cannot start', { cause: error instanceof Error ? error.message : String(error) });
+    makeLog(undefined)('error', 'the agent cannot start', {
+      cause: error instanceof Error ? error.message : String(error),
+    });
     process.exit(1);
   });
 }

@@ -71,12 +71,12 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
   };
 
   const stage = async (packages: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [name, version] of await differing(packages))
-      await mirror.place(
-        mirrorPaths.binary(`v${version}`, name, architecture),
-        stagedPathOf(name, version),
-        EXECUTABLE,
-      );
+    for (const [name, version] of await differing(packages)) {
+      // A mirror without this version says which ones it has.
+      await mirror.release(`v${version}`);
+      const path = mirrorPaths.binary(`v${version}`, name, architecture);
+      await mirror.place(path, stagedPathOf(name, version), EXECUTABLE);
+    }
   };
 
   return {

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realFiles } from './real.files.js';
+import { urlSource } from './url.source.js';
+
+const CONTENT = Buffer.from('kubelet '.repeat(50_000));
+const SHA256 = createHash('sha256').update(CONTENT).digest('hex');
+
+describe('a mirror at a web address', () => {
+  let root: string;
+  let server: Server;
+  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  const asked: string[] = [];
+
+  const source = () => {
+    const { port } = server.address() as AddressInfo;
+    return urlSource(`http://127.0.0.1:${port}/mirror/`, realFiles(root));
+  };
+
+  beforeEach(async () => {
+    asked.length = 0;
+    root = await mkdtemp(join(tmpdir(), 'fairlead-url-'));
+    server = createServer((request, response) => {
+      asked.push(`${request.url} ${request.headers.range ?? ''}`.trim());
+      answer(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(root, { recursive: true, force: true });
+  });
+
+  it('gives a file with its mode and its checksum', async () => {
+    answer = (_request, response) => response.end(CONTENT);
+    expect(await source().get('release/kubelet', '/usr/bin/kubelet', 0o755)).toBe(SHA256);
+    expect((await readFile(join(root, 'usr/bin/kubelet'))).equals(CONTENT)).toBe(true);
+    expect((await stat(join(root, 'usr/bin/kubelet'))).mode & 0o777).toBe(0o755);
+    expect(asked).toEqual(['/mirror/release/kubelet']);
+  });
+
+  it('that breaks off in the middle is asked for the rest', async () => {
+    answer = (request, response) => {
+      const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      if (from === 0) {
+        response.writeHead(200, { 'content-length': CONTENT.length });
+        response.write(CONTENT.subarray(0, 1_000), () => response.destroy());
+        return;
+      }
+      response.writeHead(206, { 'content-length': CONTENT.length - from });
+      response.end(CONTENT.subarray(from));
+    };
+    expect(await source().get('kubelet', '/kubelet', 0o755)).toBe(SHA256);
+    expect(asked[1]).toMatch(/^\/mirror\/kubelet bytes=\d+-$/);
+  });
+
+  it('that knows no ranges begins anew', async () => {
+    let times = 0;
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': CONTENT.length });
+      if (times++ === 0) response.write(CONTENT.subarray(0, 1_000), () => response.destroy());
+      else response.end(CONTENT);
+    };
+    expect(await source().get('kubelet', '/kubelet', 0o755)).toBe(SHA256);
+  });
+
+  it('may lead elsewhere', async () => {
+    answer = (request, response) => {
+      if (request.url === '/elsewhere') response.end(CONTENT);
+      else response.writeHead(302, { location: '/elsewhere' }).end();
+    };
+    expect(await source().get('kubelet', '/kubelet', 0o755)).toBe(SHA256);
+  });
+
+  it('without a file is asked once, and the failure names the whole address', async () => {
+    answer = (_request, response) => response.writeHead(404).end();
+    await expect(source().get('kubelet', '/kubelet', 0o755)).rejects.toMatchObject({
+      operation: 'download',
+      message: 'the server answers 404',
+    });
+    expect(asked).toHaveLength(1);
+    expect(await source().text('catalogue.json')).toBeUndefined();
+  });
+});

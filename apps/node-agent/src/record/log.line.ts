@@ -1,0 +1,31 @@
+import type { LogLevel } from '../agent/agent.ports.js';
+
+/** What people may see of one event in the agent's life. */
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** sd-daemon(3): journald reads the priority from the beginning of a line. */
+const PRIORITIES: Readonly<Record<LogLevel, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+const PLAIN = /^[\w@%+=:,./*()-]+$/;
+const VALUE_LENGTH_MAX = 2_000;
+
+const valueText = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
+  const short = text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}...` : text;
+  return PLAIN.test(short) ? short : JSON.stringify(short);
+};
+
+/** `the host could not be made as wanted item=swap command="swapoff -a"` */
+export const sentenceOf = ({ message, fields }: LogLine): string =>
+  [message, ...Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)].join(' ');
+
+/** A line for journald, which knows the time and hides the priority. */
+export const journaldLine = (line: LogLine): string => `<${PRIORITIES[line.level]}>${sentenceOf(line)}`;
+
+/** A line for everything that adds nothing of its own. */
+export const fullLine = (line: LogLine, at: Date): string =>
+  `${at.toISOString()} ${line.level.toUpperCase().padEnd(5)} ${sentenceOf(line)}`;

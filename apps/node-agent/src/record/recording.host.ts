@@ -1,0 +1,42 @@
+import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import { commandLine } from '../software/item.js';
+
+/** Commands that only look, by how they begin; they are asked every minute and are no part of what the agent did. */
+const LOOKS = [
+  'apt-cache ',
+  'ctr -n k8s.io images ls',
+  'dpkg-query ',
+  'lsmod',
+  'swapon --show',
+  'sysctl -n ',
+  'systemctl is-',
+  'systemctl show ',
+  'uname ',
+];
+const LOOKS_ENDING = / (--version|version -o short|version --client)$/;
+const WORDS_MAX = 400;
+
+export const onlyLooks = (line: string): boolean =>
+  LOOKS.some((beginning) => line.startsWith(beginning)) || LOOKS_ENDING.test(line);
+
+/** The host, with every command that may change it on record: what it was, how it ended, and how long it took. */
+export const recordingHost = (host: HostPort, log: AgentLog): HostPort => ({
+  readFile: (path) => host.readFile(path),
+  writeFile: (path, text, mode) => host.writeFile(path, text, mode),
+  rename: (from, to) => host.rename(from, to),
+  exists: (path) => host.exists(path),
+  bootId: () => host.bootId(),
+  osRelease: () => host.osRelease(),
+  kernel: () => host.kernel(),
+  run: async (command, args, options) => {
+    const line = commandLine(command, args);
+    const beganMs = performance.now();
+    const result = await host.run(command, args, options);
+    if (onlyLooks(line)) return result;
+    const ms = Math.round(performance.now() - beganMs);
+    const { code, stderr } = result;
+    if (code === 0) log('info', 'ran', { command: line, ms });
+    else log('warn', 'a command failed', { command: line, code, ms, stderr: stderr.trim().slice(-WORDS_MAX) });
+    return result;
+  },
+});

@@ -1,0 +1,182 @@
+import { AGENT_PATHS, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '../../test/eventually.js';
+import { FilesHost, TestMirror } from '../../test/files.host.js';
+import { ensureAll, inspect } from '../agent/inspection.js';
+import { hostSoftware, type HostSoftware } from './host.software.js';
+
+const MIRROR = '/srv/mirror';
+const wanted = (version = '1.34.4'): SoftwareVersions => ({
+  containerd: '1.7.24',
+  kubelet: version,
+  kubeadm: version,
+  kubectl: version,
+});
+
+describe('a host whose software comes as files', () => {
+  let host: FilesHost;
+  let mirror: TestMirror;
+
+  beforeEach(() => {
+    host = new FilesHost();
+    mirror = new TestMirror(join(host.root, MIRROR)).addRelease('v1.34.4').addRelease('v1.34.5');
+  });
+  afterEach(() => host.remove());
+
+  const software = (leader = true): HostSoftware =>
+    hostSoftware({
+      config: {
+        role: 'control-plane',
+        leader,
+        profile: { source: { kind: 'files', location: MIRROR } },
+      } as AgentConfig,
+      host: host.port,
+      files: host.files,
+      architecture: 'amd64',
+      log: () => undefined,
+    });
+  const options = (version?: string) => ({
+    node: 'demo-cp-1-aaaaa',
+    wanted: wanted(version),
+    hasBeenReady: false,
+    profile: { failSwapOn: false, cgroupDriver: 'cgroupfs' } as const,
+  });
+  const ensure = (by = software(), version?: string) => ensureAll(by.stages(options(version)));
+  const mtimes = (): readonly number[] =>
+    [
+      '/usr/bin/kubelet',
+      '/usr/bin/kubeadm',
+      '/opt/cni/bin/bridge',
+      '/usr/local/bin/etcdctl',
+      '/etc/containerd/config.toml',
+    ].map((path) => statSync(join(host.root, path)).mtimeMs);
+
+  it('has the programs, plugins, images and units that kubeadm asks for, and says what they are', async () => {
+    const by = software();
+    expect((await ensure(by)).failed).toBeUndefined();
+    expect(await inspect(by.stages(options()), by.packages, wanted())).toEqual({
+      kind: 'seen',
+      differences: [],
+      software: wanted(),
+    });
+    expect(host.read('/opt/cni/bin/bridge')).toBe('bridge for v1.34.4');
+    expect(host.read('/usr/local/bin/etcdctl')).toBe('etcdctl v1.34.4');
+    expect(host.read('/etc/systemd/system/kubelet.service.d/10-kubeadm.conf')).toContain('$KUBELET_KUBEADM_ARGS');
+    expect(host.read('/etc/containerd/config.toml')).toContain('SystemdCgroup = false');
+    expect([...host.images]).toEqual(['registry.k8s.io/pause:v1.34.4', 'registry.k8s.io/kube-apiserver:v1.34.4']);
+    expect(host.changes).not.toContain('swapoff -a');
+  });
+
+  it('is left alone by a second run, also by one of a new agent', async () => {
+    await ensure();
+    const before = { changes: host.changes.length, mtimes: mtimes() };
+    expect(await ensure()).toEqual({ changed: [], failed: undefined });
+    expect({ changes: host.changes.length, mtimes: mtimes() }).toEqual(before);
+  });
+
+  it('asks a program for its version once, and again when it is another one', async () => {
+    const by = software();
+    await ensure(by);
+    const asked: string[] = [];
+    host.beforeRun = (line) => void (line.startsWith('/usr/bin/kube') && asked.push(line));
+    await by.packages.installed(['kubelet']);
+    expect(asked).toEqual([]);
+    host.write('/usr/bin/kubelet', '#!/bin/sh\necho Kubernetes v1.33.0\n');
+    expect((await by.packages.installed(['kubelet'])).get('kubelet')?.version).toBe('1.33.0');
+    expect(asked).toEqual(['/usr/bin/kubelet --version']);
+  });
+
+  it('gets another version by rename, with the kubelet stopped only for that', async () => {
+    await ensure();
+    host.memory.active.add('kubelet');
+    const lines: string[] = [];
+    host.beforeRun = (line) => void (/kubelet( |$|-v)/.test(line) && lines.push(line));
+    expect((await ensure(software(), '1.34.5')).failed).toBeUndefined();
+    const order = lines.filter((line) => /^(rename|systemctl (stop|start))/.test(line));
+    expect(order).toEqual([
+      'rename /usr/bin/.fairlead-kubelet-v1.34.5',
+      'systemctl stop kubelet',
+      'rename /usr/bin/kubelet',
+      'systemctl start kubelet',
+    ]);
+  });
+
+  it('takes nothing that is not what its checksum says, and names the file', async () => {
+    mirror.write('release/v1.34.4/bin/linux/amd64/kubelet', '#!/bin/sh\necho Kubernetes v1.34.4 and more\n');
+    const { failed } = await ensure();
+    expect(failed).toMatchObject({ item: 'kubernetes', command: 'verify' });
+    expect(failed?.message).toMatch(/^its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}$/);
+    expect(existsSync(join(host.root, 'usr/bin/kubelet'))).toBe(false);
+  });
+
+  it('imports no image that is not what its checksum says', async () => {
+    mirror.write('images/v1.34.4/pause.tar', 'image pause evil');
+    expect((await ensure()).failed).toMatchObject({ item: 'images', command: 'verify' });
+    expect(host.images).not.toContain('registry.k8s.io/pause:evil');
+  });
+
+  it('says what a mirror has when it lacks the wanted version', async () =>
+    expect((await ensure(software(), '1.35.0')).failed?.message).toBe('it has no v1.35.0, only v1.34.4, v1.34.5'));
+
+  it('gets the plugins again when somebody changed one', async () => {
+    await ensure();
+    host.write('/opt/cni/bin/bridge', 'another');
+    host.write('/opt/cni/bin/flannel', 'a plugin of its own');
+    expect((await ensure()).changed).toEqual([expect.stringContaining('cni-plugins: ')]);
+    expect(host.read('/opt/cni/bin/bridge')).toBe('bridge for v1.34.4');
+    expect(host.read('/opt/cni/bin/flannel')).toBe('a plugin of its own');
+  });
+
+  it('that joins later is prepared before its images are there, and says that they are on their way', async () => {
+    const by = software(false);
+    await ensure(by);
+    expect([...host.images]).toEqual(['registry.k8s.io/pause:v1.34.4']);
+    await by.begin(wanted());
+    expect(host.read(AGENT_PATHS.imagesPending)).toContain('registry.k8s.io/kube-apiserver:v1.34.4\n');
+    await eventually(async () => expect(existsSync(join(host.root, AGENT_PATHS.imagesPending))).toBe(false));
+    expect(host.images.size).toBe(3);
+  });
+
+  it('keeps the runtime of its distribution where that has no other, and takes the wanted one where it has', async () => {
+    host.memory.packages.set('containerd', { version: '1.6.20~ds1-1', held: true });
+    let offered = 'containerd | 1.6.20~ds1-1 | somewhere\n';
+    host.memory.fault = (line) =>
+      line === 'apt-cache madison containerd' ? { code: 0, stdout: offered, stderr: '' } : undefined;
+    expect((await ensure()).failed).toBeUndefined();
+    expect(host.memory.packages.get('containerd')?.version).toBe('1.6.20~ds1-1');
+    offered = 'containerd | 1.7.24~ds1-6 | somewhere\n';
+    expect((await ensure()).failed).toBeUndefined();
+    expect(host.memory.packages.get('containerd')?.version).toBe('1.7.24-1.1');
+  });
+
+  it('is finished by the next agent wherever this one was killed, and is then as if nothing had happened', async () => {
+    const steps: string[] = [];
+    host.beforeRun = (line) => void steps.push(line);
+    await ensure();
+    const whole = { images: [...host.images].toSorted(), kubelet: host.read('/usr/bin/kubelet') };
+    expect(steps.length).toBeGreaterThan(30);
+    for (let crashAt = 0; crashAt < steps.length; crashAt += 1) {
+      host.remove();
+      host = new FilesHost();
+      new TestMirror(join(host.root, MIRROR)).addRelease('v1.34.4');
+      let count = 0;
+      // From here on nothing more is done: the process is gone.
+      host.beforeRun = () => {
+        if (count++ >= crashAt) throw new Error('killed');
+      };
+      await ensure();
+      host.beforeRun = () => undefined;
+      expect((await ensure()).failed).toBeUndefined();
+      expect({ images: [...host.images].toSorted(), kubelet: host.read('/usr/bin/kubelet') }).toEqual(whole);
+      expect((await ensure()).changed).toEqual([]);
+    }
+  }, 120_000);
+
+  it('without a catalogue, as the official site, is verified by the checksum beside each file', async () => {
+    rmSync(join(host.root, MIRROR, 'catalogue.json'));
+    const { failed } = await ensure();
+    expect(failed?.message).toContain('there is no such file');
+  });
+});

@@ -1,0 +1,28 @@
+import type { MirrorImage } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { orderImages } from './images.js';
+
+const image = (name: string, ...roles: MirrorImage['roles']): MirrorImage => ({
+  name,
+  reference: `registry.k8s.io/${name}:1`,
+  path: `images/${name}.tar`,
+  roles,
+});
+const CONTROL_PLANE = ['coredns', 'etcd', 'kube-apiserver', 'kube-proxy', 'pause', 'flannel'].map((name) =>
+  ['etcd', 'kube-apiserver'].includes(name) ? image(name, 'control-plane') : image(name, 'control-plane', 'worker'),
+);
+const names = (images: readonly MirrorImage[]): readonly string[] => images.map(({ name }) => name);
+
+describe('the images of a node', () => {
+  it('that runs kubeadm init come first as far as its static pods need them', () => {
+    const { first, later } = orderImages(CONTROL_PLANE, true);
+    expect(names(first)).toEqual(['pause', 'etcd', 'kube-apiserver']);
+    expect(names(later)).toEqual(['kube-proxy', 'flannel', 'coredns']);
+  });
+
+  it('that joins later come while others prepare, but for the sandbox', () => {
+    const { first, later } = orderImages(CONTROL_PLANE, false);
+    expect(names(first)).toEqual(['pause']);
+    expect(names(later)).toEqual(['etcd', 'kube-apiserver', 'kube-proxy', 'flannel', 'coredns']);
+  });
+});
