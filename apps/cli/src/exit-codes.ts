@@ -9,6 +9,7 @@ export const EXIT_CODES = {
   conflict: { code: 6, meaning: 'something is in the way: a name is taken, a state does not fit, a folder is in use' },
   refused: { code: 7, meaning: 'the server refused the request' },
   'timed-out': { code: 8, meaning: 'it did not end in time; it goes on at the server' },
+  halted: { code: 9, meaning: 'a roll-out has halted by a rule: somebody has to decide how it goes on' },
   interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; what was asked for goes on at the server' },
 } as const;
 

@@ -5,6 +5,7 @@ import type {
   NodeSetRequest,
   ParkedReleaseRequest,
   TokenRequest,
+  UpgradeRequest,
 } from '@fairlead/contracts';
 
 /** What is asked for, as a user may leave it: the server fills in the defaults and refuses what is wrong. */
@@ -21,10 +22,30 @@ export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
 export type ParkedView = Schemas['Parked'];
 export type TokenView = Schemas['Token'];
+export type UpgradeView = Schemas['Upgrade'];
+export type UpgradeSummary = Schemas['UpgradeSummary'];
+export type UpdatesView = Schemas['Updates'];
+export type EtcdSnapshotView = Schemas['EtcdSnapshot'];
+export type EtcdRequestView = Schemas['EtcdRequest'];
+export type CertificateView = Schemas['Certificate'];
 export type VersionView = Schemas['Version'];
 
 /** Region, zone and settings may be left out, as the REST API allows. */
 export type ConnectionSettings = Pick<ConnectionRequest, 'provider'> & Partial<ConnectionRequest>;
+
+/** What may be left out, is. */
+export type UpgradeWish = Partial<Omit<UpgradeRequest, 'strategy'>> & {
+  readonly strategy?: Readonly<Record<string, unknown>>;
+};
+
+/** What is done with an upgrade that there is. */
+export type Steering =
+  | { readonly action: 'approve'; readonly planHash: string }
+  | { readonly action: 'pause' | 'abort'; readonly reason: string }
+  | { readonly action: 'resume' | 'retry' }
+  | { readonly action: 'skip'; readonly node: string; readonly reason: string }
+  | { readonly action: 'rollback'; readonly node: string }
+  | { readonly action: 'override'; readonly rule: string; readonly reason: string };
 
 export interface ClusterAt {
   readonly namespace: string;
@@ -70,6 +91,33 @@ export interface Api {
   node(at: ClusterAt, node: string): Promise<NodeView>;
   addNodes(at: ClusterAt, worker: readonly NodeSetRequest[], idempotencyKey: string): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
+
+  /** Latest first. */
+  upgrades(at: ClusterAt): Promise<readonly UpgradeSummary[]>;
+  /** Shows at least what the log held at `minSeq`. */
+  upgrade(at: ClusterAt, upgrade: string, minSeq?: number): Promise<UpgradeView>;
+  /** Answers when there is a plan, or after a while without one. The same key asks for the same upgrade. */
+  requestUpgrade(
+    at: ClusterAt,
+    wish: UpgradeWish,
+    how: { readonly dryRun: boolean; readonly idempotencyKey: string },
+  ): Promise<UpgradeView>;
+  steerUpgrade(at: ClusterAt, upgrade: string, steering: Steering): Promise<UpgradeView>;
+  setUpdates(
+    at: ClusterAt,
+    of: { readonly scope: 'node' | 'pool'; readonly name: string },
+    wish: { readonly disabled: boolean; readonly reason: string },
+  ): Promise<UpdatesView>;
+  /** Latest first. */
+  etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
+  takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
+  restoreEtcd(
+    at: ClusterAt,
+    wish: { readonly snapshot: string; readonly confirm: string },
+    idempotencyKey: string,
+  ): Promise<EtcdRequestView>;
+  etcdRequest(at: ClusterAt, request: string): Promise<EtcdRequestView>;
+  certificates(at: ClusterAt): Promise<readonly CertificateView[]>;
 
   /** The events of the name after `since` that are in the log now, oldest first; those of all its incarnations. */
   events(at: ClusterAt, since: number): Promise<readonly EventView[]>;

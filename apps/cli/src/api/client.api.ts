@@ -1,7 +1,7 @@
 import { createFairleadClient, events as streamEvents, type FairleadClient, type Schemas } from '@fairlead/api-client';
 import type { Access } from './access.js';
 import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
-import type { Accepted, Api, ClusterAt, EventView } from './api.ports.js';
+import type { Accepted, Api, ClusterAt, EventView, Steering } from './api.ports.js';
 
 /** Longer than the gateway's own longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
@@ -18,6 +18,8 @@ export const clientApi = (access: Access): Api => {
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...nodeMethods(access, client),
+    ...upgradeMethods(access, client),
+    ...etcdMethods(access, client),
     ...eventMethods(access, client),
     ...operatorMethods(access, client),
   };
@@ -151,6 +153,97 @@ const nodeMethods = (
       acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
   };
 };
+
+/** Shorter than the time that an answer may take. */
+const PLAN_WAIT_SECONDS = 50;
+
+type UpgradeMethods = 'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setUpdates' | 'certificates';
+
+const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, UpgradeMethods> => ({
+  upgrades: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/upgrades', at(address))),
+  upgrade: (address, upgrade, minSeq = 0) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', {
+        params: { path: { ...address, upgrade }, query: { minSeq } },
+      }),
+    ),
+  requestUpgrade: (address, wish, { dryRun, idempotencyKey }) =>
+    dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/upgrades', {
+        params: {
+          path: { ...address },
+          query: { dryRun: dryRun ? 'true' : 'false' },
+          header: { 'Idempotency-Key': idempotencyKey, Prefer: `wait=${PLAN_WAIT_SECONDS}` },
+        },
+        // The generated type wants what has a default, too; the server does not.
+        body: wish as Schemas['UpgradeRequest'],
+      }),
+    ),
+  steerUpgrade: (address, upgrade, steering) =>
+    dataOf(access, steered(client, { params: { path: { ...address, upgrade } } }, steering)),
+  setUpdates: (address, { scope, name }, body) =>
+    dataOf(
+      access,
+      scope === 'node'
+        ? client.PUT('/ns/{namespace}/clusters/{cluster}/nodes/{node}/updates', {
+            params: { path: { ...address, node: name } },
+            body,
+          })
+        : client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates', {
+            params: { path: { ...address, pool: name } },
+            body,
+          }),
+    ),
+  certificates: (address) =>
+    itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/certificates', at(address))),
+});
+
+const steered = (
+  client: FairleadClient,
+  of: { readonly params: { readonly path: { namespace: string; cluster: string; upgrade: string } } },
+  { action, ...body }: Steering,
+): Promise<Answered<Schemas['Upgrade']>> => {
+  const path = '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}';
+  switch (action) {
+    case 'approve':
+      return client.POST(`${path}/approve`, { ...of, body: body as Schemas['UpgradeApproval'] });
+    case 'pause':
+    case 'abort':
+      return client.POST(`${path}/${action}`, { ...of, body: body as Schemas['UpgradeReason'] });
+    case 'resume':
+    case 'retry':
+      return client.POST(`${path}/${action}`, of);
+    case 'skip':
+      return client.POST(`${path}/skip`, { ...of, body: body as Schemas['UpgradeSkip'] });
+    case 'rollback':
+      return client.POST(`${path}/rollback`, { ...of, body: body as Schemas['UpgradeRollback'] });
+    case 'override':
+      return client.POST(`${path}/override`, { ...of, body: body as Schemas['UpgradeOverride'] });
+  }
+};
+
+type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
+
+const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMethods> => ({
+  etcdSnapshots: (address) =>
+    itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at(address))),
+  takeEtcdSnapshot: (address, key) =>
+    dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', withKey({ ...address }, key))),
+  restoreEtcd: (address, body, key) =>
+    dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/etcd/restore', { ...withKey({ ...address }, key), body }),
+    ),
+  etcdRequest: (address, request) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/etcd/requests/{request}', {
+        params: { path: { ...address, request } },
+      }),
+    ),
+});
 
 const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'audit'> => ({
   events: (address, since) => {

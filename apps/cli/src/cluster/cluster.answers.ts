@@ -40,6 +40,9 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   data: cluster,
 });
 
+const statusOf = ({ reason, updatesDisabled }: NodeView): string =>
+  [reason, updatesDisabled === null ? '' : `held: ${updatesDisabled}`].filter(Boolean).join('; ');
+
 export const nodesAnswer = (nodes: readonly NodeView[], nowMs: number): Answer => ({
   data: nodes,
   table: {
@@ -52,7 +55,7 @@ export const nodesAnswer = (nodes: readonly NodeView[], nowMs: number): Answer =
       node.spec,
       node.publicIp,
       age(node.createdTime, nowMs),
-      node.reason,
+      statusOf(node),
     ]),
     empty: 'The cluster has no nodes.',
   },

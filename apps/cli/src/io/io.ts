@@ -9,6 +9,8 @@ export interface Io {
   /** Lines at the end of standard error that are drawn anew in place. Only where `isLive`; one at a time. */
   readonly openRegion: () => Region;
   readonly readStdin: () => Promise<string>;
+  /** Asks on standard error and reads a line; undefined: there is nobody to ask. An interrupt rejects it. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
   /** Progress may be redrawn: standard error is a terminal, and nobody said that this is CI. */
   readonly isLive: boolean;
   readonly columns: () => number;

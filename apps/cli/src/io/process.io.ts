@@ -1,4 +1,5 @@
 import { createLogUpdate } from 'log-update';
+import { createInterface } from 'node:readline/promises';
 import pc from 'picocolors';
 import type { Interrupts, Io, Region } from './io.js';
 
@@ -13,6 +14,7 @@ const INTERRUPTED = 130;
 export const processIo = (): Io => {
   const { stdout, stderr, stdin, env } = process;
   for (const stream of [stdout, stderr]) stream.on('error', endWhenNobodyReads);
+  const interrupts = interruptsOf();
   return {
     out: (text) => void stdout.write(text),
     ...standardError(stderr),
@@ -21,6 +23,7 @@ export const processIo = (): Io => {
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString('utf8');
     },
+    ask: stdin.isTTY === true && stderr.isTTY === true ? asking(interrupts.first) : undefined,
     isLive: stderr.isTTY === true && !env['CI'] && env['TERM'] !== 'dumb',
     columns: () => stderr.columns ?? stdout.columns ?? COLUMNS_WITHOUT_TERMINAL,
     rows: () => stderr.rows ?? ROWS_WITHOUT_TERMINAL,
@@ -28,9 +31,23 @@ export const processIo = (): Io => {
     env,
     cwd: process.cwd(),
     now: Date.now,
-    interrupts: interruptsOf(),
+    interrupts,
   };
 };
+
+const asking =
+  (interrupted: AbortSignal) =>
+  async (question: string): Promise<string> => {
+    const { stdin: input, stderr: output } = process;
+    const lines = createInterface({ input, output });
+    // The terminal is in raw mode while a line is read: Ctrl-C is a key then, and no signal.
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    try {
+      return await lines.question(question, { signal: interrupted });
+    } finally {
+      lines.close();
+    }
+  };
 
 /** What is written while a region is open goes above it, as a crash notice during the progress of a cluster. */
 const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion'> => {

@@ -7,14 +7,16 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
+import { addHoldCommands } from '../pool/hold.commands.js';
 
 const WORKERS_MAX = 500;
 
 export const addNodeCommands = (program: Command, io: Io): void => {
-  const node = addGroup(program, 'node', 'List, add and remove nodes').alias('nodes');
+  const node = addGroup(program, 'node', 'List, add, remove and hold nodes').alias('nodes');
   addList(node, io);
   addAdd(node, io);
   addRemove(node, io);
+  addHoldCommands(node, 'node', io);
 };
 
 const addList = (parent: Command, io: Io): void => {

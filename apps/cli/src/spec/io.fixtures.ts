@@ -17,6 +17,8 @@ interface Given {
   readonly stdin?: string;
   readonly nowMs?: number;
   readonly isLive?: boolean;
+  /** What somebody answers to every question; undefined: nobody is there. */
+  readonly answer?: string;
 }
 
 export const fakeIo = ({
@@ -25,6 +27,7 @@ export const fakeIo = ({
   stdin = '',
   nowMs = Date.parse('2026-11-21T09:00:00.000Z'),
   isLive = false,
+  answer,
 }: Given = {}): FakeIo => {
   const [first, second] = [new AbortController(), new AbortController()];
   const written = { out: '', err: '' };
@@ -35,6 +38,13 @@ export const fakeIo = ({
     stdout: () => written.out,
     stderr: () => written.err,
     readStdin: () => Promise.resolve(stdin),
+    ask:
+      answer === undefined
+        ? undefined
+        : (question) => {
+            written.err += `${question}\n`;
+            return Promise.resolve(answer);
+          },
     isLive,
     drawn: () => drawn,
     openRegion: () => ({ draw: (lines) => void drawn.push(lines.join('\n')), close: () => undefined }),

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
+import { clusterAt } from '../cluster/cluster.commands.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
+import type { Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { formatDuration } from '../output/duration.js';
+import type { Answer } from '../output/format.js';
+
+const POLL_MS = 1_000;
+const WAIT_DEFAULT_MS = 30 * 60_000;
+const MS_PER_SECOND = 1_000;
+
+export const addEtcdCommands = (program: Command, io: Io): void => {
+  const etcd = addGroup(program, 'etcd', "Save a cluster's etcd, and set it back");
+  addSnapshot(etcd, io);
+  addSnapshots(etcd, io);
+  addRestore(etcd, io);
+};
+
+type EtcdOptions = WaitOptions & { readonly idempotencyKey?: string };
+
+const keyOption = (command: Command): Command =>
+  command.option('--idempotency-key <key>', 'asking again with the same key asks once (default: drawn)');
+
+const addSnapshot = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'snapshot <cluster>',
+    summary: 'Take a snapshot of etcd, off its node',
+    examples: [['fairlead etcd snapshot demo --wait', 'And say its name when it is taken']],
+  });
+  keyOption(addWaitOptions(command)).action(
+    runs(io, async (session, name: string, options: EtcdOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const asked = await session.api.takeEtcdSnapshot(at, options.idempotencyKey ?? randomUUID());
+      return requestAnswer(name, await ended(session, at, asked, options));
+    }),
+  );
+};
+
+const addSnapshots = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'snapshots <cluster>',
+    summary: "List the snapshots of a cluster's etcd, latest first",
+    examples: [['fairlead etcd snapshots demo', 'With what a restore of each would lose']],
+  }).action(
+    runs(io, async (session, name: string) =>
+      snapshotsAnswer(await session.api.etcdSnapshots(clusterAt(session, name))),
+    ),
+  );
+};
+
+type RestoreOptions = EtcdOptions & { readonly confirm?: string };
+
+const addRestore = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'restore <cluster> <snapshot>',
+    summary: 'Set etcd back to a snapshot; everything since is lost',
+    description:
+      'Set etcd back to a snapshot. Everything that happened in the cluster since then is lost: workloads, secrets, nodes. It is confirmed by the name of the cluster: typed when asked, or with --confirm.',
+    examples: [
+      ['fairlead etcd restore demo demo-20261121-100000 --wait', 'Be asked, and wait'],
+      ['fairlead etcd restore demo demo-20261121-100000 --confirm demo', 'Without being asked'],
+    ],
+  });
+  keyOption(addWaitOptions(command))
+    .option('--confirm <cluster>', 'the name of the cluster')
+    .action(
+      runs(io, async (session, name: string, snapshot: string, options: RestoreOptions) => {
+        checkWaitOptions(options);
+        const at = clusterAt(session, name);
+        const confirm = options.confirm ?? (await confirmation(session, at, snapshot));
+        const asked = await session.api.restoreEtcd(at, { snapshot, confirm }, options.idempotencyKey ?? randomUUID());
+        return requestAnswer(name, await ended(session, at, asked, options));
+      }),
+    );
+};
+
+/** Whoever cannot be asked sends none, and the server refuses with what would be lost. */
+const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: string): Promise<string> => {
+  if (io.ask === undefined) return '';
+  const found = (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot);
+  const age = found === undefined ? '' : ` (${ageOf(found)} old)`;
+  io.err(`Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost.\n`);
+  return (await io.ask(`Type the name of the cluster to go on: `)).trim();
+};
+
+const ended = async (
+  { api, io }: Session,
+  at: ClusterAt,
+  asked: EtcdRequestView,
+  { wait, timeout = WAIT_DEFAULT_MS }: WaitOptions,
+): Promise<EtcdRequestView> => {
+  let request = asked;
+  const deadlineMs = io.now() + timeout;
+  while (wait === true && request.phase === 'Running' && io.now() < deadlineMs) {
+    await sleep(POLL_MS, undefined, { signal: io.interrupts.first });
+    request = await api.etcdRequest(at, request.id);
+  }
+  if (request.phase === 'Failed') throw new CliFailure('failed', { code: 'etcd.failed', message: request.message });
+  if (wait === true && request.phase === 'Running')
+    throw new CliFailure('timed-out', {
+      code: 'cli.timed-out',
+      message: `Not done within ${formatDuration(timeout)}: the ${request.what} goes on at the server`,
+    });
+  return request;
+};
+
+const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {
+  const words = request.phase === 'Running' ? 'is under way' : 'is done';
+  const named = request.snapshot === null ? '' : ` (${request.snapshot})`;
+  return {
+    data: request,
+    table: `The ${request.what} of the etcd of ${cluster}${named} ${words}.`,
+    names: [request.snapshot ?? request.id],
+  };
+};
+
+const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSeconds * MS_PER_SECOND);
+
+const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
+  data: snapshots,
+  table: {
+    columns: ['snapshot', 'age', 'taken', 'node', 'size', 'keys', 'upgrade', 'restorable'],
+    rows: snapshots.map((snapshot) => [
+      snapshot.name,
+      ageOf(snapshot),
+      snapshot.takenAt,
+      snapshot.node,
+      sizeOf(snapshot.bytes),
+      String(snapshot.keys),
+      snapshot.upgrade ?? '',
+      snapshot.restorable ? 'yes' : 'no',
+    ]),
+    empty: 'There are no snapshots.',
+  },
+  names: snapshots.map(({ name }) => name),
+});
+
+const KIB = 1_024;
+const MIB = KIB * KIB;
+const sizeOf = (bytes: number): string =>
+  bytes < MIB ? `${Math.ceil(bytes / KIB)} KiB` : `${(bytes / MIB).toFixed(1)} MiB`;

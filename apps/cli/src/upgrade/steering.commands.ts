@@ -1,0 +1,158 @@
+import type { Command } from 'commander';
+import type { ClusterAt, Steering, UpgradeView } from '../api/api.ports.js';
+import { clusterAt } from '../cluster/cluster.commands.js';
+import { addCommand, runs, type CommandDefinition } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { orFail, summaryAnswer } from './upgrade.answers.js';
+import { followUpgrade, isOver } from './upgrade.follow.effects.js';
+import { addWhichOption, upgradeMeant, type WhichUpgrade } from './upgrade.options.js';
+
+interface SteeringOptions extends WhichUpgrade {
+  readonly watch?: true;
+  readonly timeout?: number;
+  readonly reason?: string;
+  readonly plan?: string;
+}
+
+/** One command that steers: what the words of the command line ask for. */
+interface SteeringDefinition extends CommandDefinition {
+  /** Whether there is something to watch afterwards. */
+  readonly goesOn: boolean;
+  readonly reason?: 'optional' | 'needed';
+  readonly steering: (options: SteeringOptions, argument: string) => Steering | ((of: UpgradeView) => Steering);
+}
+
+const reasonOf = ({ reason = '' }: SteeringOptions): string => reason;
+
+const approveIt =
+  ({ plan }: SteeringOptions) =>
+  ({ planHash, id, cluster }: UpgradeView): Steering => {
+    if (plan !== undefined) return { action: 'approve', planHash: plan };
+    throw new CliFailure('usage', {
+      code: 'cli.plan-hash-missing',
+      message: `An approval names the plan that you have read: add --plan <hash>`,
+      help:
+        planHash === null
+          ? `The upgrade ${id} of ${cluster} has no plan yet.`
+          : `The plan of ${id} has the hash ${planHash}; read it with "fairlead upgrade status ${cluster} --all".`,
+    });
+  };
+
+const COMMANDS: readonly SteeringDefinition[] = [
+  {
+    usage: 'approve <cluster>',
+    summary: 'Let a plan run that waits for its approval',
+    examples: [['fairlead upgrade approve demo --plan 9c1f9c1f --watch', 'The plan with this hash, and watch']],
+    goesOn: true,
+    steering: (options) => approveIt(options),
+  },
+  {
+    usage: 'pause <cluster>',
+    summary: 'Let no further node begin; those under way are finished',
+    examples: [['fairlead upgrade pause demo --reason "the sale begins"', 'And say why']],
+    goesOn: false,
+    reason: 'optional',
+    steering: (options) => ({ action: 'pause', reason: reasonOf(options) }),
+  },
+  {
+    usage: 'resume <cluster>',
+    summary: 'Let a roll-out that pauses or has halted go on',
+    examples: [['fairlead upgrade resume demo --watch', 'And watch']],
+    goesOn: true,
+    steering: () => ({ action: 'resume' }),
+  },
+  {
+    usage: 'abort <cluster>',
+    summary: 'End an upgrade before its end; nodes under way are finished or parked',
+    examples: [['fairlead upgrade abort demo --reason "wrong version"', 'What was changed stays changed']],
+    goesOn: false,
+    reason: 'optional',
+    steering: (options) => ({ action: 'abort', reason: reasonOf(options) }),
+  },
+  {
+    usage: 'retry <cluster>',
+    summary: 'Try what failed again',
+    examples: [['fairlead upgrade retry demo --watch', 'And watch']],
+    goesOn: true,
+    steering: () => ({ action: 'retry' }),
+  },
+  {
+    usage: 'skip <cluster> <node>',
+    summary: 'Leave a node out of this upgrade',
+    examples: [['fairlead upgrade skip demo demo-w-2-k3x9q --reason "it will be replaced"', 'Others go on']],
+    goesOn: false,
+    reason: 'optional',
+    steering: (options, node) => ({ action: 'skip', node, reason: reasonOf(options) }),
+  },
+  {
+    usage: 'rollback <cluster> <node>',
+    summary: 'Give a failed worker the software back that it had',
+    examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --watch', 'Only workers, and only failed ones']],
+    goesOn: true,
+    steering: (_options, node) => ({ action: 'rollback', node }),
+  },
+  {
+    usage: 'override <cluster> <rule>',
+    summary: 'Take a rule upon yourself, for this upgrade',
+    description:
+      'Take a rule upon yourself, for this upgrade; it stands in the history with your name. Rules of which nobody may do so are refused. An upgrade that was rejected is started anew with --override.',
+    examples: [['fairlead upgrade override demo D7 --reason "it is urgent"', 'A gate of the user may stay closed']],
+    goesOn: false,
+    reason: 'needed',
+    steering: (options, rule) => ({ action: 'override', rule, reason: reasonOf(options) }),
+  },
+];
+
+export const addSteeringCommands = (parent: Command, io: Io): void => {
+  for (const definition of COMMANDS) addSteering(parent, definition, io);
+};
+
+const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): void => {
+  const { goesOn, reason, usage } = definition;
+  const command = addWhichOption(addCommand(parent, definition));
+  if (usage.startsWith('approve')) command.option('--plan <hash>', 'hash of the plan that you have read');
+  if (reason === 'optional') command.option('--reason <text>', 'why; it stands in the history');
+  if (reason === 'needed') command.requiredOption('--reason <text>', 'why; it stands in the history');
+  if (goesOn)
+    command
+      .option('--watch', 'show the roll-out until it is over')
+      .option('--timeout <duration>', 'with --watch: give up watching after so long', duration);
+  const hasArgument = /> </.test(usage);
+  command.action(
+    hasArgument
+      ? runs(io, (session, name: string, argument: string, options: SteeringOptions) =>
+          steer(session, { name, argument, options }, definition),
+        )
+      : runs(io, (session, name: string, options: SteeringOptions) =>
+          steer(session, { name, argument: '', options }, definition),
+        ),
+  );
+};
+
+interface Said {
+  readonly name: string;
+  readonly argument: string;
+  readonly options: SteeringOptions;
+}
+
+const steer = async (
+  session: Session,
+  { name, argument, options }: Said,
+  definition: SteeringDefinition,
+): Promise<Answer> => {
+  const { api, io } = session;
+  const at: ClusterAt = clusterAt(session, name);
+  const id = await upgradeMeant(session, at, options);
+  const asked = definition.steering(options, argument);
+  const steering = typeof asked === 'function' ? asked(await api.upgrade(at, id)) : asked;
+  const upgrade = await api.steerUpgrade(at, id, steering);
+  if (options.watch !== true) return summaryAnswer(upgrade);
+  const hasMoved = (view: UpgradeView): boolean => isOver(view) && view.lastSeq > upgrade.lastSeq;
+  return summaryAnswer(
+    orFail(await followUpgrade(api, io, { at, id }, { until: hasMoved, timeoutMs: options.timeout })),
+  );
+};

@@ -1,0 +1,82 @@
+import type { UpgradeSummary, UpgradeView } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { formatDuration } from '../output/duration.js';
+import type { Answer } from '../output/format.js';
+import { linesOfTree } from '../progress/tree.text.js';
+import { planText, targetText } from './plan.text.js';
+import { upgradeTree } from './upgrade.tree.js';
+
+/** Upgrades in the forms of `--output`. */
+
+const timeOf = (ms: number | null): string => (ms === null ? '' : formatDuration(ms));
+
+export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => ({
+  data: upgrades,
+  table: {
+    columns: ['upgrade', 'phase', 'change', 'nodes', 'took', 'predicted', 'by', 'status'],
+    rows: upgrades.map((upgrade) => [
+      upgrade.id,
+      upgrade.mode === 'dry-run' ? `${upgrade.phase} (dry run)` : upgrade.phase,
+      targetText(upgrade),
+      `${upgrade.nodesDone}/${upgrade.nodesTotal}`,
+      timeOf(upgrade.elapsedMs),
+      timeOf(upgrade.predictedMs),
+      upgrade.actor,
+      upgrade.message,
+    ]),
+    empty: 'The cluster was never upgraded.',
+  },
+  names: upgrades.map(({ id }) => id),
+});
+
+export const planAnswer = (upgrade: UpgradeView): Answer => ({
+  data: upgrade,
+  table: planText(upgrade),
+  names: [upgrade.id],
+});
+
+/** The upgrade as a tree; to a file or a pipe in full width. */
+export const statusAnswer = (upgrade: UpgradeView, io: Io, all: boolean): Answer => {
+  const columns = io.isLive ? io.columns() : Number.POSITIVE_INFINITY;
+  const lines = linesOfTree(upgradeTree(upgrade, { agoMs: 0, all }), { columns, colors: io.colors });
+  return { data: upgrade, table: lines.join('\n'), names: [upgrade.id] };
+};
+
+/** One line for what is left to say after everything was watched, or before anything is to be seen. */
+export const summaryAnswer = (upgrade: UpgradeView): Answer => {
+  const { phase, message, nodesDone, nodesTotal, elapsedMs } = upgrade;
+  const time = elapsedMs === null ? '' : ` after ${formatDuration(elapsedMs)}`;
+  const words = message === '' ? '' : `: ${message}`;
+  return {
+    data: upgrade,
+    table: `The upgrade ${upgrade.id} of ${upgrade.cluster} is ${phase}${time}, ${nodesDone} of ${nodesTotal} nodes are done${words}.`,
+    names: [upgrade.id],
+  };
+};
+
+/** Ends the command with the class of how the upgrade ended, unless it is well. */
+export const orFail = (upgrade: UpgradeView): UpgradeView => {
+  const { phase, message, cluster, id, nextActions } = upgrade;
+  switch (phase) {
+    case 'Rejected':
+      throw new CliFailure('refused', {
+        code: 'upgrade.rejected',
+        message: `The upgrade ${id} of ${cluster} would break a rule: ${message}`,
+        help: upgrade.findings.map(({ rule, help }) => `${rule}: ${help}`).join(' '),
+      });
+    case 'Halted':
+      throw new CliFailure('halted', {
+        code: 'upgrade.halted',
+        message: `The upgrade ${id} of ${cluster} has halted: ${message}`,
+        help: nextActions.join('; '),
+      });
+    case 'Aborted':
+      throw new CliFailure('failed', {
+        code: 'upgrade.aborted',
+        message: `The upgrade ${id} of ${cluster} was aborted: ${message}`,
+      });
+    default:
+      return upgrade;
+  }
+};

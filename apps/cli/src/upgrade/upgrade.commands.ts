@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { ClusterAt, UpgradeView, UpgradeWish } from '../api/api.ports.js';
+import { clusterAt } from '../cluster/cluster.commands.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { planText } from './plan.text.js';
+import { addSteeringCommands } from './steering.commands.js';
+import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
+import { followUpgrade, hasPlan, isOver } from './upgrade.follow.effects.js';
+import {
+  addWhichOption,
+  addWishOptions,
+  upgradeMeant,
+  wishOf,
+  type WhichUpgrade,
+  type WishOptions,
+} from './upgrade.options.js';
+
+export const addUpgradeCommands = (program: Command, io: Io): void => {
+  const upgrade = addGroup(program, 'upgrade', 'Change versions, certificates and boots, node after node').alias(
+    'upgrades',
+  );
+  addPlan(upgrade, io);
+  addStart(upgrade, io);
+  addStatus(upgrade, io);
+  addList(upgrade, io);
+  addSteeringCommands(upgrade, io);
+};
+
+/** However long the checks take, they are shown to be under way no longer than this. */
+const PLAN_TIMEOUT_MS = 15 * 60_000;
+
+/** Until there is a plan, which the answer to the request nearly always holds already. */
+const planned = async (session: Session, at: ClusterAt, upgrade: UpgradeView): Promise<UpgradeView> => {
+  if (hasPlan(upgrade)) return upgrade;
+  session.io.err(`The rules are being checked, and ${at.cluster} is looked at ...\n`);
+  const options = { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true };
+  return followUpgrade(session.api, session.io, { at, id: upgrade.id }, options);
+};
+
+const addPlan = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'plan <cluster>',
+    summary: 'Show what an upgrade would do, and touch nothing',
+    description:
+      'Check every rule and show the plan: its operations with their reasons, batches and predicted times, and what the checks found. Nothing is touched, and nothing waits for an approval.',
+    examples: [
+      ['fairlead upgrade plan demo --to v1.35.4', 'The next minor version'],
+      ['fairlead upgrade plan demo --to v1.35.4 --max-unavailable 25% --soak 5m', 'A quarter of each pool at a time'],
+      ['fairlead upgrade plan demo --certificates --no-workers --output json', 'New certificates, for a program'],
+    ],
+  });
+  addWishOptions(command).action(
+    runs(io, async (session, name: string, options: WishOptions) => {
+      const at = clusterAt(session, name);
+      const asked = { dryRun: true, idempotencyKey: randomUUID() };
+      const upgrade = await planned(
+        session,
+        at,
+        await session.api.requestUpgrade(at, await wishOf(session, options), asked),
+      );
+      if (upgrade.phase === 'Rejected') session.io.err(`${planText(upgrade)}\n\n`);
+      return planAnswer(orFail(upgrade));
+    }),
+  );
+};
+
+interface WatchOptions {
+  readonly detach?: true;
+  readonly timeout?: number;
+}
+
+/** How a plan becomes a roll-out, and who watches it. */
+export type RunOptions = WatchOptions & { readonly yes?: true; readonly idempotencyKey?: string };
+
+export const addStartOptions = (command: Command): Command =>
+  command
+    .option('-y, --yes', 'approve the plan without being asked')
+    .option('--detach', 'end when the roll-out has begun')
+    .option('--timeout <duration>', 'give up watching after so long; the roll-out goes on', duration)
+    .option('--idempotency-key <key>', 'asking again with the same key asks for the same upgrade (default: drawn)');
+
+const addStart = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'start <cluster>',
+    summary: 'Plan an upgrade, show the plan, and run it when it is approved',
+    description:
+      'Plan an upgrade, show the plan and ask; the plan that you saw is approved by its hash. Then the roll-out is shown node by node. Ctrl-C ends the watching, never the roll-out. Where nobody can be asked, the plan waits for "fairlead upgrade approve".',
+    examples: [
+      ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, ask, and watch'],
+      ['fairlead upgrade start demo --to v1.35.4 --yes --detach', 'Approve whatever the rules allow, and do not watch'],
+      [
+        'fairlead upgrade start demo --software containerd=1.7.24 --pool worker-1',
+        'Another container runtime in one pool',
+      ],
+    ],
+  });
+  addStartOptions(addWishOptions(command)).action(
+    runs(io, async (session, name: string, options: WishOptions & RunOptions) =>
+      runUpgrade(session, clusterAt(session, name), await wishOf(session, options), options),
+    ),
+  );
+};
+
+/** Plans, shows, asks, approves by hash and watches. */
+export const runUpgrade = async (
+  session: Session,
+  at: ClusterAt,
+  wish: UpgradeWish,
+  options: RunOptions,
+): Promise<Answer> => {
+  const { api, io } = session;
+  const asked = { dryRun: false, idempotencyKey: options.idempotencyKey ?? randomUUID() };
+  const upgrade = await planned(session, at, await api.requestUpgrade(at, wish, asked));
+  io.err(`${planText(upgrade)}\n\n`);
+  orFail(upgrade);
+  if (options.yes !== true && upgrade.phase === 'Planned' && (await approval(session, at, upgrade)) === 'later')
+    return summaryAnswer(upgrade);
+  await api.steerUpgrade(at, upgrade.id, { action: 'approve', planHash: upgrade.planHash ?? '' });
+  return watched(session, at, upgrade.id, options);
+};
+
+/** A "no" gives the plan up, so that it is in nobody's way. */
+const approval = async (
+  { api, io }: Session,
+  at: ClusterAt,
+  { id, planHash }: UpgradeView,
+): Promise<'now' | 'later'> => {
+  if (io.ask === undefined) {
+    io.err(`Nobody can be asked here. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}".\n`);
+    return 'later';
+  }
+  const answer = await io.ask('Run this plan? [y/N] ');
+  if (/^y(es)?$/i.test(answer.trim())) return 'now';
+  await api.steerUpgrade(at, id, { action: 'abort', reason: 'its plan was not approved' });
+  throw new CliFailure('failed', {
+    code: 'cli.not-approved',
+    message: 'The plan was not approved: nothing was changed',
+  });
+};
+
+/** What is left to say after everything was watched. */
+const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<Answer> => {
+  const { api, io } = session;
+  if (options.detach === true) {
+    io.err(`Watch it with "fairlead upgrade status ${at.cluster} --follow".\n`);
+    return summaryAnswer(await api.upgrade(at, id));
+  }
+  return summaryAnswer(orFail(await followUpgrade(api, io, { at, id }, { until: isOver, timeoutMs: options.timeout })));
+};
+
+type StatusOptions = WhichUpgrade & { readonly follow?: true; readonly all?: true; readonly timeout?: number };
+
+const addStatus = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'status <cluster>',
+    summary: 'Show how far an upgrade is: per node its phase, its time and what it waits for',
+    examples: [
+      ['fairlead upgrade status demo', 'As it is now'],
+      ['fairlead upgrade status demo --follow', 'Until it is over, or Ctrl-C'],
+      ['fairlead upgrade status demo --all --output yaml', 'Everything that the server knows of it'],
+    ],
+  });
+  addWhichOption(command)
+    .option('--follow', 'go on showing it until it is over')
+    .option('--timeout <duration>', 'with --follow: give up watching after so long', duration)
+    .option('--all', 'open everything: nodes that are done or wait, too')
+    .action(
+      runs(io, async (session, name: string, options: StatusOptions) => {
+        const at = clusterAt(session, name);
+        const id = await upgradeMeant(session, at, options);
+        if (options.follow === true) return watched(session, at, id, options);
+        return statusAnswer(await session.api.upgrade(at, id), io, options.all === true);
+      }),
+    );
+};
+
+const addList = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'list <cluster>',
+    summary: 'List the upgrades of a cluster, latest first',
+    examples: [['fairlead upgrade list demo', 'Those that were asked for, dry runs too']],
+  })
+    .alias('ls')
+    .action(
+      runs(io, async (session, name: string) => upgradesAnswer(await session.api.upgrades(clusterAt(session, name)))),
+    );
+};

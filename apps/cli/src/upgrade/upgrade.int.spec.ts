@@ -1,0 +1,282 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { UpgradeView } from '../api/api.ports.js';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+import { HASH, STORY, tick, upgradeView } from './upgrade.fixtures.js';
+
+const ROOT = '/ns/default/clusters/demo';
+const ID = upgradeView().id;
+const ONE = `${ROOT}/upgrades/${ID}`;
+
+let gateway: FakeGateway;
+let shown: UpgradeView;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  shown = STORY.planned;
+  gateway.on('POST', `${ROOT}/upgrades`, { body: upgradeView() });
+  gateway.on('GET', ONE, () => ({ body: shown }));
+  gateway.on('GET', `${ROOT}/upgrades`, () => ({
+    body: { items: [{ ...shown, mode: 'dry-run', id: 'u-dry' }, shown] },
+  }));
+  for (const action of ['approve', 'pause', 'resume', 'abort', 'retry', 'skip', 'rollback', 'override'])
+    gateway.on('POST', `${ONE}/${action}`, () => ({ status: 202, body: shown }));
+});
+
+afterEach(async () => {
+  await gateway.stop();
+});
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+
+const until = async (holds: () => boolean): Promise<void> => {
+  const deadline = Date.now() + 5_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('it never came true');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+};
+
+/** The server has something new, and says so. */
+const turn = (view: UpgradeView): void => {
+  shown = view;
+  gateway.state(tick(view.lastSeq));
+};
+
+describe('upgrade plan', () => {
+  it('asks for a dry run and prints the plan', async () => {
+    const { code, stdout, stderr } = await ask([
+      'upgrade',
+      'plan',
+      'demo',
+      '--to',
+      '1.35.4',
+      '--max-unavailable',
+      '25%',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Kubernetes v1.34.4 -> v1.35.4');
+    const [request] = gateway.asked('POST', `${ROOT}/upgrades`);
+    expect([request?.query, request?.body]).toEqual([
+      { dryRun: 'true' },
+      { version: 'v1.35.4', strategy: { workers: { maxUnavailable: '25%' } } },
+    ]);
+    expect(request?.headers['prefer']).toBe('wait=50');
+  });
+
+  it('that breaks a rule ends with 7, the findings, and what to do', async () => {
+    const finding = {
+      rule: 'A1',
+      severity: 'refuse',
+      sentence: 'It skips v1.35',
+      facts: {},
+      help: 'Go to v1.35.4 first.',
+    };
+    const body = { ...upgradeView(), phase: 'Rejected', message: 'It skips v1.35', plan: null, findings: [finding] };
+    gateway.on('POST', `${ROOT}/upgrades`, { body });
+    const { code, stdout, stderr } = await ask(['upgrade', 'plan', 'demo', '--to', 'v1.36.3']);
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+    expect(stderr).toContain('✘ A1  It skips v1.35');
+    expect(stderr).toContain('[upgrade.rejected]');
+    expect(stderr).toContain('A1: Go to v1.35.4 first.');
+  });
+
+  it('that takes its time is waited for', async () => {
+    gateway.on('POST', `${ROOT}/upgrades`, { status: 202, body: { ...upgradeView(), phase: 'Planning', plan: null } });
+    shown = { ...upgradeView(), phase: 'Planning', plan: null };
+    const ran = ask(['upgrade', 'plan', 'demo', '--to', 'v1.35.4']);
+    await until(() => gateway.listeners === 1);
+    turn({ ...STORY.planned, lastSeq: 205 });
+    const { code, stdout, stderr } = await ran;
+    expect([code, stdout.startsWith('Plan u-8f3k2m9q01')]).toEqual([0, true]);
+    expect(stderr).toContain('The rules are being checked');
+  });
+});
+
+describe('upgrade start', () => {
+  it('shows the plan, asks, approves its hash, and tells the roll-out to its end', async () => {
+    const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4'], fakeIo({ answer: 'y' }));
+    await until(() => gateway.listeners === 1);
+    turn(STORY.changing);
+    await until(() => gateway.asked('GET', ONE).length >= 2);
+    turn(STORY.completed);
+    const { code, stdout, stderr } = await ran;
+    expect([code, stdout]).toEqual([
+      0,
+      'The upgrade u-8f3k2m9q01 of demo is Completed after 11m40s, 8 of 8 nodes are done.\n',
+    ]);
+    expect(gateway.asked('POST', `${ONE}/approve`)[0]?.body).toEqual({ planHash: HASH });
+    expect(stderr).toContain('Run this plan? [y/N]');
+    expect(stderr).toContain('demo-cp-1-x7k2p: Changing (kubeadm), waits for kubeadm upgrade apply v1.35.4');
+  });
+
+  it('draws a tree on a terminal', async () => {
+    const io = fakeIo({ isLive: true });
+    const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes'], io);
+    await until(() => gateway.listeners === 1);
+    turn(STORY.completed);
+    expect((await ran).code).toBe(0);
+    expect(io.drawn().at(-1)).toContain('✔ default/demo');
+  });
+
+  it('gives the plan up when it is not approved', async () => {
+    const { code, stderr } = await ask(['upgrade', 'start', 'demo', '--reboot'], fakeIo({ answer: '' }));
+    expect([code, gateway.asked('POST', `${ONE}/abort`).length]).toEqual([1, 1]);
+    expect(stderr).toContain('nothing was changed');
+    expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
+  });
+
+  it('leaves the plan to be approved where nobody can be asked', async () => {
+    const { code, stderr, stdout } = await ask(['upgrade', 'start', 'demo', '--reboot']);
+    expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([0, 0]);
+    expect(stderr).toContain(`fairlead upgrade approve demo --plan ${HASH}`);
+    expect(stdout).toContain('is Planned');
+  });
+
+  it('that halts ends with 9, and what can be done', async () => {
+    const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes']);
+    await until(() => gateway.listeners === 1);
+    turn(STORY.halted);
+    const { code, stderr } = await ran;
+    expect(code).toBe(9);
+    expect(stderr).toContain('[upgrade.halted]');
+    expect(stderr).toContain('Free space on demo-w-2-c5v7r; fairlead upgrade retry demo');
+  });
+
+  it('lets go at Ctrl-C: the roll-out goes on', async () => {
+    const io = fakeIo();
+    const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes'], io);
+    await until(() => gateway.listeners === 1);
+    io.pressCtrlC();
+    const { code, stderr } = await ran;
+    expect(code).toBe(130);
+    expect(stderr).toContain('Stopped watching: the upgrade u-8f3k2m9q01 of demo goes on at the server');
+    expect(stderr).toContain('fairlead upgrade status demo --follow');
+    await until(() => gateway.listeners === 0);
+  });
+
+  it('that comes while another is open ends with 6, in the words of the server', async () => {
+    gateway.on('POST', `${ROOT}/upgrades`, refusal(409, 'upgrade.open', 'Unable to upgrade.'));
+    expect(await ask(['upgrade', 'start', 'demo', '--reboot', '--yes'])).toMatchObject({ code: 6 });
+  });
+});
+
+describe('upgrade status', () => {
+  it('shows the latest that is no dry run', async () => {
+    shown = STORY.workers;
+    const { code, stdout } = await ask(['upgrade', 'status', 'demo']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('demo-w-2-c5v7r  Draining, waits for the PodDisruptionBudget shop/web');
+  });
+
+  it('gives up in time when it follows, and says that the roll-out goes on', async () => {
+    shown = STORY.workers;
+    const { code, stderr } = await ask(['upgrade', 'status', 'demo', '--follow', '--timeout', '200ms']);
+    expect(code).toBe(8);
+    expect(stderr).toContain('goes on at the server');
+  });
+
+  it('of a cluster that was never upgraded ends with 5', async () => {
+    gateway.on('GET', `${ROOT}/upgrades`, { body: { items: [] } });
+    expect((await ask(['upgrade', 'status', 'demo'])).code).toBe(5);
+  });
+});
+
+describe('an upgrade that there is', () => {
+  it.each([
+    [['pause', 'demo', '--reason', 'lunch'], 'pause', { reason: 'lunch' }],
+    [['resume', 'demo'], 'resume', undefined],
+    [['abort', 'demo'], 'abort', { reason: '' }],
+    [['retry', 'demo'], 'retry', undefined],
+    [['skip', 'demo', 'demo-w-1'], 'skip', { node: 'demo-w-1', reason: '' }],
+    [['rollback', 'demo', 'demo-w-1'], 'rollback', { node: 'demo-w-1' }],
+    [['override', 'demo', 'B4', '--reason', 'saved'], 'override', { rule: 'B4', reason: 'saved' }],
+    [['approve', 'demo', '--plan', HASH], 'approve', { planHash: HASH }],
+  ])('is steered by %j', async (args, action, body) => {
+    expect((await ask(['upgrade', ...args])).code).toBe(0);
+    expect(gateway.asked('POST', `${ONE}/${action}`)[0]?.body).toEqual(body);
+  });
+
+  it('is approved only by naming the plan, which is then told', async () => {
+    const { code, stderr } = await ask(['upgrade', 'approve', 'demo']);
+    expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([2, 0]);
+    expect(stderr).toContain(HASH);
+  });
+});
+
+describe('what belongs to upgrades', () => {
+  it('holds and releases nodes and pools', async () => {
+    const held = {
+      kind: 'Updates',
+      scope: 'pool',
+      name: 'worker-1',
+      disabled: true,
+      reason: 'sale',
+      actor: 'a',
+      since: '',
+    };
+    gateway.on('PUT', `${ROOT}/pools/worker-1/updates`, { body: held });
+    gateway.on('PUT', `${ROOT}/nodes/demo-w-1/updates`, { body: { ...held, scope: 'node', disabled: false } });
+    expect((await ask(['pool', 'hold', 'demo', 'worker-1', '--reason', 'sale'])).stdout).toBe(
+      'The pool worker-1 of demo is held out of changes: sale.\n',
+    );
+    expect((await ask(['node', 'release', 'demo', 'demo-w-1'])).stdout).toBe(
+      'The node demo-w-1 of demo may be changed again.\n',
+    );
+    expect(gateway.asked('PUT', `${ROOT}/pools/worker-1/updates`)[0]?.body).toEqual({ disabled: true, reason: 'sale' });
+  });
+
+  it('saves etcd, and sets it back for who types the name of the cluster', async () => {
+    const asked = {
+      id: 'r1',
+      kind: 'EtcdRequest',
+      what: 'snapshot',
+      phase: 'Running',
+      snapshot: null,
+      message: '',
+      actor: 'a',
+      requestedAt: '',
+      finishedAt: null,
+    };
+    gateway.on('POST', `${ROOT}/etcd/snapshots`, { status: 202, body: asked });
+    gateway.on('GET', `${ROOT}/etcd/requests/r1`, { body: { ...asked, phase: 'Succeeded', snapshot: 's1' } });
+    expect((await ask(['etcd', 'snapshot', 'demo', '--wait'])).stdout).toBe(
+      'The snapshot of the etcd of demo (s1) is done.\n',
+    );
+    const snapshot = {
+      name: 's1',
+      kind: 'EtcdSnapshot',
+      node: 'demo-cp-1',
+      takenAt: '2026-11-21T08:00:00.000Z',
+      ageSeconds: 4_000,
+      bytes: 20_480_000,
+      revision: 1,
+      keys: 1_290,
+      sha256: 'x',
+      upgrade: null,
+      restorable: true,
+    };
+    gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
+    gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
+    const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
+    expect(stderr).toContain('since s1 (1h06m old) will be lost');
+    expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({ snapshot: 's1', confirm: 'demo' });
+    expect((await ask(['etcd', 'snapshots', 'demo'])).stdout).toMatch(/s1 +1h06m .* 19\.5 MiB +1290 +- +yes/);
+  });
+
+  it('lists certificates, and renews them by an upgrade', async () => {
+    const certificate = {
+      node: 'demo-cp-1',
+      name: 'apiserver',
+      expiresAt: '2027-01-01T00:00:00Z',
+      daysLeft: 40,
+      reportedAt: '',
+    };
+    gateway.on('GET', `${ROOT}/certificates`, { body: { items: [certificate] } });
+    expect((await ask(['certificates', 'list', 'demo'])).stdout).toContain('apiserver');
+    expect((await ask(['certificates', 'renew', 'demo', '--yes', '--detach'])).code).toBe(0);
+    expect(gateway.asked('POST', `${ROOT}/upgrades`)[0]?.body).toEqual({ renewCertificates: true, pools: [] });
+  });
+});
