@@ -1,9 +1,11 @@
 import { JOB_FAILURES, type Job, type JobFailure, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
-import { SERVICE_CONFIG, type ServiceConfig } from '@fairlead/service-kit';
+import { SECRETS, SERVICE_CONFIG, type SecretStore, type ServiceConfig } from '@fairlead/service-kit';
+import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { AdvisoryLocks } from './adapters/postgres/advisory.locks.js';
+import { sshKind } from './adapters/ssh/ssh.kind.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { readConfig, type Config } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
@@ -25,14 +27,20 @@ import { ResourceSteps } from './resources/resource.steps.effects.js';
 import { ResourcesLog } from './resources/resources.log.effects.js';
 import { SealedKeys } from './resources/sealed.keys.effects.js';
 import { ResourcesQueries } from './resources/resources.queries.js';
+import { StockLog } from './stock/stock.log.effects.js';
+import type { Stock } from './stock/stock.ports.js';
 import * as tokens from './tokens.js';
 import { WorldValidation } from './validation/validation.effects.js';
 
 /** A provider is known to Fairlead by being listed here. */
-const kindsOf = ({ providerCallsMax, providerTimeoutMs }: Config): ProviderKinds => {
-  const limits = { callsMax: providerCallsMax, timeoutMs: providerTimeoutMs };
-  return new Map([labKind(limits), nspawnKind(process.env)].map((kind) => [kind.name, kind]));
+const kindsOf = (config: Config, stock: Stock, shell: HostShell, secrets: SecretStore): ProviderKinds => {
+  const limits = { callsMax: config.providerCallsMax, timeoutMs: config.providerTimeoutMs };
+  const ssh = sshKind({ stock, shell, sshKeys: opensshKeys, secret: (ref) => secrets.get(ref) });
+  return new Map([labKind(limits), ssh, nspawnKind(process.env)].map((kind) => [kind.name, kind]));
 };
+
+/** Hosts of inventories are looked at often and for a moment. */
+const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 const failuresOf =
   (machines: MachinesFailures, connections: ConnectionFailures): RecordJobFailure =>
@@ -46,7 +54,13 @@ const failuresOf =
   controllers: [MachinesJobs, WishesEvents, ConnectionJobs],
   providers: [
     { provide: tokens.CONFIG, useFactory: () => readConfig(process.env) },
-    { provide: tokens.PROVIDER_KINDS, useFactory: kindsOf, inject: [tokens.CONFIG] },
+    { provide: tokens.STOCK, useClass: StockLog },
+    { provide: tokens.HOST_SHELL, useFactory: () => new NodeSshShell(SSH_LIMITS) },
+    {
+      provide: tokens.PROVIDER_KINDS,
+      useFactory: kindsOf,
+      inject: [tokens.CONFIG, tokens.STOCK, tokens.HOST_SHELL, SECRETS],
+    },
     {
       provide: tokens.LOCKS,
       useFactory: (config: ServiceConfig) => new AdvisoryLocks(config.databaseUrl),
@@ -76,9 +90,13 @@ const failuresOf =
   ],
 })
 export class InfraModule implements OnApplicationShutdown {
-  constructor(@Inject(tokens.LOCKS) private readonly locks: AdvisoryLocks) {}
+  constructor(
+    @Inject(tokens.LOCKS) private readonly locks: AdvisoryLocks,
+    @Inject(tokens.HOST_SHELL) private readonly shell: HostShell,
+  ) {}
 
   async onApplicationShutdown(): Promise<void> {
+    await this.shell.close();
     await this.locks.close();
   }
 }

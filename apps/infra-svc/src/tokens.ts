@@ -5,5 +5,7 @@ export const LOCKS = Symbol('infra.locks');
 export const OFFERS = Symbol('infra.offers');
 export const PROVIDER_KINDS = Symbol('infra.provider-kinds');
 export const SHARED_RESOURCES = Symbol('infra.shared-resources');
+export const HOST_SHELL = Symbol('infra.host-shell');
 export const SSH_KEYS = Symbol('infra.ssh-keys');
+export const STOCK = Symbol('infra.stock');
 export const VALIDATION = Symbol('infra.validation');

@@ -134,7 +134,7 @@ export const startReplica = (shared: Shared): Replica => {
     AddMachines: (asked, context) => jobs.add(asked, context),
     RemoveMachine: (asked, context) => jobs.remove(asked, context),
     DeleteMachines: (asked, context) => jobs.delete(asked, context),
-    VerifyConnection: (asked) => connectionJobs.verify(asked),
+    VerifyConnection: (asked, context) => connectionJobs.verify(asked, context),
   };
   return {
     wishes,

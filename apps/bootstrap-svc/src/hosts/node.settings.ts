@@ -7,6 +7,7 @@ import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/boo
  * one is put on by the administrator.
  */
 export const nodeLabels = (machine: Machine): Readonly<Record<string, string>> => ({
+  ...machine.labels,
   'topology.cloud-barista.github.io/csp': machine.csp,
   'topology.kubernetes.io/region': machine.region,
   'topology.kubernetes.io/zone': machine.zone,

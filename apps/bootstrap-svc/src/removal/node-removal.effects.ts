@@ -54,7 +54,7 @@ export class NodeRemovalEffects {
   private async reset(step: Step, host: Host): Promise<void> {
     try {
       await this.hosts.onIfAlive(host, step, (worker) =>
-        worker.run(renderStep('kubeadm-reset', { removeAgent: true })),
+        worker.run(renderStep('kubeadm-reset', { removeAgent: true, of: step.state.uid })),
       );
     } catch (error) {
       step.signal.throwIfAborted();

@@ -7,5 +7,7 @@ export const connectionsProcess: Process<null> = {
   initial: null,
   evolve: (state) => state,
   react: (_state, event) =>
-    event.type === 'ConnectionRegistered' ? [job('VerifyConnection', { connection: event.data.name })] : [],
+    event.type === 'ConnectionRegistered' || event.type === 'ConnectionVerificationRequested'
+      ? [job('VerifyConnection', { connection: event.data.name })]
+      : [],
 };

@@ -1,5 +1,5 @@
 import { isRefusal, WorldFailure, type ConnectionName } from '@fairlead/contracts';
-import { OnJob, type Job, type JobFailure } from '@fairlead/event-sourcing/jetstream';
+import { OnJob, type Job, type JobContext, type JobFailure } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
@@ -16,14 +16,23 @@ export class ConnectionJobs {
   ) {}
 
   /** Twelve attempts are about half an hour: time to start a provider that was registered before it ran. */
-  @OnJob<OfConnection>('VerifyConnection', { attemptsMax: 12, backoffFirstMs: 1_000, backoffMaxMs: 300_000 })
-  async verify({ data: { connection }, cause }: Job<OfConnection>): Promise<void> {
+  @OnJob<OfConnection>('VerifyConnection', {
+    attemptsMax: 12,
+    backoffFirstMs: 1_000,
+    backoffMaxMs: 300_000,
+    timeoutMs: 15 * 60_000,
+  })
+  async verify(
+    { data: { connection }, cause }: Job<OfConnection>,
+    { signal }: Pick<JobContext, 'signal'>,
+  ): Promise<void> {
     if ((await this.connections.offered(connection)) === undefined) return;
     const open = await this.connections.open(connection);
     if (isRefusal(open)) {
       const { message } = open;
       throw new WorldFailure({ operation: 'verify connection', target: connection, message, retryable: false });
     }
+    await open.provider.recover?.(signal);
     await this.offers.refresh(open, cause);
   }
 }

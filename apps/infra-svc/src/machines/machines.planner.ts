@@ -173,6 +173,7 @@ export const machineOf = (
   region: answer.region,
   zone: answer.zone,
   ...(answer.profile === undefined ? {} : { profile: answer.profile }),
+  ...(answer.labels === undefined ? {} : { labels: { ...answer.labels } }),
 });
 
 const endpointOf = ({ jump, ...ssh }: Running['ssh'], keyRef: SecretRef): Machine['ssh'] => ({

@@ -48,6 +48,15 @@ export interface Capabilities {
   readonly nlb: boolean;
   /** Its machines are a simulation, and must be called so wherever they show. */
   readonly simulated: boolean;
+  /** Of a provider with an inventory: each of its hosts. */
+  readonly hosts?: readonly HostState[];
+}
+
+/** One host of an inventory. */
+export interface HostState {
+  readonly name: NodeName;
+  /** Why it is of no use now; empty: it answers and is fit, or in use. */
+  readonly problem: string;
 }
 
 export interface Region {
@@ -77,6 +86,8 @@ export interface SshKey {
   readonly name: string;
   /** OpenSSH: `ssh-ed25519 <base64> <comment>`. */
   readonly publicKey: string;
+  /** Where its private half is sealed, when that is not the key that was wanted but one of the provider's own. */
+  readonly ref?: SecretRef;
 }
 
 export interface Image {
@@ -143,6 +154,8 @@ export type MachineReport =
       readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
       /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */
       readonly profile?: HostProfile;
+      /** Labels that its node shall have. */
+      readonly labels?: Readonly<Record<string, string>>;
     });
 
 /** The two answers that end the waiting for a machine. */
@@ -157,6 +170,15 @@ export interface LoadBalancerSpec {
   readonly healthPath: string;
   /** The provider's ids of the control planes. */
   readonly targets: readonly string[];
+}
+
+/** Is there room for these machines? */
+export interface RoomQuestion {
+  readonly group: GroupRef;
+  /** The size of each machine. */
+  readonly specs: readonly string[];
+  /** How many of them shall be control planes of a new cluster. */
+  readonly controlPlanes: number;
 }
 
 /** Who balances: the provider, haproxy and keepalived on the control planes, or something that is not ours. */
@@ -202,6 +224,10 @@ export interface InfrastructureProvider {
   ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer>;
   /** All machines of the group that the provider knows, of whatever incarnation. */
   describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
+  /** Of a provider that has a stock and makes nothing: why it cannot give these machines now. Nothing is taken. */
+  refusal?(question: RoomQuestion, signal: AbortSignal): Promise<Refusal | undefined>;
+  /** Of the same: another try to clean what was given back and could not be cleaned then. */
+  recover?(signal: AbortSignal): Promise<void>;
   /** Accepted by the provider; describeMachines says when the machine is gone. */
   deleteMachine(id: string, signal: AbortSignal): Promise<void>;
   /** All machines of this incarnation, and the group itself; a late ensureMachines for it must not bring them back. */

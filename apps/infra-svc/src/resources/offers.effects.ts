@@ -34,7 +34,7 @@ export class ProviderOffers implements Offers {
 
   private async ask({ connection, provider }: OpenConnection, cause: Cause): Promise<Offering> {
     const signal = AbortSignal.timeout(this.config.resourcesTimeoutMs);
-    const { nlb, simulated } = await provider.verify(signal);
+    const { nlb, simulated, hosts } = await provider.verify(signal);
     const specs = await provider.listSpecs(signal);
     const region = await provider.resolveRegion(connection.region, signal);
     const offer: ConnectionOffer = {
@@ -43,6 +43,7 @@ export class ProviderOffers implements Offers {
       zones: [...(region?.zones ?? [])],
       specs: [...specs],
       capabilities: { nlb, simulated },
+      ...(hosts === undefined ? {} : { hosts: [...hosts] }),
     };
     await this.state(connection.name, { offer, region }, cause);
     return { offer, region };

@@ -65,13 +65,16 @@ export class ResourceSteps {
   ): Promise<{ sshKey: string; keyRef: SecretRef }> {
     const { publicKey } = await this.keys.ensure(name);
     const key = await provider.ensureSshKey({ name: sshKeyName(name), publicKey }, signal);
-    if (key.publicKey !== publicKey) {
+    if (key.ref === undefined && key.publicKey !== publicKey) {
       const message = `the provider has another key under the name ${key.name}; delete it there`;
       throw new WorldFailure({ operation: 'ensure SSH key', target: name, message, retryable: false });
     }
-    const keyRef = sshKeyRef(name);
+    const keyRef = key.ref ?? sshKeyRef(name);
     await this.log.record(
-      { type: 'SshKeyEnsured', data: { connection: name, sshKey: key.name, publicKey, secretRef: keyRef } },
+      {
+        type: 'SshKeyEnsured',
+        data: { connection: name, sshKey: key.name, publicKey: key.publicKey, secretRef: keyRef },
+      },
       cause,
     );
     return { sshKey: key.name, keyRef };

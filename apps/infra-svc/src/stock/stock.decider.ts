@@ -3,6 +3,7 @@ import {
   refuse,
   type Cause,
   type ClusterName,
+  type ClusterUid,
   type ConnectionName,
   type Fact,
   type NodeName,
@@ -139,6 +140,21 @@ const isHeld = ({ held }: Stocked, { uid, machine, host }: GivenBack): boolean =
   return holding !== undefined && holding.uid === uid && holding.machine === machine;
 };
 
+const without = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
+  new Map([...map].filter(([name]) => name !== key));
+
+/** A host that was not reset may hold the address still, or will when it comes back: it is free only after all of them. */
+const addressesBack = (
+  { addresses, held, withheld }: Stocked,
+  connection: ConnectionName,
+  uid: ClusterUid,
+): readonly StockFact[] => {
+  if ([...held.values(), ...withheld.values()].some((holding) => holding.uid === uid)) return nothing;
+  return [...addresses]
+    .filter(([, holder]) => holder === uid)
+    .map(([address]) => ({ type: 'ApiAddressReturned', data: { connection, uid, address } }));
+};
+
 const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | Refusal => {
   switch (command.type) {
     case 'LookAtStock':
@@ -157,16 +173,17 @@ const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | R
     }
     case 'ReadmitHost': {
       const { connection, host } = command.data;
-      if (!state.withheld.has(host)) return nothing;
-      return [{ type: 'HostReadmitted', data: { connection, host: host as NodeName } }];
+      const kept = state.withheld.get(host);
+      if (kept === undefined) return nothing;
+      const readmitted = { type: 'HostReadmitted', data: { connection, host: host as NodeName } } as const;
+      const after = { ...state, withheld: without(state.withheld, host) };
+      return [readmitted, ...(state.closed.has(kept.uid) ? addressesBack(after, connection, kept.uid) : [])];
     }
     case 'TakeAddress':
       return takeAddress(state, command.data);
     case 'ReturnAddress': {
       const { connection, uid } = command.data;
-      return [...state.addresses]
-        .filter(([, holder]) => holder === uid)
-        .map(([address]) => ({ type: 'ApiAddressReturned', data: { connection, uid, address } }));
+      return addressesBack(state, connection, uid);
     }
     case 'CloseStock': {
       const { connection, uid } = command.data;
@@ -174,9 +191,6 @@ const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | R
     }
   }
 };
-
-const without = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
-  new Map([...map].filter(([name]) => name !== key));
 
 const taken = (state: Stocked, { data }: StoredEvent<'HostsTaken'>): Stocked => {
   const { uid, namespace, cluster } = data;

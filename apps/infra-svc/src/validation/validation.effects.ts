@@ -16,6 +16,7 @@ import {
   fieldOf,
   placedSets,
   placedWorkers,
+  roomFor,
   type PlacedSet,
 } from './validation.planner.js';
 import type { Validation, WantedCluster } from './validation.ports.js';
@@ -59,6 +60,7 @@ export class WorldValidation implements Validation {
       () => this.nlb(question),
       () => checkSingle(question.sets, spec),
       ...names.map((name) => () => this.network(question, name)),
+      ...names.map((name) => () => this.room(question, name)),
     ]);
   }
 
@@ -76,6 +78,7 @@ export class WorldValidation implements Validation {
       ...names.map((name) => () => this.offer(question, name)),
       () => checkSingle(question.sets, wanted.spec),
       ...names.map((name) => () => this.network(question, name)),
+      ...names.map((name) => () => this.room(question, name)),
     ]);
   }
 
@@ -114,6 +117,15 @@ export class WorldValidation implements Validation {
   private async nlb({ wanted, cause }: Question): Promise<Refusal | undefined> {
     const open = await this.connections.open(wanted.spec.controlPlane.connection);
     return isRefusal(open) ? open : checkNlb(wanted.spec, (await this.offers.of(open, cause)).offer);
+  }
+
+  /** Whoever has a stock instead of making machines says now what is not in it: later, half of a cluster would be there. */
+  private async room({ wanted, sets, signal }: Question, name: ConnectionName): Promise<Refusal | undefined> {
+    const open = await this.connections.open(name);
+    if (isRefusal(open)) return open;
+    const group = groupOf(wanted, name);
+    const refusal = await open.provider.refusal?.({ group, ...roomFor(sets, name) }, signal);
+    return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
   }
 
   private async network({ wanted }: Question, name: ConnectionName): Promise<Refusal | undefined> {

@@ -41,6 +41,18 @@ export const fieldOf = (sets: readonly PlacedSet[], connection: ConnectionName):
   return first === undefined ? 'connection' : `${first.field}.connection`;
 };
 
+/** What is wanted of one connection: the size of each machine, and how many of them are control planes. */
+export const roomFor = (
+  sets: readonly PlacedSet[],
+  connection: ConnectionName,
+): { readonly specs: readonly string[]; readonly controlPlanes: number } => {
+  const own = sets.filter(({ set }) => set.connection === connection);
+  return {
+    specs: own.flatMap(({ set }) => Array.from({ length: set.count }, () => set.spec)),
+    controlPlanes: own.reduce((sum, { set, role }) => (role === 'control-plane' ? sum + set.count : sum), 0),
+  };
+};
+
 /** The first refusal of several checks, in their order. */
 export const firstOf = <T>(items: readonly T[], check: (item: T) => Refusal | undefined): Refusal | undefined => {
   for (const item of items) {

@@ -78,8 +78,11 @@ describe.each([{ light: true }, { light: false }])(
       const removal = { member: second.name, address: second.publicIp, self: leader.name };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
-      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: true, left: [] });
-      expect(await onWorker.step('kubeadm-reset', { removeAgent: true })).toEqual({ changed: false, left: [] });
+      expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({ changed: true, left: [] });
+      expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({
+        changed: false,
+        left: [],
+      });
       const twice = { uid: UID, cluster, node: nodeSettings(leader), schedulable: false };
       await Promise.all([onLeader.step('kubeadm-init', twice), onLeader.step('kubeadm-init', twice)]);
       const inits = (await lab.commandsOf(leader.name)).filter(({ command }) =>

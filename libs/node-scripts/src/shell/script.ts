@@ -19,9 +19,33 @@ export interface ScriptOptions {
   readonly step: StepName;
   /** The host itself ends the step after this time, also when nobody is connected any more. */
   readonly limitSeconds: number;
-  /** How long the step waits for another one that still runs on the host. */
-  readonly lockSeconds: number;
+  /** How long the step waits for another one that still runs on the host; null: it changes nothing, and waits for none. */
+  readonly lockSeconds: number | null;
 }
+
+/** Steps that change something never overlap on a host. */
+const lock = (
+  lockSeconds: number,
+): string => `# Steps of one host never overlap: flock where there is one, else a directory that names its holder.
+if command -v flock >/dev/null 2>&1; then
+  exec 9>"$root/run/fairlead/step.lock"
+  flock -w ${lockSeconds} 9 || fail "another step still runs on this host after ${lockSeconds} seconds"
+else
+  waited=0
+  until mkdir "$root/run/fairlead/step.lock.d" 2>/dev/null; do
+    holder=$(cat "$root/run/fairlead/step.lock.d/pid" 2>/dev/null || true)
+    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
+      rm -rf "$root/run/fairlead/step.lock.d"
+      continue
+    fi
+    [ "$waited" -lt ${lockSeconds} ] || fail "another step still runs on this host after ${lockSeconds} seconds"
+    waited=$((waited + 1))
+    sleep 1
+  done
+  lock_held="$root/run/fairlead/step.lock.d"
+  echo "$$" >"$lock_held/pid"
+fi
+`;
 
 /** What every script shares: one at a time per host, an end by itself, a log, and a result that a program can read. */
 const prelude = ({ step, limitSeconds, lockSeconds }: ScriptOptions): string => `#!/bin/sh
@@ -76,26 +100,7 @@ result() {
   printf 'FAIRLEAD-RESULT %s\\n' "$1"
 }
 
-# Steps of one host never overlap: flock where there is one, else a directory that names its holder.
-if command -v flock >/dev/null 2>&1; then
-  exec 9>"$root/run/fairlead/step.lock"
-  flock -w ${lockSeconds} 9 || fail "another step still runs on this host after ${lockSeconds} seconds"
-else
-  waited=0
-  until mkdir "$root/run/fairlead/step.lock.d" 2>/dev/null; do
-    holder=$(cat "$root/run/fairlead/step.lock.d/pid" 2>/dev/null || true)
-    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
-      rm -rf "$root/run/fairlead/step.lock.d"
-      continue
-    fi
-    [ "$waited" -lt ${lockSeconds} ] || fail "another step still runs on this host after ${lockSeconds} seconds"
-    waited=$((waited + 1))
-    sleep 1
-  done
-  lock_held="$root/run/fairlead/step.lock.d"
-  echo "$$" >"$lock_held/pid"
-fi
-`;
+${lockSeconds === null ? '' : lock(lockSeconds)}`;
 
 /** A script as it goes to a host. */
 export interface HostScript {

@@ -1,13 +1,15 @@
 import { AGENT_PATHS } from '@fairlead/contracts';
 import { BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
-import { hostPath } from '../shell/quote.js';
+import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 import { emptyFolder } from './kubeadm.parts.js';
 
 export interface KubeadmResetInput {
   /** Also takes the agent and its configuration off the host. */
   readonly removeAgent: boolean;
+  /** The incarnation of the cluster that the host is taken from: one that is another's by now is left alone. */
+  readonly of: string;
 }
 
 export interface KubeadmResetResult {
@@ -169,12 +171,17 @@ result "{\\"changed\\":$changed,\\"left\\":[$left]}"`;
  * where it is clean; software and images stay. It asks nothing of the cluster, which may be gone: an etcd member that must be
  * removed is removed from a survivor, before.
  */
-export const kubeadmResetScript = ({ removeAgent }: KubeadmResetInput): HostScript =>
+export const kubeadmResetScript = ({ removeAgent, of }: KubeadmResetInput): HostScript =>
   script(
     { step: 'kubeadm-reset', limitSeconds: 300, lockSeconds: 120 },
     `
 changed=false
 ${FUNCTIONS.trim()}
+
+# A reset that comes late must not take the host from its next cluster.
+if [ -e ${hostPath(AGENT_PATHS.config)} ] && ! grep -qF ${quote(`"uid": "${of}"`)} ${hostPath(AGENT_PATHS.config)}; then
+  fail 'this host belongs to another cluster by now: it is left alone'
+fi
 ${removeAgent ? AGENT : ''}
 ${BALANCING}
 if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admin.conf" ] || [ -d "$root/var/lib/etcd/member" ]; then

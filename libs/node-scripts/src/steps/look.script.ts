@@ -15,7 +15,7 @@ export interface LookResult {
 /** Looks at a host of an inventory and changes nothing: its size, and whether it is free to become a node. */
 export const lookScript = (): HostScript =>
   script(
-    { step: 'look', limitSeconds: 30, lockSeconds: 10 },
+    { step: 'look', limitSeconds: 30, lockSeconds: null },
     `
 problems=''
 problem() {

@@ -481,7 +481,7 @@ describe('verify', () => {
 });
 
 describe('kubeadm reset', () => {
-  const text = renderStep('kubeadm-reset', { removeAgent: true }).script;
+  const text = renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script;
 
   it('makes the host one that never was a node; a second time there is nothing to do', async () => {
     const gone = [
@@ -509,6 +509,22 @@ describe('kubeadm reset', () => {
     expect(host.calls('kubeadm')).toEqual([
       'kubeadm reset --force --skip-phases=remove-etcd-member --cri-socket unix:///run/containerd/containerd.sock',
     ]);
+  });
+
+  it('leaves a host alone that belongs to another cluster by now', async () => {
+    const config = (uid: string): string => JSON.stringify({ uid }, null, 2);
+    host
+      .standIn('systemctl', 'exit 0')
+      .write('/etc/fairlead/agent.json', config('another'))
+      .write('/etc/kubernetes/pki/ca.key', 'k');
+    expect(await host.run(text)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('belongs to another cluster'),
+    });
+    expect(host.read('/etc/kubernetes/pki/ca.key')).toBe('k');
+    host.write('/etc/fairlead/agent.json', config(UID));
+    expect((await host.run(text)).result).toMatchObject({ left: [] });
+    expect(host.read('/etc/kubernetes/pki/ca.key')).toBeUndefined();
   });
 
   it('goes on where kubeadm fails, and says what is left instead of calling the host clean', async () => {

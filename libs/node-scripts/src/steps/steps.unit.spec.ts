@@ -130,7 +130,7 @@ it.each([
     renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', address: '198.18.7.12', self: 'demo-cp-1-x7k2p' })
       .script,
   ],
-  ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true }).script],
+  ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script],
   ['haproxy.cfg', haproxyConfig({ ipv6: false, port: 9998 }, PEERS)],
   ['haproxy.ipv6.cfg', haproxyConfig({ ipv6: true, port: 9998 }, [{ name: 'demo-cp-1-x7k2p', address: 'fd00::11' }])],
   ['keepalived.conf', keepalivedConfig(SHARED, PEERS[1], PEERS)],

@@ -25,9 +25,11 @@ export class TestSshd implements HostUnderTest {
     private readonly hostKey: string,
     private readonly clientKey: string,
     private readonly environment: Readonly<Record<string, string>>,
+    private readonly host: string,
   ) {}
 
-  static async start(environment: Readonly<Record<string, string>> = {}): Promise<TestSshd> {
+  /** `host`: the loopback address on which it listens. */
+  static async start(environment: Readonly<Record<string, string>> = {}, host = '127.0.0.1'): Promise<TestSshd> {
     const root = await mkdtemp(join(tmpdir(), 'fairlead-sshd-'));
     const key = (): string =>
       generateKeyPairSync('ec', {
@@ -35,7 +37,7 @@ export class TestSshd implements HostUnderTest {
         publicKeyEncoding: { type: 'spki', format: 'pem' },
         privateKeyEncoding: { type: 'sec1', format: 'pem' },
       }).privateKey;
-    const sshd = new TestSshd(root, key(), key(), environment);
+    const sshd = new TestSshd(root, key(), key(), environment, host);
     await sshd.comeBack();
     return sshd;
   }
@@ -43,7 +45,7 @@ export class TestSshd implements HostUnderTest {
   get address() {
     return {
       name: 'demo-cp-1-aaaaa',
-      host: '127.0.0.1',
+      host: this.host,
       port: this.port,
       user: 'root',
       privateKey: this.clientKey,
@@ -85,7 +87,7 @@ export class TestSshd implements HostUnderTest {
       socket.once('close', () => this.sockets.delete(socket));
       server.injectSocket(socket);
     });
-    await new Promise<void>((resolve) => listener.listen(this.port, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => listener.listen(this.port, this.host, resolve));
     this.port = (listener.address() as { port: number }).port;
     this.listener = listener;
   }

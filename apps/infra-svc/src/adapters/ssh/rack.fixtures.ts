@@ -1,0 +1,99 @@
+import type { Fact, SecretRef } from '@fairlead/contracts';
+import { FoldCache, makeHandle } from '@fairlead/event-sourcing/jetstream';
+import { NodeSshShell } from '@fairlead/service-kit/ssh';
+import { TestSshd } from '../../../../../libs/service-kit/src/ssh/sshd.fixtures.js';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { MemoryLog } from '../../../test/memory.log.js';
+import type { Connection, InfrastructureProvider } from '../../providers/provider.ports.js';
+import { SITE } from '../../stock/stock.fixtures.js';
+import { StockLog } from '../../stock/stock.log.effects.js';
+import { opensshKeys } from '../ssh-keys/openssh.keys.js';
+import type { OwnHostsLimits } from './own.hosts.js';
+import { sshKind } from './ssh.kind.js';
+
+const QUICK: OwnHostsLimits = {
+  look: { triesMax: 1, deadlineMs: 2_000 },
+  reset: { triesMax: 2, deadlineMs: 2_000 },
+  resetsMax: 2,
+  freshForMs: 1,
+};
+
+const KEY_REF = 'gateway.connection.site' as SecretRef;
+
+/** Some SSH servers, each on a loopback address of its own, and an inventory of them. */
+export class Rack {
+  readonly log = new MemoryLog();
+  readonly stock = new StockLog(makeHandle(this.log, new FoldCache(20)));
+  readonly key = opensshKeys.generate('rack');
+  private readonly shell = new NodeSshShell({ idleMs: 5_000, connectionsMax: 100 });
+
+  private constructor(
+    readonly hosts: readonly TestSshd[],
+    private readonly bin: string,
+  ) {}
+
+  /** `octet`: they listen on 127.0.<octet>.1 and so on. */
+  static async start(count: number, octet: number): Promise<Rack> {
+    const bin = mkdtempSync(join(tmpdir(), 'fairlead-rack-'));
+    const standIns = { id: 'echo 0', systemctl: 'exit 0', kubeadm: 'rm -f "$FAIRLEAD_ROOT"/etc/kubernetes/*.conf' };
+    for (const [name, text] of Object.entries(standIns)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+      chmodSync(join(bin, name), 0o755);
+    }
+    const environment = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    const addresses = Array.from({ length: count }, (_, index) => `127.0.${octet}.${index + 1}`);
+    return new Rack(await Promise.all(addresses.map((address) => TestSshd.start(environment, address))), bin);
+  }
+
+  inventory(): readonly Record<string, unknown>[] {
+    return this.hosts.map((host, at) => ({
+      name: `rack-${at + 1}`,
+      address: host.address.host,
+      port: host.address.port,
+      hostKey: host.fingerprint,
+    }));
+  }
+
+  connection(settings: Record<string, unknown> = {}): Connection {
+    return {
+      name: SITE,
+      provider: 'ssh',
+      region: 'here',
+      zone: '',
+      settings: { hosts: this.inventory(), ...settings },
+      secretRef: KEY_REF,
+      registration: 'event-1',
+    };
+  }
+
+  /** Opened anew: it knows what the log knows. */
+  open(settings: Record<string, unknown> = {}): InfrastructureProvider {
+    const world = { stock: this.stock, shell: this.shell, sshKeys: opensshKeys, secret: async () => undefined };
+    const provider = sshKind({ ...world, limits: QUICK }).open(this.connection(settings), this.key.privateKey);
+    if ('kind' in provider) throw new Error(provider.message);
+    return provider;
+  }
+
+  /** Puts a file on a host, as a cluster would. */
+  put(at: number, path: string, text = 'something'): void {
+    const file = join(this.hosts[at]!.root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  has(at: number, path: string): boolean {
+    return existsSync(join(this.hosts[at]!.root, path));
+  }
+
+  told(): readonly Fact['type'][] {
+    return this.log.events.map(({ type }) => type);
+  }
+
+  async stop(): Promise<void> {
+    await this.shell.close();
+    await Promise.all(this.hosts.map((host) => host.stop()));
+    rmSync(this.bin, { recursive: true, force: true });
+  }
+}

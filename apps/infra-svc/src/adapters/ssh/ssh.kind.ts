@@ -1,0 +1,44 @@
+import { refuse, SshSettings, sshSettingFaults, type Refusal, type SecretRef } from '@fairlead/contracts';
+import type { HostShell } from '@fairlead/service-kit/ssh';
+import type { ProviderKind } from '../../providers/provider.ports.js';
+import type { SshKeys } from '../../resources/resources.ports.js';
+import type { Stock } from '../../stock/stock.ports.js';
+import { OwnHosts, PATIENCE, type OwnHostsLimits } from './own.hosts.js';
+import { SshProvider } from './ssh.provider.js';
+
+export interface SshWorld {
+  readonly stock: Stock;
+  readonly shell: HostShell;
+  readonly sshKeys: SshKeys;
+  readonly secret: (ref: SecretRef) => Promise<string | undefined>;
+  readonly limits?: OwnHostsLimits;
+}
+
+/** Your own hosts, reached over SSH. */
+export const sshKind = ({ stock, shell, sshKeys, secret: secretOf, limits = PATIENCE }: SshWorld): ProviderKind => ({
+  name: 'ssh',
+  open: (connection, secret) => {
+    const wrong = (detail: string, field: string): Refusal =>
+      refuse('connection.settings-invalid', { connection: connection.name, detail }, field);
+    const [fault] = sshSettingFaults(connection.settings);
+    if (fault !== undefined) return wrong(`${fault.field} ${fault.message}`, `settings.${fault.field}`);
+    const own = SshSettings.parse(connection.settings);
+    if (secret === undefined) return wrong('it has no private key; give it as its secret', 'settings.secret');
+    const publicKey = publicHalfOf(secret, connection.name, sshKeys);
+    if (publicKey === undefined)
+      return wrong('its secret is no private key that can be read (one with a passphrase cannot)', 'settings.secret');
+    const { secretRef: keyRef } = connection;
+    const at = own.jump === undefined ? { keyRef } : { keyRef, jump: own.jump };
+    const keys = (ref: SecretRef): Promise<string | undefined> =>
+      ref === keyRef ? Promise.resolve(secret) : secretOf(ref);
+    return new SshProvider({ ...connection, own, publicKey }, new OwnHosts(at, shell, keys, limits), stock);
+  },
+});
+
+const publicHalfOf = (privateKey: string, comment: string, keys: SshKeys): string | undefined => {
+  try {
+    return keys.read(privateKey, comment).publicKey;
+  } catch {
+    return undefined; // Which fault it has is the library's own wording, and says nothing to people.
+  }
+};

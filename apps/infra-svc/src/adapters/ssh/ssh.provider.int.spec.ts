@@ -1,0 +1,231 @@
+import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { MachineAnswer, MachineGroup } from '../../providers/provider.ports.js';
+import { SITE } from '../../stock/stock.fixtures.js';
+import { describeProvider } from '../provider.features.js';
+import { Rack } from './rack.fixtures.js';
+
+describeProvider('ssh', async () => {
+  const rack = await Rack.start(10, 71);
+  const settings = { apiAddress: '127.0.71.200', networkCidr: '192.168.77.0/24' };
+  return {
+    open: () => rack.open(settings),
+    region: 'here',
+    spec: 'ssh.any',
+    publicKey: rack.key.publicKey.replace(/ rack$/, ` ${SITE}`),
+    stop: () => rack.stop(),
+  };
+});
+
+describe('your own hosts', () => {
+  let rack: Rack;
+  const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+
+  const groupOf = (count: number, cluster = 'demo', spec = 'ssh.any'): MachineGroup => ({
+    name: `default.${cluster}.site`,
+    namespace: 'default' as Namespace,
+    cluster,
+    uid: randomUUID() as ClusterUid,
+    image: 'as-installed',
+    network: 'n',
+    firewall: 'f',
+    sshKey: 'k',
+    machines: Array.from({ length: count }, (_, at) => ({
+      name: `${cluster}-w-${at + 1}-aaaaa` as NodeName,
+      spec,
+      zone: undefined,
+      rootDisk: { type: 'default', size: 'default' },
+      labels: {},
+    })),
+  });
+
+  const make = async (group: MachineGroup, settings = {}): Promise<readonly MachineAnswer[]> => {
+    const answers: MachineAnswer[] = [];
+    for await (const answer of rack.open(settings).ensureMachines(group, signal())) answers.push(answer);
+    return answers;
+  };
+
+  beforeEach(async () => {
+    rack = await Rack.start(3, 72);
+  });
+
+  afterEach(() => rack.stop());
+
+  it('are taken all or none: an exhausted stock is refused and gives nothing', async () => {
+    await make(groupOf(2, 'first'));
+    await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
+      name: 'WorldFailure',
+      retryable: false,
+      message: expect.stringMatching(/has 1 free hosts that fit, and 2 are wanted \(2 in use/),
+    });
+    expect((await rack.stock.look(SITE)).held).toHaveLength(2);
+    expect(await make(groupOf(1, 'third'))).toHaveLength(1);
+  });
+
+  it('are never given to two clusters that ask at the same time', async () => {
+    const results = await Promise.allSettled([make(groupOf(2, 'first')), make(groupOf(2, 'second'))]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(new Set((await rack.stock.look(SITE)).held.map(({ host }) => host.name)).size).toBe(2);
+  });
+
+  it('come back clean, and are given to the next cluster', async () => {
+    const first = groupOf(3);
+    await make(first);
+    rack.put(0, '/etc/kubernetes/kubelet.conf');
+    rack.put(0, '/etc/fairlead/agent.json', JSON.stringify({ uid: first.uid }, null, 2));
+    rack.put(1, '/var/lib/etcd/member/wal');
+    await rack.open().deleteGroup(first, signal());
+    expect([rack.has(0, '/etc/kubernetes/kubelet.conf'), rack.has(1, '/var/lib/etcd/member/wal')]).toEqual([
+      false,
+      false,
+    ]);
+    expect(rack.told()).toEqual(['HostsTaken', 'StockClosed', 'HostReturned', 'HostReturned', 'HostReturned']);
+    expect(await make(groupOf(3, 'next'))).toHaveLength(3);
+  });
+
+  it('that cannot be reset are kept out, with the reason, until they can', async () => {
+    const group = groupOf(3);
+    await make(group);
+    await rack.hosts[1]!.goAway();
+    await rack.open().deleteGroup(group, signal());
+    expect(await rack.open().describeMachines(group, signal())).toEqual([]);
+    const [kept] = (await rack.stock.look(SITE)).withheld;
+    expect([kept?.host.name, kept?.cause.message]).toEqual(['rack-2', expect.stringMatching(/does not answer/)]);
+    const { hosts } = await rack.open().verify(signal());
+    expect(hosts?.find(({ name }) => name === 'rack-2')?.problem).toMatch(/could not be reset: .*does not answer/);
+    await expect(make(groupOf(3, 'next'))).rejects.toThrow(/2 are wanted|3 are wanted.*1 kept out/);
+    await rack.open().recover?.(signal());
+    expect((await rack.stock.look(SITE)).withheld).toHaveLength(1);
+    await rack.hosts[1]!.comeBack();
+    await rack.open().recover?.(signal());
+    expect(await make(groupOf(3, 'next'))).toHaveLength(3);
+  });
+
+  it('that do not answer, or are nodes of somebody already, are not taken', async () => {
+    await rack.hosts[0]!.goAway();
+    rack.put(1, '/etc/kubernetes/kubelet.conf');
+    expect((await make(groupOf(1))).map((answer) => answer.id)).toEqual(['rack-3/demo-w-1-aaaaa']);
+    await expect(make(groupOf(1, 'next'))).rejects.toThrow(
+      /\(1 in use, 0 kept out .*, 2 that do not answer or are unfit\)/,
+    );
+    expect((await rack.open().verify(signal())).hosts).toEqual([
+      { name: 'rack-1', problem: expect.stringMatching(/does not answer/) },
+      { name: 'rack-2', problem: 'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)' },
+      { name: 'rack-3', problem: '' },
+    ]);
+  });
+
+  it('that do not answer any more are still there: unreachable never means gone', async () => {
+    const group = groupOf(3);
+    await make(group);
+    for (const host of rack.hosts) await host.goAway();
+    const reports = await rack.open().describeMachines(group, signal());
+    expect(reports.map(({ status }) => status)).toEqual(['running', 'running', 'running']);
+    expect(await make(group)).toHaveLength(3);
+    await expect(rack.open().verify(signal())).rejects.toMatchObject({
+      name: 'WorldFailure',
+      message: expect.stringMatching(/none of its 3 hosts can be used; rack-1: root@127.0.72.1/),
+    });
+  });
+
+  it('that leave the inventory while they are in use stay with their cluster, and are not given again', async () => {
+    const group = groupOf(2);
+    await make(group);
+    rack.put(0, '/var/lib/etcd/member/wal');
+    const without = { hosts: rack.inventory().slice(1) };
+    const reports = await rack.open(without).describeMachines(group, signal());
+    expect(reports.map(({ id }) => id)).toEqual(['rack-1/demo-w-1-aaaaa', 'rack-2/demo-w-2-aaaaa']);
+    await rack.open(without).deleteGroup(group, signal());
+    expect(rack.has(0, '/var/lib/etcd/member/wal')).toBe(false);
+    await expect(make(groupOf(3, 'next'), without)).rejects.toThrow(/has 2 free hosts that fit, and 3 are wanted/);
+    expect(await make(groupOf(3, 'next'))).toHaveLength(3);
+  });
+
+  it('say how they are reached and what is special about them', async () => {
+    const profile = { cgroupDriver: 'cgroupfs', failSwapOn: false };
+    const jump = { address: '127.0.72.1', port: rack.hosts[0]!.address.port, hostKey: rack.hosts[0]!.fingerprint };
+    const hosts = rack.inventory().map((host) => ({ ...host, zone: 'hall-a', labels: { rack: '7' } }));
+    const [machine] = await make(groupOf(1), { hosts, profile, jump });
+    expect(machine).toMatchObject({
+      status: 'running',
+      region: 'here',
+      zone: 'hall-a',
+      privateIp: '127.0.72.1',
+      profile,
+      labels: { rack: '7' },
+      ssh: {
+        host: '127.0.72.1',
+        user: 'root',
+        keyRef: 'gateway.connection.site',
+        hostKey: rack.hosts[0]!.fingerprint,
+        jump: { host: '127.0.72.1', keyRef: 'gateway.connection.site' },
+      },
+    });
+    expect(rack.hosts[0]!.forwarded).toBeGreaterThan(0);
+  });
+
+  it('have the sizes that the inventory names, and one that all of them have', async () => {
+    const [first, ...others] = rack.inventory();
+    const hosts = [{ ...first, spec: 'rack.large' }, ...others];
+    expect((await rack.open({ hosts }).listSpecs(signal())).map(({ name }) => name)).toEqual(['ssh.any', 'rack.large']);
+    await expect(make(groupOf(2, 'demo', 'rack.large'), { hosts })).rejects.toThrow(/has 1 free hosts that fit/);
+  });
+
+  describe('and the address of the API', () => {
+    const ask = (group: MachineGroup, targets: readonly string[], settings = {}) =>
+      rack
+        .open(settings)
+        .ensureLoadBalancer(
+          { name: 'default.demo', group, kind: 'haproxy', targetPort: 6443, healthPath: '/readyz', targets },
+          signal(),
+        );
+
+    it('is that of a single control plane, where the inventory has none to share', async () => {
+      const group = groupOf(1);
+      const ids = (await make(group)).map(({ id }) => id);
+      expect(await ask(group, ids)).toEqual({
+        name: 'default.demo',
+        host: '127.0.72.1',
+        port: 6443,
+        placement: 'elsewhere',
+      });
+      const question = { group: groupOf(1), specs: ['ssh.any'], controlPlanes: 3 };
+      expect((await rack.open().refusal?.(question, signal()))?.code).toBe('stock.api-address-missing');
+    });
+
+    it('is one of the shared ones, for one cluster at a time, and is free again with its hosts', async () => {
+      const shared = { apiAddress: '127.0.72.200', apiPort: 7443 };
+      const group = groupOf(1);
+      await make(group);
+      expect(await ask(group, [], shared)).toEqual({
+        name: 'default.demo',
+        host: '127.0.72.200',
+        port: 7443,
+        placement: 'control-planes',
+      });
+      const other = groupOf(1, 'other');
+      await expect(ask(other, [], shared)).rejects.toMatchObject({ retryable: false });
+      const question = { group: other, specs: ['ssh.any'], controlPlanes: 1 };
+      expect((await rack.open(shared).refusal?.(question, signal()))?.code).toBe('stock.api-address-taken');
+      await rack.hosts[0]!.goAway();
+      await rack.open(shared).deleteGroup(group, signal());
+      // The host that does not answer may hold it still.
+      await expect(ask(other, [], shared)).rejects.toThrow(/are taken/);
+      await rack.hosts[0]!.comeBack();
+      await rack.open(shared).recover?.(signal());
+      expect((await ask(other, [], shared)).host).toBe('127.0.72.200');
+    });
+
+    it('is a balancer of your own, where you name one', async () => {
+      const group = groupOf(1);
+      await make(group);
+      expect(await ask(group, [], { apiEndpoint: 'api.example.org:8443' })).toEqual({
+        name: 'default.demo',
+        host: 'api.example.org',
+        port: 8443,
+        placement: 'elsewhere',
+      });
+    });
+  });
+});

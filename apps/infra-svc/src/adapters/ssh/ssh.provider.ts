@@ -1,0 +1,292 @@
+import {
+  apiAddressesOf,
+  isRefusal,
+  refuse,
+  WorldFailure,
+  type MachineSpec,
+  type OwnHost,
+  type Refusal,
+  type SecretRef,
+  type SshSettings,
+} from '@fairlead/contracts';
+import pLimit from 'p-limit';
+import type {
+  Capabilities,
+  Connection,
+  Firewall,
+  GroupRef,
+  HostState,
+  Image,
+  InfrastructureProvider,
+  LoadBalancer,
+  LoadBalancerSpec,
+  MachineAnswer,
+  MachineGroup,
+  MachineReport,
+  Network,
+  ProviderOperation,
+  Region,
+  RoomQuestion,
+  SshKey,
+} from '../../providers/provider.ports.js';
+import type { Candidates, Claim, Holding, Stock, StockView } from '../../stock/stock.ports.js';
+import type { Found, OwnHosts } from './own.hosts.js';
+import { specsOf } from './ssh.specs.js';
+
+/** How many hosts are looked at, or cleaned, at a time. */
+const HOSTS_AT_ONCE_MAX = 20;
+const API_PORT = 6443;
+
+type Running = Extract<MachineReport, { status: 'running' }>;
+
+export interface SshConnection extends Connection {
+  readonly own: SshSettings;
+  /** OpenSSH's form of the public half of the connection's key. */
+  readonly publicKey: string;
+}
+
+/** What the provider calls a host while it is a machine: nobody else's request can mean it. */
+const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
+
+/** Hosts that are there already. Nothing is made: a stock gives them, and gets them back clean. */
+export class SshProvider implements InfrastructureProvider {
+  private readonly atOnce = pLimit(HOSTS_AT_ONCE_MAX);
+
+  constructor(
+    private readonly connection: SshConnection,
+    private readonly hosts: OwnHosts,
+    private readonly stock: Stock,
+  ) {}
+
+  async verify(signal: AbortSignal): Promise<Capabilities> {
+    const view = await this.stock.look(this.connection.name);
+    const states = await this.every(async (host): Promise<HostState> => {
+      return { name: host.name, problem: problemOf(host, await this.hosts.look(host, signal), view) };
+    });
+    if (states.some(({ problem }) => problem === '')) return { nlb: false, simulated: false, hosts: states };
+    const [first] = states;
+    throw this.failure(
+      'verify connection',
+      `none of its ${states.length} hosts can be used; ${first?.name}: ${first?.problem}`,
+    );
+  }
+
+  async listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]> {
+    const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
+    return specsOf(looked.flatMap(({ host, found }) => (found.kind === 'found' ? [{ host, look: found.look }] : [])));
+  }
+
+  async resolveSpec(name: string, signal: AbortSignal): Promise<MachineSpec | undefined> {
+    return (await this.listSpecs(signal)).find((spec) => spec.name === name);
+  }
+
+  async resolveRegion(region: string, signal: AbortSignal): Promise<Region | undefined> {
+    signal.throwIfAborted();
+    if (region !== this.connection.region) return undefined;
+    return { name: region, zones: [...new Set(this.inventory.flatMap(({ zone }) => zone || []))].sort() };
+  }
+
+  /** Hosts come with their system. */
+  async resolveImage(): Promise<Image> {
+    return { name: 'as-installed', os: 'as installed' };
+  }
+
+  /** The network and what filters it are not ours. */
+  async ensureNetwork(wanted: Network): Promise<Network> {
+    return { ...wanted, cidr: this.connection.own.networkCidr ?? wanted.cidr };
+  }
+
+  async ensureFirewall(wanted: Firewall): Promise<Firewall> {
+    return wanted;
+  }
+
+  /** The hosts let this one in already. */
+  async ensureSshKey({ name }: SshKey): Promise<SshKey> {
+    const { publicKey, secretRef } = this.connection;
+    return secretRef === null ? { name, publicKey } : { name, publicKey, ref: secretRef };
+  }
+
+  async refusal({ group, specs, controlPlanes }: RoomQuestion, signal: AbortSignal): Promise<Refusal | undefined> {
+    const claim = this.claimOf(group);
+    const wanted = specs.map((spec, at) => ({ machine: `wanted-${at}` as Holding['machine'], spec, zone: undefined }));
+    const view = await this.stock.look(this.connection.name);
+    const refusal = await this.stock.refusal(claim, wanted, await this.candidates(view, signal));
+    if (refusal !== undefined || controlPlanes === 0) return refusal;
+    if (this.addresses.length > 0) return this.stock.addressRefusal(claim, this.addresses);
+    return controlPlanes === 1 ? undefined : this.addressMissing(controlPlanes);
+  }
+
+  async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
+    signal.throwIfAborted();
+    const wanted = group.machines.map(({ name, spec, zone }) => ({ machine: name, spec, zone }));
+    const view = await this.stock.look(this.connection.name);
+    const has = new Set<string>(view.held.filter(({ uid }) => uid === group.uid).map(({ machine }) => machine));
+    const enough = wanted.every(({ machine }) => has.has(machine));
+    const candidates = enough ? { hosts: [], unfit: 0 } : await this.candidates(view, signal);
+    const taken = await this.stock.take(this.claimOf(group), wanted, candidates);
+    if (isRefusal(taken)) throw this.failure('create machines', taken.message, false);
+    for (const holding of taken) yield this.runningOf(holding);
+  }
+
+  async describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]> {
+    signal.throwIfAborted();
+    const { held } = await this.stock.look(this.connection.name);
+    return held
+      .filter(({ namespace, cluster }) => namespace === group.namespace && cluster === group.cluster)
+      .map((holding) => this.runningOf(holding));
+  }
+
+  async deleteMachine(id: string, signal: AbortSignal): Promise<void> {
+    const { held } = await this.stock.look(this.connection.name);
+    const holding = held.find((candidate) => idOf(candidate) === id);
+    if (holding !== undefined) await this.giveBack(holding, signal);
+  }
+
+  /** First nothing more can be taken for it; then everything goes back, also while some of it cannot be reached. */
+  async deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void> {
+    const claim = this.claimOf(group);
+    await this.stock.close(claim);
+    const { held } = await this.stock.look(this.connection.name);
+    const own = held.filter(({ uid }) => uid === group.uid);
+    await this.all(own, (holding) => this.giveBack(holding, signal));
+    await this.stock.returnAddress(claim);
+  }
+
+  async ensureLoadBalancer({ name, group, targets }: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+    signal.throwIfAborted();
+    if (this.addresses.length === 0) return this.unbalanced(name, targets);
+    const address = await this.stock.takeAddress(this.claimOf(group), this.addresses);
+    if (isRefusal(address)) throw this.failure('ensure load balancer', address.message, false);
+    const { apiEndpoint, apiPort } = this.connection.own;
+    if (apiEndpoint === undefined) return { name, host: address, port: apiPort, placement: 'control-planes' };
+    const at = apiEndpoint.lastIndexOf(':');
+    const host = apiEndpoint.slice(0, at).replace(/^\[|\]$/g, '');
+    return { name, host, port: Number(apiEndpoint.slice(at + 1)), placement: 'elsewhere' };
+  }
+
+  /** The address belongs to the incarnation, and goes back with its hosts: until then one of them may hold it. */
+  async deleteLoadBalancer(): Promise<void> {
+    // deleteGroup does it.
+  }
+
+  async recover(signal: AbortSignal): Promise<void> {
+    const { withheld } = await this.stock.look(this.connection.name);
+    await this.all(withheld, async ({ host, uid }) => {
+      try {
+        await this.hosts.reset(this.asNow(host), uid, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof WorldFailure) return; // It stays where it is; verify says why.
+        throw error;
+      }
+      await this.stock.readmit(this.connection.name, host.name);
+    });
+  }
+
+  private get inventory(): readonly OwnHost[] {
+    const { own, zone } = this.connection;
+    return own.hosts.filter((host) => zone === '' || host.zone === zone);
+  }
+
+  private get addresses(): readonly string[] {
+    const { apiEndpoint } = this.connection.own;
+    return apiEndpoint === undefined ? apiAddressesOf(this.connection.own) : [apiEndpoint];
+  }
+
+  /** Hosts that could be taken, and those in use, so that a refusal can count them. */
+  private async candidates(view: StockView, signal: AbortSignal): Promise<Candidates> {
+    const inUse = new Set([...view.held, ...view.withheld].map(({ host }) => host.name));
+    const looked = await this.all(this.inventory, async (host) => {
+      const fit = inUse.has(host.name) || problemOf(host, await this.hosts.look(host, signal), view) === '';
+      return { host, fit };
+    });
+    const fit = looked.filter((one) => one.fit).map(({ host }) => host);
+    return { hosts: fit, unfit: looked.length - fit.length };
+  }
+
+  /** One control plane needs no balancer: its own address stays as long as it does. */
+  private async unbalanced(name: string, targets: readonly string[]): Promise<LoadBalancer> {
+    const { held } = await this.stock.look(this.connection.name);
+    const [only, ...others] = held.filter((holding) => targets.includes(idOf(holding)));
+    if (only !== undefined && others.length === 0)
+      return { name, host: this.asNow(only.host).address, port: API_PORT, placement: 'elsewhere' };
+    throw this.failure('ensure load balancer', this.addressMissing(targets.length).message, false);
+  }
+
+  private addressMissing(count: number): Refusal {
+    return refuse('stock.api-address-missing', { connection: this.connection.name, count });
+  }
+
+  /** A host that cannot be cleaned is lost to its cluster all the same: nobody waits for the dead. */
+  private async giveBack(holding: Holding, signal: AbortSignal): Promise<void> {
+    const { uid, machine } = holding;
+    const back = { connection: this.connection.name, uid, machine, host: holding.host.name };
+    try {
+      await this.hosts.reset(this.asNow(holding.host), uid, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof WorldFailure)) throw error;
+      await this.stock.withhold(back, error.toCause());
+      return;
+    }
+    await this.stock.giveBack(back);
+  }
+
+  /** As the inventory has it now; one that was taken out of it, as it was then. */
+  private asNow(host: OwnHost): OwnHost {
+    return this.connection.own.hosts.find(({ name }) => name === host.name) ?? host;
+  }
+
+  private runningOf(holding: Holding): Running {
+    const { own, secretRef, region } = this.connection;
+    const host = this.asNow(holding.host);
+    const hop = (to: {
+      address: string;
+      port: number;
+      user: string;
+      hostKey?: string | undefined;
+      keyRef?: SecretRef | undefined;
+    }) => {
+      const keyRef = to.keyRef ?? secretRef;
+      const { address, port, user, hostKey = null } = to;
+      return { host: address, port, user, hostKey, ...(keyRef === null ? {} : { keyRef }) };
+    };
+    return {
+      id: idOf(holding),
+      name: holding.machine,
+      uid: holding.uid,
+      status: 'running',
+      publicIp: host.address,
+      privateIp: host.address,
+      region,
+      zone: host.zone,
+      ssh: { ...hop(host), ...(own.jump === undefined ? {} : { jump: hop(own.jump) }) },
+      ...(own.profile === undefined ? {} : { profile: own.profile }),
+      ...(Object.keys(host.labels).length === 0 ? {} : { labels: host.labels }),
+    };
+  }
+
+  private claimOf({ uid, namespace, cluster }: GroupRef): Claim {
+    return { connection: this.connection.name, uid, namespace, cluster };
+  }
+
+  private every<T>(work: (host: OwnHost) => Promise<T>): Promise<readonly T[]> {
+    return this.all(this.inventory, work);
+  }
+
+  private all<Item, T>(items: readonly Item[], work: (item: Item) => Promise<T>): Promise<readonly T[]> {
+    return Promise.all(items.map((item) => this.atOnce(() => work(item))));
+  }
+
+  private failure(operation: ProviderOperation, message: string, retryable = true): WorldFailure {
+    return new WorldFailure({ operation, target: this.connection.name, message, retryable });
+  }
+}
+
+/** Why the host is of no use now; empty: it is, or it is in use already and answers. */
+const problemOf = ({ name }: OwnHost, found: Found, { held, withheld }: StockView): string => {
+  const kept = withheld.find(({ host }) => host.name === name);
+  if (kept !== undefined) return `it could not be reset: ${kept.cause.message}`;
+  if (found.kind === 'silent') return found.words;
+  return held.some(({ host }) => host.name === name) ? '' : found.look.problems.join('; ');
+};
