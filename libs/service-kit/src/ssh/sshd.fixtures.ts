@@ -22,8 +22,7 @@ export class TestSshd implements HostUnderTest {
 
   private constructor(
     readonly root: string,
-    private readonly hostKey: string,
-    private readonly clientKey: string,
+    private readonly keys: { readonly host: string; readonly client: string },
     private readonly environment: Readonly<Record<string, string>>,
     private readonly host: string,
   ) {}
@@ -37,7 +36,7 @@ export class TestSshd implements HostUnderTest {
         publicKeyEncoding: { type: 'spki', format: 'pem' },
         privateKeyEncoding: { type: 'sec1', format: 'pem' },
       }).privateKey;
-    const sshd = new TestSshd(root, key(), key(), environment, host);
+    const sshd = new TestSshd(root, { host: key(), client: key() }, environment, host);
     await sshd.comeBack();
     return sshd;
   }
@@ -48,13 +47,13 @@ export class TestSshd implements HostUnderTest {
       host: this.host,
       port: this.port,
       user: 'root',
-      privateKey: this.clientKey,
+      privateKey: this.keys.client,
       hostKey: null,
     };
   }
 
   get fingerprint(): string {
-    const parsed = ssh2.utils.parseKey(this.hostKey);
+    const parsed = ssh2.utils.parseKey(this.keys.host);
     if (parsed instanceof Error) throw parsed;
     return fingerprintOf((Array.isArray(parsed) ? parsed[0] : parsed)?.getPublicSSH() ?? Buffer.alloc(0));
   }
@@ -79,7 +78,7 @@ export class TestSshd implements HostUnderTest {
   }
 
   async comeBack(): Promise<void> {
-    const server = new ssh2.Server({ hostKeys: [this.hostKey] }, (client) => this.serve(client));
+    const server = new ssh2.Server({ hostKeys: [this.keys.host] }, (client) => this.serve(client));
     const listener = createServer({ noDelay: true }, (socket) => {
       this.accepted += 1;
       this.sockets.add(socket);
