@@ -252,7 +252,7 @@ class FakeCluster implements KubernetesCluster {
   }
 
   async workload(kind: 'Deployment' | 'DaemonSet', _namespace: string, name: string) {
-    return this.pass('read workload', () => ({ kind, name, version: 'v1.0.0' }));
+    return this.pass('read workload', () => ({ kind, name, version: 'v1.0.0', wantedPods: 2, readyPods: 2 }));
   }
 
   cordon(node: string): Promise<boolean> {

@@ -1,18 +1,27 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type Cni } from '@fairlead/contracts';
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { newHostsOf, type Known } from '../bootstrap/bootstrap.state.js';
 import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
 import { CLUSTER_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
-import { clusterLabel } from '../hosts/node.settings.js';
+import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster, Manifest, WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
-import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE } from './catalogue.js';
+import {
+  KUBEADM_ADDONS,
+  NETWORKS,
+  NFS_STORAGE,
+  PRELOADED_NETWORKS,
+  type CatalogueEntry,
+  type NetworkSettings,
+} from './catalogue.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
 const NODES_AGREE_WITHIN_MS = 2 * 60_000;
+const ROLLED_OUT_WITHIN_MS = 5 * 60_000;
 
 /** Installs what a cluster needs inside itself: its network, then its bootstrap addons, after which it is ready. */
 @Controller()
@@ -20,18 +29,18 @@ export class AddonsEffects {
   constructor(
     @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs'>,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs' | 'tuning'>,
   ) {}
 
   @OnJob<StepData>('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
   installNetwork(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
       const { uid, spec } = step.state;
+      const { networkCni: cni } = spec.kubernetes;
+      const { version, manifests } = networkOf(cni, clusterSettings(step.state, this.settings.tuning));
       const cluster = await this.clusters.of(step.state);
       await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => cluster.failingChecks());
-      const { networkCni: cni, podCidr } = spec.kubernetes;
-      const { version, manifests } = NETWORKS[cni];
-      await cluster.apply(manifests({ podCidr, oneSegment: spec.serviceType === 'single' }));
+      await cluster.apply(manifests(this.networkSettings(step.state)));
       await step.record({ type: 'NetworkReady', data: { uid, cni, version } });
     });
   }
@@ -40,15 +49,26 @@ export class AddonsEffects {
   installAddons(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
       const { uid, spec } = step.state;
+      const network = networkOf(spec.kubernetes.networkCni, clusterSettings(step.state, this.settings.tuning));
+      const workloads = [...KUBEADM_ADDONS, ...daemonsOf(network.manifests(this.networkSettings(step.state)))];
       const cluster = await this.clusters.of(step.state);
       for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
       const addons = {
         ...(await this.storage(cluster, step.state)),
         ...(await this.kubeadmAddons(cluster, step.state)),
       };
+      await this.settled(step, 'see the network and its names served', ROLLED_OUT_WITHIN_MS, () =>
+        rolloutProblems(cluster, workloads),
+      );
       await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(cluster, step.state));
       await step.decide({ type: 'FinishCluster', data: { uid, addons } });
     });
+  }
+
+  private networkSettings(state: Known): NetworkSettings {
+    const { podCidr, endpoint, tuning } = clusterSettings(state, this.settings.tuning);
+    const nftables = tuning.kubeProxyMode === 'nftables';
+    return { podCidr, endpoint, nftables, oneSegment: state.spec.serviceType === 'single' };
   }
 
   /** Only where both its server and its path are given. */
@@ -92,6 +112,38 @@ export class AddonsEffects {
     throw new WorldFailure({ operation, target: step.state.spec.name, message: problems.join('; ') });
   }
 }
+
+type Named = Readonly<{ kind: WorkloadView['kind']; namespace: string; name: string }>;
+
+const daemonsOf = (manifests: readonly Manifest[]): readonly Named[] =>
+  manifests
+    .filter(({ kind }) => kind === 'DaemonSet')
+    .map(({ metadata: { name, namespace = 'default' } }) => ({ kind: 'DaemonSet', namespace, name }));
+
+/** Nodes are Ready before their pods can talk and names are resolved: a cluster is ready when they can. */
+const rolloutProblems = async (cluster: KubernetesCluster, wanted: readonly Named[]): Promise<readonly string[]> => {
+  const problems: string[] = [];
+  for (const { kind, namespace, name } of wanted) {
+    const found = await cluster.workload(kind, namespace, name);
+    if (found === undefined) problems.push(`there is no ${kind} ${namespace}/${name}`);
+    else if (found.wantedPods === 0 || found.readyPods < found.wantedPods)
+      problems.push(`${namespace}/${name} has ${found.readyPods} of ${found.wantedPods} pods ready`);
+  }
+  return problems;
+};
+
+/** Hosts that pull no images have only what a mirror has. */
+const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): CatalogueEntry<NetworkSettings> => {
+  if (tuning.imagePullPolicy !== 'Never') return NETWORKS[cni];
+  const preloaded = PRELOADED_NETWORKS[cni];
+  if (preloaded !== undefined) return preloaded;
+  throw new WorldFailure({
+    operation: 'install the network',
+    target: clusterName,
+    message: `the hosts pull no images, and a mirror has none of ${cni}; use ${Object.keys(PRELOADED_NETWORKS).join(' or ')}`,
+    retryable: false,
+  });
+};
 
 /** The agents have said so already; the API has the last word before a cluster is called ready. */
 const nodeProblems = async (cluster: KubernetesCluster, state: Known): Promise<readonly string[]> => {

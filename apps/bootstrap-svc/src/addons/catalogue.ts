@@ -2,6 +2,7 @@ import type { Cni } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { calico, canal } from './calico.manifests.js';
 import { flannel } from './flannel.manifests.js';
+import { flannelPreloaded } from './flannel-preloaded.manifests.js';
 import { kilo } from './kilo.manifests.js';
 import { nfsStorage } from './nfs-storage.manifests.js';
 
@@ -9,6 +10,10 @@ export interface NetworkSettings {
   readonly podCidr: string;
   /** True where all nodes share one network segment: packets then need no tunnel. */
   readonly oneSegment: boolean;
+  /** True where kube-proxy uses nftables. */
+  readonly nftables: boolean;
+  /** The API server's balanced address. */
+  readonly endpoint: { readonly host: string; readonly port: number };
 }
 
 /** Something that can be installed into a cluster. Adding one is adding a row. */
@@ -25,6 +30,14 @@ export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = 
   calico: { version: 'v3.30.3', verifiedOn: 'lab', manifests: calico('v3.30.3') },
   canal: { version: 'v3.30.3', verifiedOn: 'lab', manifests: canal({ calico: 'v3.30.3', flannel: 'v0.27.4' }) },
   kilo: { version: '0.6.0', verifiedOn: 'lab', manifests: kilo('0.6.0') },
+};
+
+/**
+ * Networks for hosts that pull no images and have those of a mirror. flannel's own version is in the tag of its image; of the
+ * others no mirror has images.
+ */
+export const PRELOADED_NETWORKS: Readonly<Partial<Record<Cni, CatalogueEntry<NetworkSettings>>>> = {
+  flannel: { version: 'v0.28.4', verifiedOn: 'real', manifests: flannelPreloaded },
 };
 
 export interface NfsExport {

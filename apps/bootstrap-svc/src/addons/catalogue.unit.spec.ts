@@ -4,10 +4,16 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
-import { NETWORKS, NFS_STORAGE } from './catalogue.js';
+import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type NetworkSettings } from './catalogue.js';
 
 const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
 const POD_CIDR = '10.244.0.0/16';
+const SETTINGS: NetworkSettings = {
+  podCidr: POD_CIDR,
+  oneSegment: false,
+  nftables: false,
+  endpoint: { host: '198.18.7.1', port: 6443 },
+};
 
 /** What is applied to clusters is reviewed as text. Update with UPDATE_GOLDEN=1. */
 const expectGolden = (name: string, manifests: readonly Manifest[]): void => {
@@ -23,14 +29,30 @@ const expectGolden = (name: string, manifests: readonly Manifest[]): void => {
 };
 
 it.each(CNIS)('the network %s is the text that was reviewed', (cni) =>
-  expectGolden(cni, NETWORKS[cni].manifests({ podCidr: POD_CIDR, oneSegment: cni === 'flannel' })),
+  expectGolden(cni, NETWORKS[cni].manifests({ ...SETTINGS, oneSegment: cni === 'flannel' })),
 );
+
+it('flannel for hosts that pull no images is the text that was reviewed', () =>
+  expectGolden(
+    'flannel-preloaded',
+    PRELOADED_NETWORKS.flannel?.manifests({ ...SETTINGS, oneSegment: true, nftables: true }) ?? [],
+  ));
+
+it('a network for hosts that pull no images has none pulled', () => {
+  for (const entry of Object.values(PRELOADED_NETWORKS)) {
+    const text = JSON.stringify(entry.manifests(SETTINGS));
+    const images = [...text.matchAll(/"image":"([^"]+)","imagePullPolicy":"([^"]+)"/g)].map(([, ...found]) => found);
+    expect(images).toHaveLength(text.split('"image":').length - 1);
+    for (const [image, policy] of images)
+      expect([image, policy]).toEqual([expect.stringMatching(/^localhost\//), 'Never']);
+  }
+});
 
 it('the storage class is the text that was reviewed', () =>
   expectGolden('nfs-storage', NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' })));
 
 describe.each(CNIS)('the network %s', (cni) => {
-  const manifests = NETWORKS[cni].manifests({ podCidr: POD_CIDR, oneSegment: false });
+  const manifests = NETWORKS[cni].manifests(SETTINGS);
   const text = JSON.stringify(manifests);
 
   it('runs on every node, also where nothing else may, and writes the configuration that kubelets wait for', () => {
@@ -60,9 +82,7 @@ describe.each(CNIS)('the network %s', (cni) => {
 
 it('flannel needs no tunnel where nodes share a segment', () => {
   const network = (oneSegment: boolean): string =>
-    JSON.stringify(
-      NETWORKS.flannel.manifests({ podCidr: POD_CIDR, oneSegment }).find(({ kind }) => kind === 'ConfigMap'),
-    );
+    JSON.stringify(NETWORKS.flannel.manifests({ ...SETTINGS, oneSegment }).find(({ kind }) => kind === 'ConfigMap'));
   expect(network(true)).toContain('host-gw');
   expect(network(false)).toContain('vxlan');
   expect(network(false)).toContain(POD_CIDR);
@@ -70,4 +90,5 @@ it('flannel needs no tunnel where nodes share a segment', () => {
 
 it('says honestly on what each entry was seen to work', () => {
   expect([...Object.values(NETWORKS), NFS_STORAGE].map(({ verifiedOn }) => verifiedOn)).toEqual(Array(5).fill('lab'));
+  expect(Object.values(PRELOADED_NETWORKS).map(({ verifiedOn }) => verifiedOn)).toEqual(['real']);
 });

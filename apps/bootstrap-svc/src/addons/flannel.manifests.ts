@@ -24,9 +24,9 @@ export const FLANNEL_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
 ];
 
-/** Routes without a tunnel where nodes share a segment, VXLAN elsewhere. */
-export const flannelNetwork = ({ podCidr, oneSegment }: NetworkSettings): string =>
-  JSON.stringify({ Network: podCidr, EnableNFTables: false, Backend: { Type: oneSegment ? 'host-gw' : 'vxlan' } });
+/** Routes without a tunnel where nodes share a segment, VXLAN elsewhere; its rules in the same place as kube-proxy's. */
+export const flannelNetwork = ({ podCidr, oneSegment, nftables }: NetworkSettings): string =>
+  JSON.stringify({ Network: podCidr, EnableNFTables: nftables, Backend: { Type: oneSegment ? 'host-gw' : 'vxlan' } });
 
 const cniConfiguration = JSON.stringify({
   name: 'cbr0',

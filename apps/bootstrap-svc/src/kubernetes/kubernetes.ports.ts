@@ -34,6 +34,9 @@ export interface WorkloadView {
   readonly name: string;
   /** The image's tag; `unknown` for an image without one. */
   readonly version: string;
+  /** Pods that shall run, and those of them that do and are ready. */
+  readonly wantedPods: number;
+  readonly readyPods: number;
 }
 
 export interface Evicted {

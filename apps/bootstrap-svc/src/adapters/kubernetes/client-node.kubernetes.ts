@@ -76,15 +76,21 @@ class ClientNodeCluster implements KubernetesCluster {
   }
 
   async workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined> {
-    const template = await this.client.find(`read ${kind} ${name}`, async () => {
-      const { spec } =
-        kind === 'Deployment'
-          ? await this.client.apps.readNamespacedDeployment({ namespace, name })
-          : await this.client.apps.readNamespacedDaemonSet({ namespace, name });
-      return spec?.template ?? {};
+    return this.client.find(`read ${kind} ${name}`, async () => {
+      const { spec, pods } =
+        kind === 'Deployment' ? await this.deployment(namespace, name) : await this.daemonSet(namespace, name);
+      return { kind, name, version: versionOfImage(spec?.template.spec?.containers[0]?.image), ...pods };
     });
-    if (template === undefined) return undefined;
-    return { kind, name, version: versionOfImage(template.spec?.containers[0]?.image) };
+  }
+
+  private async deployment(namespace: string, name: string) {
+    const { spec, status } = await this.client.apps.readNamespacedDeployment({ namespace, name });
+    return { spec, pods: { wantedPods: spec?.replicas ?? 1, readyPods: status?.availableReplicas ?? 0 } };
+  }
+
+  private async daemonSet(namespace: string, name: string) {
+    const { spec, status } = await this.client.apps.readNamespacedDaemonSet({ namespace, name });
+    return { spec, pods: { wantedPods: status?.desiredNumberScheduled ?? 0, readyPods: status?.numberReady ?? 0 } };
   }
 
   async cordon(node: string): Promise<boolean> {

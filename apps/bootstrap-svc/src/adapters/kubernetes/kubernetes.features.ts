@@ -23,6 +23,8 @@ export interface KubernetesUnderTest {
   readonly makeApi: () => KubernetesApi;
 }
 
+const ENDPOINT = { host: '198.18.7.1', port: 6443 };
+
 const eventually = async <T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> => {
   const deadline = Date.now() + 10_000;
   for (;;) {
@@ -100,7 +102,12 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     });
 
     it('applies a network, which makes the nodes Ready; applying it again changes nothing', async () => {
-      const manifests = NETWORKS.flannel.manifests({ podCidr: '10.244.0.0/16', oneSegment: true });
+      const manifests = NETWORKS.flannel.manifests({
+        podCidr: '10.244.0.0/16',
+        oneSegment: true,
+        nftables: false,
+        endpoint: ENDPOINT,
+      });
       await cluster.apply(manifests);
       await cluster.apply(manifests);
       const nodes = await eventually(
@@ -111,7 +118,9 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     });
 
     it.each(Object.entries(NETWORKS))('takes every manifest of the network %s', async (_name, { manifests }) => {
-      await cluster.apply(manifests({ podCidr: '10.244.0.0/16', oneSegment: false }));
+      await cluster.apply(
+        manifests({ podCidr: '10.244.0.0/16', oneSegment: false, nftables: false, endpoint: ENDPOINT }),
+      );
     });
 
     it('takes the storage class', async () => {
@@ -127,6 +136,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     it("finds what kubeadm installed, with its image's version", async () => {
       expect(await cluster.workload('Deployment', 'kube-system', 'coredns')).toMatchObject({
         version: expect.stringMatching(/^v\d/),
+        wantedPods: 2,
       });
       expect(await cluster.workload('DaemonSet', 'kube-system', 'kube-proxy')).toMatchObject({
         version: under.kubeletVersion,
