@@ -1,26 +1,38 @@
-import { refuse, type ClusterUid, type Fact, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  refuse,
+  type ClusterUid,
+  type EventData,
+  type Fact,
+  type NodeName,
+  type Refusal,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+
+type Wanted = Omit<EventData<'DesiredVersionsSet'>, 'revision'>;
 
 /** The node shall have this software. Asking for what is wanted already changes nothing. */
 export type SetDesiredVersions = Command<
   'SetDesiredVersions',
-  {
-    readonly uid: ClusterUid;
-    readonly node: NodeName;
-    readonly software: SoftwareVersions;
-    readonly changesAllowed: boolean;
+  Wanted & {
+    /** A failed worker gets its former software back (G3): the only way to a lower minor. */
+    readonly rollback?: boolean;
   }
 >;
 
-export type Desired =
-  | { readonly status: 'none' }
-  | {
-      readonly status: 'set';
-      readonly uid: ClusterUid;
-      readonly revision: number;
-      readonly software: SoftwareVersions;
-      readonly changesAllowed: boolean;
-    };
+/** The agent may no longer change the node; a change that was asked for is no longer. `software`: what stays wanted. */
+export type WithdrawPermission = Command<
+  'WithdrawPermission',
+  {
+    readonly uid: ClusterUid;
+    readonly node: NodeName;
+    readonly software?: SoftwareVersions;
+    /** Only if no upgrade has asked for a change of the node by now. */
+    readonly idle?: boolean;
+  }
+>;
+
+export type Desired = { readonly status: 'none' } | ({ readonly status: 'set' } & EventData<'DesiredVersionsSet'>);
 
 const sameSoftware = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
   const names = Object.keys(a);
@@ -40,27 +52,54 @@ const isLowerMinor = (from: string, to: string): boolean => {
 /** Kubernetes' own packages; only for these is a lower minor never safe (version skew policy; upgrade-safety A1). */
 const KUBERNETES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
+const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const isSame = (before: Wanted, wanted: Wanted): boolean =>
+  sameSoftware(before.software, wanted.software) &&
+  before.changesAllowed === wanted.changesAllowed &&
+  before.change?.id === wanted.change?.id &&
+  before.change?.kubeadm === wanted.change?.kubeadm &&
+  sameText(before.stage, wanted.stage) &&
+  sameText(before.probes ?? [], wanted.probes ?? []);
+
+const lowerMinor = (before: Wanted, wanted: Wanted): Refusal | undefined => {
+  for (const name of KUBERNETES) {
+    const [from, to] = [before.software[name], wanted.software[name]];
+    if (from !== undefined && to !== undefined && isLowerMinor(from, to))
+      return refuse('upgrade.minor-downgrade', { software: name, node: wanted.node, from, to });
+  }
+  return undefined;
+};
+
+type DesiredFact = Fact<'DesiredVersionsSet'>;
+
+const set = (before: (Wanted & { readonly revision: number }) | undefined, wanted: Wanted): readonly DesiredFact[] => {
+  if (before === undefined) return [{ type: 'DesiredVersionsSet', data: { ...wanted, revision: 1 } }];
+  if (isSame(before, wanted)) return nothing;
+  return [{ type: 'DesiredVersionsSet', data: { ...wanted, revision: before.revision + 1 } }];
+};
+
 /** What is wanted of one node, revision by revision. Stream `desired-<node>`. */
-export const desired: Decider<Desired, SetDesiredVersions, Fact<'DesiredVersionsSet'>> = {
+export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission, DesiredFact> = {
   initial: { status: 'none' },
 
-  decide: (state, { data }) => {
+  decide: (state, command) => {
     // Another incarnation of the cluster begins anew.
-    const before = state.status === 'set' && state.uid === data.uid ? state : undefined;
-    if (before === undefined) return [{ type: 'DesiredVersionsSet', data: { ...data, revision: 1 } }];
-    const { software, changesAllowed, revision } = before;
-    if (sameSoftware(software, data.software) && changesAllowed === data.changesAllowed) return nothing;
-    for (const name of KUBERNETES) {
-      const [from, to] = [software[name], data.software[name]];
-      if (from !== undefined && to !== undefined && isLowerMinor(from, to))
-        return refuse('upgrade.minor-downgrade', { software: name, node: data.node, from, to });
+    const before = state.status === 'set' && state.uid === command.data.uid ? state : undefined;
+    switch (command.type) {
+      case 'SetDesiredVersions': {
+        const { rollback = false, ...wanted } = command.data;
+        const refused = before === undefined || rollback ? undefined : lowerMinor(before, wanted);
+        return refused ?? set(before, wanted);
+      }
+      case 'WithdrawPermission': {
+        const { uid, node, idle = false } = command.data;
+        if (before === undefined || (idle && before.change !== undefined)) return nothing;
+        const { software = before.software } = command.data;
+        return set(before, { uid, node, software, changesAllowed: false });
+      }
     }
-    return [{ type: 'DesiredVersionsSet', data: { ...data, revision: revision + 1 } }];
   },
 
-  evolve: (state, event) => {
-    if (event.type !== 'DesiredVersionsSet') return state;
-    const { uid, revision, software, changesAllowed } = event.data;
-    return { status: 'set', uid, revision, software, changesAllowed };
-  },
+  evolve: (state, event) => (event.type === 'DesiredVersionsSet' ? { status: 'set', ...event.data } : state),
 };

@@ -1,4 +1,5 @@
 import { specification } from '@fairlead/event-sourcing/spec';
+import type { NodeChange } from '@fairlead/contracts';
 import { describe, it } from '@jest/globals';
 import { node, otherUid, SOFTWARE_1_34, uid } from '../nodes/nodes.fixtures.js';
 import { desired, type SetDesiredVersions } from './desired.decider.js';
@@ -13,6 +14,17 @@ const ask = (software = SOFTWARE_1_34, changesAllowed = true, of = uid): SetDesi
 const set = (revision: number, software = SOFTWARE_1_34, changesAllowed = true, of = uid) => ({
   type: 'DesiredVersionsSet' as const,
   data: { uid: of, node, revision, software, changesAllowed },
+});
+
+const changeOf = (id: string): NodeChange => ({
+  id,
+  kubeadm: 'node',
+  kubernetes: null,
+  renewCertificates: false,
+  reboot: false,
+  balancedEndpoint: null,
+  stopApiServerFirst: false,
+  emulatedVersion: null,
 });
 
 describe('the desired versions of a node', () => {
@@ -38,6 +50,37 @@ describe('the desired versions of a node', () => {
     given(set(1, at('1.9.0')))
       .when(ask(at('1.10.0')))
       .then(set(2, at('1.10.0'))));
+  it('carry a change, which is asked for once', () => {
+    const change = changeOf('u-1/op-1');
+    const asked = ask(at('1.35.4'));
+    const wanted = { ...asked, data: { ...asked.data, change } };
+    const stated = { type: 'DesiredVersionsSet' as const, data: { ...set(2, at('1.35.4')).data, change } };
+    given(set(1)).when(wanted).then(stated);
+    given(set(1), stated).when(wanted).thenNothing();
+  });
+  it('may go back to a lower minor when a failed worker is rolled back, and only then', () => {
+    const asked = ask(at('1.33.13'));
+    given(set(1))
+      .when({ ...asked, data: { ...asked.data, rollback: true } })
+      .then(set(2, at('1.33.13')));
+  });
+  it('are closed to the agent when the permission is withdrawn, once', () => {
+    const withdraw = { type: 'WithdrawPermission' as const, data: { uid, node } };
+    given(set(1))
+      .when(withdraw)
+      .then(set(2, SOFTWARE_1_34, false));
+    given(set(1), set(2, SOFTWARE_1_34, false))
+      .when(withdraw)
+      .thenNothing();
+    given().when(withdraw).thenNothing();
+  });
+  it('keep a permission that an upgrade gave while the cluster became Ready', () => {
+    const stated = set(2, at('1.35.4'));
+    const changed = { ...stated, data: { ...stated.data, change: changeOf('u-1/op-1') } };
+    given(set(1), changed)
+      .when({ type: 'WithdrawPermission', data: { uid, node, idle: true } })
+      .thenNothing();
+  });
   it('begin anew in the next cluster of the same name', () =>
     given(set(3, at('1.35.4')))
       .when(ask(SOFTWARE_1_34, true, otherUid))

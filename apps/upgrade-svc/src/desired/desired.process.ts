@@ -1,9 +1,27 @@
-import { releaseOf, softwareOf, type ClusterUid, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  releaseOf,
+  softwareOf,
+  type ClusterUid,
+  type EventData,
+  type NodeName,
+  type SoftwareVersions,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { job, type Process } from '@fairlead/event-sourcing';
 
 /** What of a cluster says which software its nodes shall have. */
 export type Wanted =
-  { readonly status: 'none' } | { readonly status: 'wanted'; readonly uid: ClusterUid; readonly version: string };
+  | { readonly status: 'none' }
+  | {
+      readonly status: 'wanted';
+      readonly uid: ClusterUid;
+      /** That of the control planes: the one that was asked for, then the one that an upgrade brought them to. */
+      readonly version: string;
+      /** Operations of the present plan after which the control planes have another version. */
+      readonly coming: Readonly<Record<string, string>>;
+      /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
+      readonly inTheMaking: readonly NodeName[];
+    };
 
 /** Data of the job: these nodes shall have this software, unless they are gone by then. */
 export interface SetDesired {
@@ -13,6 +31,13 @@ export interface SetDesired {
   readonly software: SoftwareVersions;
 }
 
+/** Data of the job: these nodes are made, and from now on only upgrades may change them. */
+export interface WithdrawPermissions {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly nodes: readonly NodeName[];
+}
+
 const softwareFor = (version: string): SoftwareVersions => {
   const release = releaseOf(version);
   // The gateway refuses unknown versions, so this is a release that lost a row of its catalogue.
@@ -20,27 +45,67 @@ const softwareFor = (version: string): SoftwareVersions => {
   return softwareOf(release);
 };
 
-/** New machines get the versions of their cluster as soon as all of them run. */
+type Known = Extract<Wanted, { readonly status: 'wanted' }>;
+
+const allowed = (state: Known, { node, changesAllowed, change }: EventData<'DesiredVersionsSet'>): Known => {
+  const others = state.inTheMaking.filter((name) => name !== node);
+  return { ...state, inTheMaking: changesAllowed && change === undefined ? [...others, node] : others };
+};
+
+const coming = (state: Known, { plan }: EventData<'UpgradePlanned'>): Known => ({
+  ...state,
+  coming: Object.fromEntries(
+    plan.operations.flatMap(({ kind, id, to }) =>
+      kind === 'addons' && to['kubernetes'] !== undefined ? [[`${plan.upgradeId}/${id}`, to['kubernetes']]] : [],
+    ),
+  ),
+});
+
+const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
+  switch (event.type) {
+    case 'DesiredVersionsSet':
+      return allowed(state, event.data);
+    case 'NodeRemoved':
+      return { ...state, inTheMaking: state.inTheMaking.filter((name) => name !== event.data.node) };
+    case 'UpgradePlanned':
+      return coming(state, event.data);
+    case 'OperationCompleted': {
+      const version = state.coming[`${event.data.upgradeId}/${event.data.operation}`];
+      return version === undefined ? state : { ...state, version };
+    }
+    default:
+      return state;
+  }
+};
+
+/**
+ * New machines get the versions of their cluster as soon as all of them run. While they are made their agents may change
+ * them; that permission ends when the cluster is Ready.
+ */
 export const desiredProcess: Process<Wanted> = {
   name: 'desired-versions',
-  version: 1,
+  version: 2,
   initial: { status: 'none' },
 
   evolve: (state, event) => {
-    switch (event.type) {
-      case 'ClusterRequested':
-        return { status: 'wanted', uid: event.data.uid, version: event.data.spec.kubernetes.version };
-      case 'ClusterDeleted':
-        return state.status === 'wanted' && state.uid === event.data.uid ? undefined : state;
-      default:
-        return state;
+    if (event.type === 'ClusterRequested') {
+      const { uid, spec } = event.data;
+      return { status: 'wanted', uid, version: spec.kubernetes.version, coming: {}, inTheMaking: [] };
     }
+    if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+    return event.type === 'ClusterDeleted' ? undefined : evolveKnown(state, event);
   },
 
   react: (state, event) => {
-    if (event.type !== 'VmsCreated' || state.status !== 'wanted' || event.data.uid !== state.uid) return [];
-    const { uid, machines } = event.data;
-    const data: SetDesired = { uid, nodes: machines.map(({ name }) => name), software: softwareFor(state.version) };
-    return [job('SetDesiredVersions', data)];
+    if (state.status !== 'wanted' || !('uid' in event.data) || event.data.uid !== state.uid) return [];
+    const { uid } = state;
+    if (event.type === 'VmsCreated') {
+      const nodes = event.data.machines.map(({ name }) => name);
+      const data: SetDesired = { uid, nodes, software: softwareFor(state.version) };
+      return [job('SetDesiredVersions', data)];
+    }
+    if (event.type !== 'ClusterReady' || state.inTheMaking.length === 0) return [];
+    const data: WithdrawPermissions = { uid, nodes: state.inTheMaking };
+    return [job('WithdrawPermissions', data)];
   },
 };

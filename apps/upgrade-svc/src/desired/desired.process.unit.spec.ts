@@ -1,4 +1,4 @@
-import type { Fact } from '@fairlead/contracts';
+import type { Fact, NodeName } from '@fairlead/contracts';
 import { advance } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
@@ -43,6 +43,29 @@ describe('the versions of new machines', () => {
     const jobs = jobsAfter(clusterRequested(), gone, again, late, vmsCreated(otherUid, 'demo-w-1-bbbbb'));
     expect(jobs).toMatchObject([
       { data: { uid: otherUid, nodes: ['demo-w-1-bbbbb'], software: { kubelet: '1.33.13' } } },
+    ]);
+  });
+
+  it('may be changed by their agents until the cluster is Ready, and no longer', () => {
+    const set = (name: string, revision: number, changesAllowed: boolean): Fact => ({
+      type: 'DesiredVersionsSet',
+      data: { uid, node: name as NodeName, revision, software: SOFTWARE_1_34, changesAllowed },
+    });
+    const ready: Fact = { type: 'ClusterReady', data: { uid } };
+    const names = ['demo-w-1-aaaaa', 'demo-w-2-aaaaa'];
+    const made = [clusterRequested(), ...names.map((name) => set(name, 1, true)), ready];
+    expect(jobsAfter(...made)).toEqual([{ kind: 'job', type: 'WithdrawPermissions', data: { uid, nodes: names } }]);
+    const withdrawn = names.map((name) => set(name, 2, false));
+    expect(jobsAfter(...made, ...withdrawn, ready)).toHaveLength(1);
+  });
+
+  it('are those of the control planes after an upgrade', () => {
+    const upgradeId = 'u-8f3k2m9q';
+    const operations = [{ id: 'op-05', kind: 'addons', to: { kubernetes: 'v1.35.4' } }];
+    const planned = { type: 'UpgradePlanned', data: { uid, plan: { upgradeId, operations } } } as unknown as Fact;
+    const done = { type: 'OperationCompleted', data: { uid, upgradeId, operation: 'op-05' } } as unknown as Fact;
+    expect(jobsAfter(clusterRequested(), planned, done, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
+      { data: { software: { kubelet: '1.35.4' } } },
     ]);
   });
 

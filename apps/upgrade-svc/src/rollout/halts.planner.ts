@@ -13,8 +13,8 @@ import {
 } from '../rules/stop.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
-  isAway,
   isUnwell,
+  touchedNodes,
   trackedOf,
   type KnownCluster,
   type RolloutNode,
@@ -84,7 +84,7 @@ const byBlocked = (upgrade: Upgrade): Halt | undefined => {
 
 /** Nodes that were well when it began, that nobody touches now, and that are not well. */
 export const regressedNodes = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutNode[] => {
-  const touched = new Set(nodesOf(trackedOf(upgrade).filter(isAway)));
+  const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
     (node) => isUnwell(node) && !touched.has(node.name) && !upgrade.unwellBefore.includes(node.name),
   );

@@ -31,6 +31,7 @@ const withPassed = ({ passed }: OperationState, stage: GateStage, gate: string):
 export const again = (state: OperationState): OperationState => ({
   ...NEW_OPERATION,
   postponed: state.postponed,
+  touched: state.touched,
   cordon: state.cordon,
   rollingBack: state.rollingBack,
   staged: state.staged,
@@ -170,6 +171,8 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
       return withOperation(upgrade, event.data.operation, (state) => ({
         ...NEW_OPERATION,
         cordon: state.cordon,
+        touched: state.touched,
+        rollingBack: state.rollingBack,
         postponed: state.postponed || event.data.by === 'leader',
       }));
     case 'OperationCompleted':
@@ -183,7 +186,7 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
       }));
     }
     case 'UpgradeAllowed':
-      return withOperation(upgrade, event.data.operation, () => ({ allowed: true, withdrawn: false }));
+      return withOperation(upgrade, event.data.operation, () => ({ allowed: true, touched: true, withdrawn: false }));
     case 'UpgradeWithdrawn':
       return withOperation(upgrade, event.data.operation, () => ({ withdrawn: true }));
     case 'NodeQuarantined': {

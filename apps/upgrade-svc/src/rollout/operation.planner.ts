@@ -11,7 +11,7 @@ import {
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutJob } from './rollout.jobs.js';
-import { trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+import { touchedNodes, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
 
 /** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
 export type Phase =
@@ -207,6 +207,7 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
     gates,
     software: softwareAfter(cluster, tracked),
     timeoutMs: stage === 'before' ? before : GATES_AFTER_MS,
+    excused: [...new Set([...upgrade.wish.strategy.excusedNodes, ...touchedNodes(upgrade)])],
   };
 };
 

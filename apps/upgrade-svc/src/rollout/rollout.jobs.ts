@@ -109,6 +109,8 @@ export interface CheckGates extends RolloutJob {
   /** Of the operation's node, when stage is after: what must be seen there. */
   readonly software: SoftwareVersions;
   readonly timeoutMs: number;
+  /** Need be neither Ready nor healthy members of etcd: the node itself, and others that this plan left unfinished. */
+  readonly excused: readonly NodeName[];
 }
 
 /**

@@ -31,11 +31,16 @@ export const jobs = (state: Rollout): readonly AnyRolloutJob[] => {
   }
 };
 
-/** Whether somebody still wants the job; its data may be older than the state. */
-export const isWanted = (state: Rollout, job: RolloutJob): boolean => {
-  if (state.status === 'absent' || state.uid !== job.uid) return false;
-  if (job.type === 'AdvanceRollout') return true;
-  return jobs(state).some(
-    (wanted) => wanted.upgradeId === job.upgradeId && wanted.run === job.run && keyOf(wanted) === keyOf(job),
-  );
-};
+/** The job as it is wanted now: a handler works on this one, for what was delivered may be older than the state. */
+export const currentJob = (state: Rollout, job: RolloutJob): AnyRolloutJob | undefined =>
+  state.status === 'absent' || state.uid !== job.uid
+    ? undefined
+    : jobs(state).find(
+        (wanted) => wanted.upgradeId === job.upgradeId && wanted.run === job.run && keyOf(wanted) === keyOf(job),
+      );
+
+/** Whether somebody still wants the job. */
+export const isWanted = (state: Rollout, job: RolloutJob): boolean =>
+  job.type === 'AdvanceRollout'
+    ? state.status === 'known' && state.uid === job.uid
+    : currentJob(state, job) !== undefined;

@@ -46,6 +46,8 @@ export interface OperationState {
   /** The gate that does not hold, in its own words. */
   readonly failing: { readonly gate: string; readonly message: string } | null;
   readonly allowed: boolean;
+  /** It was allowed once, in this try or an earlier one: what its node is like is this plan's affair. */
+  readonly touched: boolean;
   readonly cordon: { readonly byPlan: boolean; readonly since: string } | null;
   readonly leaderMoved: boolean;
   readonly emptied: boolean;
@@ -145,6 +147,7 @@ export const NEW_OPERATION: OperationState = {
   passed: { before: [], after: [], finish: [] },
   failing: null,
   allowed: false,
+  touched: false,
   cordon: null,
   leaderMoved: false,
   emptied: false,
@@ -182,11 +185,19 @@ export interface Tracked {
   readonly state: OperationState;
 }
 
-export const trackedOf = (upgrade: Upgrade): readonly Tracked[] =>
-  (upgrade.plan?.operations ?? []).map((operation) => ({
+const tracked = new WeakMap<Upgrade, readonly Tracked[]>();
+
+/** In the order of the plan. Remembered for as long as the state is: it is asked for many times a decision. */
+export const trackedOf = (upgrade: Upgrade): readonly Tracked[] => {
+  const known = tracked.get(upgrade);
+  if (known !== undefined) return known;
+  const all = (upgrade.plan?.operations ?? []).map((operation) => ({
     operation,
     state: upgrade.operations[operation.id] ?? NEW_OPERATION,
   }));
+  tracked.set(upgrade, all);
+  return all;
+};
 
 export const hasEnded = ({ state }: Tracked): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
@@ -197,11 +208,17 @@ export const isInFlight = ({ operation, state }: Tracked): boolean =>
   (state.status === 'failed' && operation.node !== null && state.allowed && !state.withdrawn);
 
 /**
- * Whether its node is away or may be: since it was allowed, until it was let go; a failed one stays away. One that could not
- * be emptied still does its work, and has a limit of its own (E4).
+ * Whether its node is away or may be: since it was first allowed, until it was let go. One that could not be emptied still
+ * does its work, and has a limit of its own (E4).
  */
-export const isAway = ({ operation, state }: Tracked): boolean =>
-  operation.node !== null && ((state.status === 'open' && state.allowed) || state.status === 'failed');
+export const isAway = (tracked: Tracked): boolean =>
+  tracked.operation.node !== null && tracked.state.touched && !hasEnded(tracked);
+
+/** Nodes that this plan touched and has not brought to their end: their health is looked at by their own gates. */
+export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
+  trackedOf(upgrade).flatMap(({ operation, state }) =>
+    operation.node !== null && state.touched && state.status !== 'done' ? [operation.node] : [],
+  );
 
 export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
 

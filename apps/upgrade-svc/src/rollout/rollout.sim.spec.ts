@@ -1,0 +1,330 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { changeNode, cp, modelNode, modelOf, nodesOf, w, type Model } from '../../test/model.js';
+import { RolloutSimulation } from '../../test/rollout.simulation.js';
+import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
+const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
+const TIMEOUT_MS = 120_000;
+
+interface Story {
+  readonly name: string;
+  readonly model: () => Model;
+  readonly version: string;
+  readonly tell: (simulation: RolloutSimulation) => void;
+  /** What must hold when nothing is left to do, under every seed. */
+  readonly then: (simulation: RolloutSimulation) => void;
+}
+
+const begin = (story: Story, seed: number): RolloutSimulation => {
+  const simulation = new RolloutSimulation(story.model(), seed);
+  for (const [context, fact] of beginning(simulation.model, story.version)) simulation.say(context, fact);
+  story.tell(simulation);
+  simulation.run();
+  return simulation;
+};
+
+const golden = (name: string, actual: string): void => {
+  const file = new URL(`../../test/golden/${name}.log`, import.meta.url);
+  if (process.env['UPDATE_GOLDEN'] === '1' || !existsSync(file)) writeFileSync(file, `${actual}\n`);
+  expect(`${actual}\n`).toBe(readFileSync(file, 'utf8'));
+};
+
+const kubelets = ({ model }: RolloutSimulation): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(nodesOf(model).map(({ name, software }) => [name, software['kubelet']]));
+const all = (simulation: RolloutSimulation, version: string) =>
+  Object.fromEntries(nodesOf(simulation.model).map(({ name }) => [name, version]));
+
+/** Everything as it was, but for what was asked: nobody cordoned, nobody allowed to change, no taint left. */
+const atRest = ({ model }: RolloutSimulation): void => {
+  expect(nodesOf(model).filter(({ cordoned }) => cordoned)).toEqual([]);
+  expect(nodesOf(model).filter(({ desired }) => desired.allowed)).toEqual([]);
+  expect(model.marked).toEqual([]);
+};
+
+const expectUpgraded = (simulation: RolloutSimulation, version: string): void => {
+  expect(kubelets(simulation)).toEqual(all(simulation, version));
+  expect(simulation.count('RolloutCompleted')).toBe(1);
+  atRest(simulation);
+};
+
+const typesOf = (simulation: RolloutSimulation, node: string): readonly string[] =>
+  simulation.log
+    .filter(({ data }) => 'node' in data && data.node === node)
+    .map(({ type }) => type)
+    .filter((type) => HAND_SHAKE.includes(type));
+
+/** ORBITER's hand-shake, in its order, once. */
+const HAND_SHAKE: readonly string[] = [
+  'UpgradeAllowed',
+  'NodeCordoned',
+  'NodeEmptied',
+  'NodeNotReady',
+  'NodeUncordoned',
+  'UpgradeWithdrawn',
+  'OperationCompleted',
+];
+
+const on =
+  (type: StoredEvent['type'], node: string) =>
+  (event: StoredEvent): boolean =>
+    event.type === type && 'node' in event.data && event.data.node === node;
+
+const twoPools = (): Model => {
+  const model = modelOf(1, 2, '1.33.13');
+  const gpu = modelNode('demo-gpu-1', 'worker', 'gpu', '1.33.13');
+  return { ...model, nodes: { ...model.nodes, [gpu.name]: gpu } };
+};
+
+const STORIES: readonly Story[] = [
+  {
+    name: 'patch-upgrade-3-5',
+    model: () => modelOf(3, 5, '1.34.2'),
+    version: '1.34.2',
+    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.34.4'))),
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      for (const { name } of nodesOf(simulation.model)) expect(typesOf(simulation, name)).toEqual(HAND_SHAKE);
+      expect(simulation.model.applied).toEqual([['1.34.4', cp(2)]]);
+      expect(simulation.model.snapshots).toBeGreaterThan(0);
+    },
+  },
+  {
+    name: 'two-minors-1-3',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.35.4'))),
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.35.4');
+      expect(simulation.model.applied.map(([version]) => version)).toEqual(['1.34.4', '1.35.4']);
+      // Workers lag within the skew and go once.
+      for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', w(index))).toBe(1);
+    },
+  },
+  {
+    name: 'canary-fails',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.stuck.add(w(1));
+      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () =>
+          simulation.after(600, () => {
+            expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
+            expect(simulation.model.nodes[w(1)]?.desired.allowed).toBe(false);
+            expect(simulation.model.nodes[w(1)]?.cordoned).toBe(true);
+            simulation.mend(w(1));
+            simulation.say('wish', wish('UpgradeRetryRequested'));
+          }),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+      expect(halted?.data).toMatchObject({ rule: 'D1', nodes: [w(1)] });
+    },
+  },
+  {
+    name: 'budget-blocks-then-clears',
+    model: () => ({ ...modelOf(1, 3, '1.33.13'), kept: [w(2)] }),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.when(on('EvictionRefused', w(2)), () =>
+        simulation.after(90, () => {
+          simulation.model = { ...simulation.model, kept: [] };
+        }),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      // Told when who refuses changes, not for each try.
+      expect(simulation.count('EvictionRefused', w(2))).toBe(1);
+    },
+  },
+  {
+    name: 'agent-dies-in-the-middle',
+    model: () => modelOf(3, 1, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.when(on('NodeNotReady', cp(3)), () => {
+        simulation.dead.add(cp(3));
+        simulation.after(300, () => simulation.mend(cp(3)));
+      });
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expect(simulation.count('OperationFailed')).toBe(0);
+    },
+  },
+  {
+    name: 'abort',
+    model: () => modelOf(1, 4, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.when(on('NodeNotReady', w(2)), () =>
+        simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'the release is called back' })),
+      );
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutAborted')).toBe(1);
+      // The one in flight is finished, the others are as they were.
+      expect(kubelets(simulation)).toEqual({
+        [cp(1)]: '1.34.4',
+        [w(1)]: '1.34.4',
+        [w(2)]: '1.34.4',
+        [w(3)]: '1.33.13',
+        [w(4)]: '1.33.13',
+      });
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'held-pool',
+    model: twoPools,
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('wish', hold(null, 'gpu', true), asked(toVersion('v1.34.4')));
+    },
+    then: (simulation) => {
+      expect(kubelets(simulation)).toMatchObject({ [w(1)]: '1.34.4', [w(2)]: '1.34.4', 'demo-gpu-1': '1.33.13' });
+      expect(simulation.count('RolloutCompleted')).toBe(1);
+      const planned = simulation.log.find((event) => event.type === 'UpgradePlanned');
+      expect(planned?.data).toMatchObject({ plan: { held: ['demo-gpu-1'] } });
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'certificate-renewal',
+    model: () => modelOf(3, 2, '1.34.4'),
+    version: '1.34.4',
+    tell: (simulation) => simulation.say('wish', asked({ renewCertificates: true })),
+    then: (simulation) => {
+      expect(nodesOf(simulation.model).map(({ renewals }) => renewals)).toEqual([1, 1, 1, 0, 0]);
+      expect(simulation.count('NodeCordoned')).toBe(0);
+      expect(simulation.count('RolloutCompleted')).toBe(1);
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'reboot-of-all',
+    model: () => modelOf(3, 3, '1.34.4'),
+    version: '1.34.4',
+    tell: (simulation) => simulation.say('wish', asked({ reboot: true })),
+    then: (simulation) => {
+      expect(nodesOf(simulation.model).map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1, 1]);
+      expect(simulation.count('RolloutCompleted')).toBe(1);
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'probe-pauses',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      const probe = { name: 'shop', url: 'http://198.18.0.10/', everyMs: 500 };
+      simulation.say('wish', asked(toVersion('v1.34.4'), { probes: [probe] }));
+      const told = { node: w(3), probe: 'shop' };
+      simulation.when(on('UpgradeAllowed', w(1)), () => {
+        simulation.say(`node-${w(3)}`, wish('ProbeFailed', { ...told, message: 'connection refused' }));
+        simulation.after(120, () => {
+          expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
+          simulation.say(`node-${w(3)}`, wish('ProbeRecovered', { ...told, failedForMs: 120_000 }));
+          simulation.say('wish', wish('UpgradeResumeRequested'));
+        });
+      });
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expect(simulation.count('RolloutPaused')).toBe(1);
+    },
+  },
+  {
+    name: 'worker-fails-and-goes-back',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.failing.set(`CheckGates/${w(2)}`, 'CNI pod crashes');
+      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () => {
+          simulation.failing.clear();
+          simulation.after(60, () => simulation.say('wish', wish('NodeRollbackRequested', { node: w(2) })));
+        },
+      );
+    },
+    then: (simulation) => {
+      expect(kubelets(simulation)).toMatchObject({ [w(1)]: '1.34.4', [w(2)]: '1.33.13', [w(3)]: '1.34.4' });
+      expect(simulation.count('NodeSkipped', w(2))).toBe(1);
+      expect(simulation.count('RolloutCompleted')).toBe(1);
+      atRest(simulation);
+    },
+  },
+];
+
+describe.each(STORIES)('the story $name', (story) => {
+  it('is told like this when everything goes in order', () => {
+    const simulation = begin(story, 0);
+    golden(story.name, simulation.narrative());
+    expect(simulation.harm).toEqual([]);
+    story.then(simulation);
+  });
+
+  it(
+    `ends the same, and harms nothing, over ${SEEDS} seeds of crashes, twin deliveries and disorder`,
+    () => {
+      for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
+        let simulation: RolloutSimulation | undefined;
+        try {
+          simulation = begin(story, seed);
+          expect(simulation.harm).toEqual([]);
+          story.then(simulation);
+        } catch (error) {
+          throw new Error(`seed ${seed}\n${simulation?.narrative().slice(-6_000) ?? ''}`, { cause: error });
+        }
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('what-if', () => {
+  it('a dry run plans what the run then does, operation by operation', () => {
+    const dry = new RolloutSimulation(modelOf(3, 5, '1.33.13'));
+    for (const [context, fact] of beginning(dry.model, '1.33.13')) dry.say(context, fact);
+    dry.say('wish', asked(toVersion('v1.34.4'), {}, { mode: 'dry-run' }));
+    dry.run();
+    expect(dry.count('RolloutStarted')).toBe(0);
+    const story = STORIES[0]!;
+    const run = begin({ ...story, model: () => modelOf(3, 5, '1.33.13'), version: '1.33.13' }, 0);
+    const planned = (simulation: RolloutSimulation) => {
+      const event = simulation.log.find((one) => one.type === 'UpgradePlanned');
+      return event?.type === 'UpgradePlanned' ? event.data : undefined;
+    };
+    expect(planned(dry)?.planHash).toBe(planned(run)?.planHash);
+    const completed = run.log.flatMap((event) => (event.type === 'OperationCompleted' ? [event.data.operation] : []));
+    expect(completed).toEqual(planned(dry)?.plan.operations.map(({ id }) => id));
+  });
+
+  it('the leader of etcd that moves on the way goes last all the same', () => {
+    const simulation = new RolloutSimulation(modelOf(3, 1, '1.33.13'));
+    for (const [context, fact] of beginning(simulation.model, '1.33.13')) simulation.say(context, fact);
+    simulation.say('wish', asked(toVersion('v1.34.4')));
+    simulation.when(on('OperationStarted', cp(3)), () => {
+      simulation.model = { ...changeNode(simulation.model, cp(1), {}), leader: cp(3) };
+    });
+    simulation.run();
+    expect(simulation.harm).toEqual([]);
+    const order = simulation.log.flatMap((event) => (event.type === 'UpgradeAllowed' ? [event.data.node] : []));
+    expect(order).toEqual([cp(2), cp(1), cp(3), w(1)]);
+    expect(simulation.count('OperationPostponed', cp(3))).toBe(1);
+    expect(simulation.model.applied).toEqual([['1.34.4', cp(2)]]);
+  });
+});

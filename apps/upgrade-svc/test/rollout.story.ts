@@ -1,0 +1,85 @@
+import type {
+  ClusterName,
+  ConnectionName,
+  EventData,
+  Fact,
+  KubernetesVersion,
+  Machine,
+  NodeName,
+} from '@fairlead/contracts';
+import { UpgradeStrategy, type UpgradeId } from '@fairlead/contracts';
+import { clusterRequested, machineOf } from '../src/nodes/nodes.fixtures.js';
+import { nodesOf, UID, type Model } from './model.js';
+
+export const UPGRADE = 'u-8f3k2m9q' as UpgradeId;
+
+/** How the cluster came to be: what the log holds before anybody asks for an upgrade. */
+export const beginning = (model: Model, version: string): readonly (readonly [context: string, fact: Fact])[] => {
+  const machines: Machine[] = nodesOf(model).map(({ name, role, pool }) => ({
+    ...machineOf(name),
+    role,
+    pool,
+    connection: 'lab' as ConnectionName,
+  }));
+  return [
+    ['wish', named(clusterRequested(UID, `v${version}`))],
+    ['machines', { type: 'VmsCreated', data: { uid: UID, machines } }],
+    [
+      'machines',
+      {
+        type: 'LoadBalancerReady',
+        data: { uid: UID, host: '198.18.0.1', port: 6443, kind: 'haproxy' } as EventData<'LoadBalancerReady'>,
+      },
+    ],
+    ...nodesOf(model).flatMap(({ name, software }): (readonly [string, Fact])[] => [
+      [
+        `desired-${name}`,
+        { type: 'DesiredVersionsSet', data: { uid: UID, node: name, revision: 1, software, changesAllowed: false } },
+      ],
+      [`node-${name}`, { type: 'NodeReady', data: { uid: UID, node: name, revision: 1, software } }],
+    ]),
+    ['bootstrap', { type: 'ClusterReady', data: { uid: UID } }],
+  ];
+};
+
+const named = (fact: Fact<'ClusterRequested'>): Fact<'ClusterRequested'> => ({
+  ...fact,
+  data: { ...fact.data, spec: { ...fact.data.spec, name: 'demo' as ClusterName } },
+});
+
+type Wish = EventData<'UpgradeRequested'>;
+
+export const asked = (
+  target: Partial<Wish['target']>,
+  strategy: Record<string, unknown> = {},
+  rest: Partial<Wish> = {},
+): Fact<'UpgradeRequested'> => ({
+  type: 'UpgradeRequested',
+  data: {
+    uid: UID,
+    upgradeId: UPGRADE,
+    target: { renewCertificates: false, reboot: false, ...target },
+    pools: null,
+    controlPlane: true,
+    strategy: UpgradeStrategy.parse(strategy),
+    overrides: [],
+    mode: 'go',
+    requestHash: '9c1f'.repeat(16),
+    ...rest,
+  },
+});
+
+export const toVersion = (version: string): Partial<Wish['target']> => ({ kubernetes: version as KubernetesVersion });
+
+export const wish = <T extends Fact['type']>(type: T, data: Record<string, unknown> = {}): Fact =>
+  ({ type, data: { uid: UID, upgradeId: UPGRADE, ...data } }) as unknown as Fact;
+
+export const hold = (node: NodeName | null, pool: string | null, disabled: boolean): Fact => ({
+  type: 'UpdatesDisabledSet',
+  data: {
+    uid: UID,
+    scope: node === null ? { kind: 'pool', pool: pool ?? '' } : { kind: 'node', node },
+    disabled,
+    reason: 'black friday',
+  },
+});
