@@ -59,6 +59,6 @@ export const planOf = (cases: readonly Case[]): Plan => {
 
 const isSerial = ({ name }: Case): boolean => /\[(Serial|Disruptive)\]/.test(name);
 
-/** A regular expression for these cases and no others. */
+/** A regular expression for these cases and no others; ginkgo puts the name of the suite and a space before theirs. */
 export const focusOn = (cases: readonly Case[]): string =>
-  `^(${cases.map(({ name }) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
+  `(^| )(${cases.map(({ name }) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;

@@ -136,7 +136,14 @@ interface Run {
 const runCases = async (cases: readonly Case[], { files, kubeconfig, procs }: Run): Promise<readonly string[]> => {
   if (cases.length === 0) return [];
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-conformance-'));
-  const ginkgo = ['run', `--procs=${procs}`, `--timeout=${TIMEOUT}`, '--no-color', `--focus=${focusOn(cases)}`];
+  const ginkgo = [
+    'run',
+    `--procs=${procs}`,
+    `--timeout=${TIMEOUT}`,
+    '--no-color',
+    '--silence-skips',
+    `--focus=${focusOn(cases)}`,
+  ];
   const output = [`--output-dir=${folder}`, '--json-report=report.json', files('e2e.test')];
   const tests = [
     '--',

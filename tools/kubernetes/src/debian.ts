@@ -116,9 +116,15 @@ export class Apt {
   /** The packages and all that they depend on, by name. */
   async fetch(names: readonly string[], onNote: (note: string) => void): Promise<readonly Package[]> {
     await this.get(['install', '--yes', '--download-only', ...names], onNote);
-    const packages: Package[] = [];
-    for (const selection of await this.closure(names)) packages.push(await this.describe(selection));
-    return packages;
+    const selections = await this.closure(names);
+    // One call for all: each one would read the whole index again.
+    const stanzas = await this.apt('apt-cache', ['show', '--no-all-versions', ...selections]);
+    return Promise.all(
+      stanzas
+        .trim()
+        .split('\n\n')
+        .map((stanza) => this.describe(stanza)),
+    );
   }
 
   /** `name=version` of everything that an installation would bring. */
@@ -127,8 +133,7 @@ export class Apt {
     return [...text.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name, version]) => `${name}=${version}`).sort();
   }
 
-  private async describe(selection: string): Promise<Package> {
-    const stanza = (await this.apt('apt-cache', ['show', '--no-all-versions', selection])).split('\n\n')[0] ?? '';
+  private async describe(stanza: string): Promise<Package> {
     const field = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(stanza)?.[1] ?? '';
     const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
     const kept = `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
