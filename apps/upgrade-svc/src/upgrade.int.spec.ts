@@ -41,7 +41,7 @@ describe('upgrade-svc, two replicas', () => {
   let beating: NodeJS.Timeout | undefined;
 
   const startReplica = (): Promise<RunningService> =>
-    startService(upgradeService, {
+    startService(upgradeService(), {
       NATS_URL: environment.nats.url,
       NATS_CREDS: environment.nats.credsFile('upgrade-svc'),
       DATABASE_URL: environment.databases['upgrade-svc'],

@@ -1,30 +1,105 @@
-import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
-import { Logger, Module } from '@nestjs/common';
+import { EVENT_STORE, HANDLE, JOB_FAILURES, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
+import { NatsClocks } from './adapters/nats/nats.clocks.js';
+import { NatsSnapshots } from './adapters/nats/nats.snapshots.js';
+import { CertificatesEffects } from './certificates/certificates.effects.js';
+import type { Settings } from './config.js';
+import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
+import { EmptyEffects } from './drain/empty.effects.js';
+import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
+import { SnapshotsEffects } from './etcd/snapshots.effects.js';
+import { GatesEffects } from './gates/gates.effects.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
+import { HEALTH_OPTIONS, readHealthOptions } from './health/health.options.js';
 import { HeartbeatListener } from './health/heartbeats.listener.js';
 import { WatchedNodes } from './health/watched.nodes.js';
-import { HEALTH_OPTIONS, readHealthOptions } from './health/health.options.js';
+import { ClusterAccess } from './kubernetes/cluster.access.js';
+import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
+import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
+import { makeRecordFailure, RolloutEffects } from './rollout/rollout.effects.js';
+import { RolloutRunner } from './rollout/rollout.runner.js';
+import {
+  CLUSTER_ACCESS,
+  CLUSTER_SURVEY,
+  KUBERNETES_API,
+  ROLLOUT_RUNNER,
+  SETTINGS,
+  SNAPSHOT_KEEPER,
+} from './rollout/tokens.js';
 
-/** Only the log or the database can fail here; neither is a fact about the cluster, and the job goes on when they are back. */
-const logFailure: RecordJobFailure = async ({ type, namespace, cluster }, { cause, attempt, attemptsMax }) => {
-  new Logger('jobs').warn(
-    `${type} of ${namespace}/${cluster}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
-  );
+const providersOf = (settings: Settings): Provider[] => [
+  NodesQueries,
+  HeartbeatListener,
+  WatchedNodes,
+  HealthEffects,
+  { provide: HEALTH_OPTIONS, useFactory: () => readHealthOptions(process.env) },
+  { provide: SETTINGS, useValue: settings },
+  { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
+  {
+    provide: CLUSTER_ACCESS,
+    useFactory: (api: KubernetesApi, secrets: SecretStore) => new ClusterAccess(api, secrets),
+    inject: [KUBERNETES_API, SECRETS],
+  },
+  {
+    provide: SNAPSHOT_KEEPER,
+    useFactory: (nc: NatsConnection, secrets: SecretStore, store: EventStore) =>
+      new SnapshotKeeper({
+        snapshots: new NatsSnapshots(nc, secrets),
+        secrets,
+        store,
+        keptMax: settings.snapshotsKept,
+      }),
+    inject: [NATS, SECRETS, EVENT_STORE],
+  },
+  {
+    provide: CLUSTER_SURVEY,
+    useFactory: (store: EventStore, nc: NatsConnection, clock: Clock) =>
+      new ClusterSurvey({
+        store,
+        clocks: new NatsClocks(nc),
+        now: () => clock.now(),
+        passIntervalMs: settings.passIntervalMs,
+      }),
+    inject: [EVENT_STORE, NATS, CLOCK],
+  },
+  {
+    provide: ROLLOUT_RUNNER,
+    useFactory: (handle: Handle, clusters: ClusterAccess, clock: Clock) => new RolloutRunner(handle, clusters, clock),
+    inject: [HANDLE, CLUSTER_ACCESS, CLOCK],
+  },
+  { provide: JOB_FAILURES, useFactory: makeRecordFailure, inject: [ROLLOUT_RUNNER] },
+];
+
+/** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
+export const upgradeModule = (settings: Settings): Type<unknown> => {
+  @Module({
+    controllers: [
+      DesiredEffects,
+      ChangesEffects,
+      RolloutEffects,
+      SnapshotsEffects,
+      EmptyEffects,
+      GatesEffects,
+      CertificatesEffects,
+      HealthEvents,
+      NodesHealthHttp,
+    ],
+    providers: providersOf(settings),
+  })
+  class UpgradeModule implements OnApplicationShutdown {
+    constructor(@Inject(KUBERNETES_API) private readonly kubernetes: KubernetesApi) {}
+
+    onApplicationShutdown(): void {
+      this.kubernetes.close();
+    }
+  }
+  return UpgradeModule;
 };
-
-@Module({
-  controllers: [DesiredEffects, HealthEvents, NodesHealthHttp],
-  providers: [
-    NodesQueries,
-    HeartbeatListener,
-    WatchedNodes,
-    HealthEffects,
-    { provide: JOB_FAILURES, useValue: logFailure },
-    { provide: HEALTH_OPTIONS, useFactory: () => readHealthOptions(process.env) },
-  ],
-})
-export class UpgradeModule {}

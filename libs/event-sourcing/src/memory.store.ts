@@ -1,8 +1,16 @@
 import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import type { AppendResult, Cause, EventStore, StreamPosition } from './store.js';
 
-const matches = (filter: string, subject: string): boolean =>
-  filter.endsWith('.>') ? subject.startsWith(filter.slice(0, -1)) : filter === subject;
+/** As nats-server matches: `*` is one token, `>` is all that follow. */
+const matches = (filter: string, subject: string): boolean => {
+  const [want, have] = [filter.split('.'), subject.split('.')];
+  const open = want.at(-1) === '>';
+  const tokens = open ? want.slice(0, -1) : want;
+  return (
+    (open ? have.length > tokens.length : have.length === tokens.length) &&
+    tokens.every((token, index) => token === '*' || token === have[index])
+  );
+};
 
 /** The log in memory, with the same promises as the real one. For specs and simulations; time and ids are counted, not drawn. */
 export class MemoryStore implements EventStore {

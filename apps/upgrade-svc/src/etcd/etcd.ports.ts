@@ -1,3 +1,5 @@
+import type { SecretRef } from '@fairlead/contracts';
+
 /** A snapshot that lies off the cluster's nodes, sealed. */
 export interface KeptSnapshot {
   readonly sha256: string;
@@ -21,3 +23,6 @@ export interface SnapshotWriter {
   seal(): Promise<KeptSnapshot>;
   discard(): Promise<void>;
 }
+
+/** Where the key of a snapshot is sealed. */
+export const snapshotKeyRef = (name: string): SecretRef => `upgrade-svc.snapshot.${name}` as SecretRef;

@@ -75,6 +75,8 @@ export interface WorkloadView {
   readonly updated: number;
   /** The controller has seen the newest template. */
   readonly observed: boolean;
+  /** The tag of its first image; `unknown` for an image without one. */
+  readonly version: string;
 }
 
 export interface LeaseView {

@@ -33,7 +33,10 @@ export const b1OneOperation = ({ operations, clusterReady }: UnderWay): readonly
 export const HEALTHY_PASSES_MIN = 2;
 
 /** B2: all nodes Ready or excused, all that runs for the cluster Ready, twice in a row. */
-export const b2ClusterHealthy = (facts: ClusterFacts, excused: readonly NodeName[]): readonly Finding[] => {
+export const b2ClusterHealthy = (
+  facts: Pick<ClusterFacts, 'nodes' | 'system' | 'healthyPasses'>,
+  excused: readonly NodeName[],
+): readonly Finding[] => {
   const sick = facts.nodes.filter((node) => (!node.ready || node.lost) && !excused.includes(node.name));
   const pods = facts.nodes.flatMap((node) =>
     node.staticPods.filter(({ ready }) => !ready).map(({ component }) => `${component} of ${node.name}`),
@@ -102,7 +105,10 @@ const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): 
 };
 
 /** B3: all members started, healthy, no learner, no alarm, same version, room in the database, not two of them, no orphans. */
-export const b3EtcdHealthy = (facts: ClusterFacts): readonly Finding[] => {
+export const b3EtcdHealthy = (facts: {
+  readonly etcd: EtcdFacts | null;
+  readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
+}): readonly Finding[] => {
   const { etcd } = facts;
   if (etcd === null) return [];
   const sick = etcd.members.flatMap((member) => {

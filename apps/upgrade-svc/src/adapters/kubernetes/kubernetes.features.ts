@@ -76,6 +76,7 @@ export const kubernetesFeatures = (name: string, start: () => Promise<LabCluster
         ready: 5,
         updated: 5,
         observed: true,
+        version: VERSION,
       });
     });
 

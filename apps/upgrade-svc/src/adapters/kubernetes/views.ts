@@ -1,4 +1,11 @@
-import type { V1DaemonSet, V1Deployment, V1LabelSelector, V1Node, V1Pod } from '@kubernetes/client-node';
+import type {
+  V1DaemonSet,
+  V1Deployment,
+  V1LabelSelector,
+  V1Node,
+  V1Pod,
+  V1PodTemplateSpec,
+} from '@kubernetes/client-node';
 import type { NodeView, PodView, Resources, WorkloadView } from '../../kubernetes/kubernetes.ports.js';
 
 export const CORDONED_BY = 'fairlead.dev/cordoned-by';
@@ -89,7 +96,10 @@ export const podView = ({ metadata, spec, status }: V1Pod): PodView => {
   };
 };
 
-export const daemonSetView = ({ metadata, status }: V1DaemonSet): WorkloadView => ({
+const versionOf = (template: V1PodTemplateSpec | undefined): string =>
+  /:([\w][\w.-]*)(@|$)/.exec(template?.spec?.containers[0]?.image ?? '')?.[1] ?? 'unknown';
+
+export const daemonSetView = ({ metadata, spec, status }: V1DaemonSet): WorkloadView => ({
   kind: 'DaemonSet',
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
@@ -97,6 +107,7 @@ export const daemonSetView = ({ metadata, status }: V1DaemonSet): WorkloadView =
   ready: status?.numberReady ?? 0,
   updated: status?.updatedNumberScheduled ?? 0,
   observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
+  version: versionOf(spec?.template),
 });
 
 export const deploymentView = ({ metadata, spec, status }: V1Deployment): WorkloadView => ({
@@ -107,6 +118,7 @@ export const deploymentView = ({ metadata, spec, status }: V1Deployment): Worklo
   ready: status?.readyReplicas ?? 0,
   updated: status?.updatedReplicas ?? 0,
   observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
+  version: versionOf(spec?.template),
 });
 
 /** Kubernetes' label selectors: every requirement must hold; a selector without any selects everything. */

@@ -1,4 +1,4 @@
-import { SNAPSHOTS_BUCKET, WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { SNAPSHOTS_BUCKET, WorldFailure } from '@fairlead/contracts';
 import type { SecretStore } from '@fairlead/service-kit';
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -10,15 +10,12 @@ import {
   type CipherGCM,
   type DecipherGCM,
 } from 'node:crypto';
-import type { KeptSnapshot, SnapshotStore, SnapshotWriter } from '../../etcd/etcd.ports.js';
+import { snapshotKeyRef, type KeptSnapshot, type SnapshotStore, type SnapshotWriter } from '../../etcd/etcd.ports.js';
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-
-/** Where the key of a snapshot is sealed. */
-export const snapshotKeyRef = (name: string): SecretRef => `upgrade-svc.snapshot.${name}` as SecretRef;
 
 /**
  * Snapshots in a NATS object store, each sealed with AES-256-GCM under a key of its own while it streams. The key is a secret of

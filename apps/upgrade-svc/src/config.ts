@@ -1,0 +1,42 @@
+import { parseEnvironment } from '@fairlead/service-kit';
+import { z } from 'zod';
+
+const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
+
+const Environment = z.object({
+  UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate looks again while it waits'),
+  UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two looks whether a cluster is healthy (B2)'),
+  UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two looks whether leases are renewed (C5)'),
+  UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is asked again (D7)"),
+  ETCD_SNAPSHOTS_KEPT: z.coerce.number().int().min(1).max(1_000).default(5).describe('Of each cluster, the newest'),
+  JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
+});
+
+/** What this service needs to know beyond what every service does; parsed once, frozen. */
+export interface Settings {
+  readonly lookEveryMs: number;
+  readonly passIntervalMs: number;
+  /** kube-controller-manager and kube-scheduler renew every 2 s unless they are told otherwise (--leader-elect-retry-period). */
+  readonly leaseIntervalMs: number;
+  readonly userGateEveryMs: number;
+  readonly snapshotsKept: number;
+  readonly jobConcurrency: number;
+  /** A job that waits asks so often whether it is still wanted. */
+  readonly sliceMs: number;
+}
+
+const SLICE_MS = 5_000;
+
+/** Throws ConfigurationError with all faults at once. */
+export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
+  const parsed = parseEnvironment(Environment, env);
+  return Object.freeze({
+    lookEveryMs: parsed.UPGRADE_LOOK_EVERY_MS,
+    passIntervalMs: parsed.UPGRADE_PASS_INTERVAL_MS,
+    leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,
+    userGateEveryMs: parsed.UPGRADE_USER_GATE_EVERY_MS,
+    snapshotsKept: parsed.ETCD_SNAPSHOTS_KEPT,
+    jobConcurrency: parsed.JOB_CONCURRENCY,
+    sliceMs: SLICE_MS,
+  });
+};

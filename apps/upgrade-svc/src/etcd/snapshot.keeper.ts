@@ -1,0 +1,63 @@
+import { streamSubject, type EventData, type NodeName } from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import type { SecretStore } from '@fairlead/service-kit';
+import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import { Etcd } from './etcd.effects.js';
+import { snapshotKeyRef, type SnapshotStore } from './etcd.ports.js';
+
+export type Taken = Pick<EventData<'EtcdSnapshotTaken'>, 'node' | 'sha256' | 'bytes' | 'revision' | 'keys' | 'dataRef'>;
+
+/** The cluster whose snapshots they are. */
+export interface Owner {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly uid: string;
+}
+
+export interface KeeperParts {
+  readonly snapshots: SnapshotStore;
+  readonly secrets: Pick<SecretStore, 'destroyKey'>;
+  readonly store: EventStore;
+  /** Of each cluster, the newest. */
+  readonly keptMax: number;
+}
+
+/** Takes snapshots, keeps the newest ones of each cluster, and destroys those of clusters that are gone. */
+export class SnapshotKeeper {
+  constructor(private readonly parts: KeeperParts) {}
+
+  /** Under this name; a snapshot of that name is replaced. */
+  async save(cluster: UpgradeCluster, snapshot: string, { uid }: Owner, signal: AbortSignal): Promise<Taken> {
+    const etcd = new Etcd(cluster, signal);
+    const facts = await etcd.facts(await cluster.nodes());
+    const writer = await this.parts.snapshots.open(snapshot, uid);
+    try {
+      const { node, revision, totalKey } = await etcd.snapshot(facts, (chunk) => writer.write(chunk));
+      const { sha256, bytes } = await writer.seal();
+      return { node: node as NodeName, sha256, bytes, revision, keys: totalKey, dataRef: snapshotKeyRef(snapshot) };
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  }
+
+  async prune(owner: Owner): Promise<void> {
+    const names = await this.taken(owner);
+    for (const name of names.slice(0, -this.parts.keptMax)) await this.parts.snapshots.delete(name);
+  }
+
+  /** With the cluster's key no snapshot of it can be read any more, in whatever backup it is; then their bytes go, too. */
+  async forget(owner: Owner): Promise<void> {
+    await this.parts.secrets.destroyKey(owner.uid);
+    for (const name of await this.taken(owner)) await this.parts.snapshots.delete(name);
+  }
+
+  /** Oldest first. */
+  private async taken({ namespace, cluster, uid }: Owner): Promise<readonly string[]> {
+    const subject = `${streamSubject({ namespace, cluster, context: 'rollout' })}.EtcdSnapshotTaken`;
+    const read = await this.parts.store.read(subject, 0);
+    return read.flatMap(({ event }) =>
+      event.type === 'EtcdSnapshotTaken' && event.data.uid === uid ? [event.data.snapshot] : [],
+    );
+  }
+}

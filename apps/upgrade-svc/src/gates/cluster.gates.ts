@@ -1,0 +1,86 @@
+import type { NodeName } from '@fairlead/contracts';
+import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import type { WorkloadFacts } from '../rules/cluster.facts.js';
+import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
+import type { Gate, GateLook } from './gates.js';
+import { byFindings, fails, holds } from './verdict.js';
+
+const KUBE_SYSTEM = 'kube-system';
+const LEADING_COMPONENTS = ['kube-controller-manager', 'kube-scheduler'] as const;
+
+/** DaemonSets count their pods on nodes that are excused, too; those are taken as if they were ready. */
+const withoutExcused = async (
+  { cluster }: GateLook,
+  system: readonly WorkloadFacts[],
+  excused: readonly NodeName[],
+): Promise<readonly WorkloadFacts[]> => {
+  const pods = (await Promise.all(excused.map((node) => cluster.podsOn(node)))).flat();
+  const unready = pods.filter(({ ready, namespace }) => !ready && namespace === KUBE_SYSTEM);
+  return system.map((workload) => {
+    const away = unready.filter(
+      ({ controller }) => controller?.kind === workload.kind && controller.name === workload.name,
+    ).length;
+    return { ...workload, ready: workload.ready + away };
+  });
+};
+
+/** B2, short form. Twice where much depends on it: before a control plane, and before the first worker. */
+export const clusterHealthy: Gate = async (look) => {
+  const { excused } = look;
+  const passesMin =
+    look.node === null || look.known.nodes[look.node]?.role === 'control-plane' ? HEALTHY_PASSES_MIN : 1;
+  for (let passes = 1; ; passes += 1) {
+    const { nodes, system } = await look.survey.health(look);
+    const facts = {
+      nodes,
+      system: await withoutExcused(look, system, excused),
+      healthyPasses: HEALTHY_PASSES_MIN,
+    };
+    const verdict = byFindings(b2ClusterHealthy(facts, excused), { passes, nodes: nodes.length, excused });
+    if (!verdict.holds || passes >= passesMin) return verdict;
+    await look.rest('passes');
+  }
+};
+
+export const apiAnswers: Gate = async ({ cluster }) => {
+  const failing = await cluster.failingChecks();
+  return failing.length === 0 ? holds() : fails(`the API server says: ${failing.join(', ')} failed`, { failing });
+};
+
+/** A lease that moves between two looks is held by a component that works; its age alone would trust two clocks. */
+export const leasesRenew: Gate = async ({ cluster, rest }) => {
+  const look = async (): Promise<ReadonlyMap<string, string>> => {
+    const leases = await Promise.all(LEADING_COMPONENTS.map((name) => cluster.lease(name)));
+    return new Map(leases.flatMap((lease) => (lease === undefined ? [] : [[lease.name, lease.renewedAt]])));
+  };
+  const before = await look();
+  await rest('leases');
+  const after = await look();
+  const still = LEADING_COMPONENTS.filter(
+    (name) => after.get(name) === undefined || after.get(name) === before.get(name),
+  );
+  const facts = { renewedAt: Object.fromEntries(after) };
+  return still.length === 0 ? holds(facts) : fails(`the lease of ${still.join(' and ')} is not renewed`, facts);
+};
+
+const workloadNamed = async ({ cluster }: GateLook, name: string): Promise<WorkloadView | undefined> =>
+  (await cluster.workloads(KUBE_SYSTEM)).find((workload) => workload.name === name);
+
+export const kubeProxyRolledOut: Gate = async (look) => {
+  const proxy = await workloadNamed(look, 'kube-proxy');
+  // Some networks do its work themselves.
+  if (proxy === undefined) return holds({ wanted: 0 });
+  const { wanted, ready, updated, observed } = proxy;
+  const facts = { wanted, ready, updated };
+  return observed && updated >= wanted && ready >= wanted
+    ? holds(facts)
+    : fails(`kube-proxy is new on ${updated} and ready on ${ready} of ${wanted} nodes`, facts);
+};
+
+export const dnsReady: Gate = async (look) => {
+  const dns = await workloadNamed(look, 'coredns');
+  if (dns === undefined) return fails('there is no Deployment coredns in kube-system');
+  const { wanted, ready, observed } = dns;
+  const facts = { wanted, ready };
+  return observed && ready >= wanted ? holds(facts) : fails(`${ready} of ${wanted} pods of CoreDNS are Ready`, facts);
+};

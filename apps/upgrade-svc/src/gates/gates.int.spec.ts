@@ -1,0 +1,246 @@
+import { releaseOf, type GateName, type NodeName } from '@fairlead/contracts';
+import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { knownCluster } from '../../test/known.cluster.js';
+import { controlPlane, eventually, startLabCluster, VERSION, worker, type LabCluster } from '../../test/lab.cluster.js';
+import { Etcd } from '../etcd/etcd.effects.js';
+import { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
+import { ownGate, type GateLook, type Verdict } from './gates.js';
+import { askUserGate } from './user.gates.js';
+
+const CP = controlPlane(2);
+const NODES = [1, 2, 3].map(controlPlane).concat([1, 2].map(worker));
+
+describe('The gates of a roll-out', () => {
+  let lab: LabCluster;
+  let rests: string[];
+  const signal = new AbortController().signal;
+
+  beforeEach(async () => {
+    rests = [];
+    lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
+  }, 30_000);
+  afterEach(() => lab.stop());
+
+  const lookAt = (node: string | null, version: string, excused: readonly string[] = []): GateLook => ({
+    cluster: lab.cluster,
+    etcd: new Etcd(lab.cluster, signal),
+    survey: new ClusterSurvey({
+      store: new MemoryStore(),
+      clocks: { skewMs: async () => 0 },
+      now: () => new Date(),
+      passIntervalMs: 1,
+    }),
+    known: knownCluster(...NODES),
+    excused: excused as readonly NodeName[],
+    node: node as NodeName | null,
+    software: { kubelet: version.slice(1) },
+    release: releaseOf(version),
+    rest: async (why) => {
+      rests.push(why);
+      // Leases of the simulation move every two seconds.
+      await sleep(why === 'leases' ? 2_100 : 1);
+    },
+  });
+
+  const ask = (gate: GateName, node: string | null = CP, version = VERSION): Promise<Verdict> =>
+    ownGate(gate)!(lookAt(node, version));
+
+  it.each([
+    'api-answers',
+    'cluster-healthy',
+    'etcd-healthy',
+    'etcd-quorum',
+    'etcd-leader',
+    'static-pods',
+    'api-server',
+    'etcd-member',
+    'leases',
+    'node-ready',
+    'daemonsets',
+    'kube-proxy',
+    'dns',
+  ] as const)('%s holds on a cluster that is well', async (gate) => {
+    expect(await ask(gate)).toMatchObject({ holds: true });
+  });
+
+  it('cluster-healthy is asked twice before a control plane, once before a worker', async () => {
+    await ask('cluster-healthy', CP);
+    expect(rests).toEqual(['passes']);
+    await ask('cluster-healthy', worker(1));
+    expect(rests).toEqual(['passes']);
+  });
+
+  it('cluster-healthy fails for a node that is not Ready, unless it is excused', async () => {
+    lab.simulated.setKubelet(worker(2), { running: false });
+    await eventually(
+      () => lab.cluster.node(worker(2)),
+      (node) => node?.ready === false,
+    );
+    expect(await ask('cluster-healthy')).toMatchObject({
+      holds: false,
+      message: expect.stringContaining(`${worker(2)} is not Ready`),
+    });
+    const excused = lookAt(CP, VERSION, [worker(2)]);
+    expect(await ownGate('cluster-healthy')!(excused)).toMatchObject({ holds: true });
+  });
+
+  it('etcd-healthy, etcd-quorum and etcd-member fail when members are down', async () => {
+    lab.simulated.setEtcdMember(controlPlane(3), { running: false });
+    expect(await ask('etcd-healthy')).toMatchObject({
+      holds: false,
+      message: expect.stringContaining(controlPlane(3)),
+    });
+    expect(await ask('etcd-quorum', CP)).toMatchObject({
+      holds: false,
+      message: expect.stringMatching(/2 healthy of 3 members: without demo-cp-2 it would lose its quorum/),
+    });
+    expect(await ownGate('etcd-healthy')!(lookAt(controlPlane(3), VERSION, [controlPlane(3)]))).toMatchObject({
+      holds: true,
+    });
+    // The member that is down anyway may go without changing anything.
+    expect(await ask('etcd-quorum', controlPlane(3))).toMatchObject({ holds: true });
+    expect(await ask('etcd-member', controlPlane(3))).toMatchObject({ holds: false });
+  });
+
+  it('etcd-member fails while it lags or learns; etcd-healthy for an alarm', async () => {
+    lab.simulated.setEtcdMember(CP, { behind: 5_000 });
+    expect(await ask('etcd-member')).toMatchObject({
+      holds: false,
+      message: expect.stringContaining('5000 entries behind'),
+    });
+    lab.simulated.setEtcdMember(CP, { behind: 0, alarm: 'NOSPACE' });
+    expect(await ask('etcd-healthy')).toMatchObject({ holds: false, message: expect.stringContaining('NOSPACE') });
+  });
+
+  it('etcd-leader names the node that leads, read from etcd', async () => {
+    lab.simulated.moveEtcdLeader(controlPlane(3));
+    expect(await ask('etcd-leader')).toEqual({ holds: true, facts: { leader: controlPlane(3) } });
+  });
+
+  it('static-pods fails until all four run the images of the target and are Ready', async () => {
+    expect(await ask('static-pods', CP, 'v1.34.4')).toMatchObject({
+      holds: false,
+      message: expect.stringMatching(/not yet at v1.34.4: .*etcd runs registry.k8s.io\/etcd:3.5.24-0/),
+    });
+    lab.simulated.setControlPlaneVersion(CP, 'v1.34.4');
+    await eventually(
+      () => ask('static-pods', CP, 'v1.34.4'),
+      (verdict) => verdict.holds,
+    );
+    expect(await ask('static-pods', controlPlane(1), 'v1.34.4')).toMatchObject({ holds: false });
+  });
+
+  it("api-server fails when the node's own API server does not answer, though another one does", async () => {
+    await lab.listeners.get(CP)?.close();
+    expect(await ask('api-server')).toMatchObject({ holds: false, message: expect.stringContaining('refused') });
+    expect(await ask('api-answers')).toMatchObject({ holds: true });
+  });
+
+  it('leases fails when nobody renews them', async () => {
+    const look = { ...lookAt(CP, VERSION), rest: async () => undefined };
+    expect(await ownGate('leases')!(look)).toMatchObject({
+      holds: false,
+      message: expect.stringMatching(/the lease of .*kube-scheduler.* is not renewed/),
+    });
+  });
+
+  it('node-ready fails until the kubelet reports the version of the target', async () => {
+    expect(await ask('node-ready', CP, 'v1.34.4')).toMatchObject({
+      holds: false,
+      message: `${CP} runs kubelet v1.33.13, not v1.34.4`,
+    });
+    lab.simulated.setKubelet(CP, { running: true, version: 'v1.34.4' });
+    expect(await ask('node-ready', CP, 'v1.34.4')).toMatchObject({ holds: true });
+  });
+
+  it('daemonsets fails while a DaemonSet pod of the node is not Ready; kube-proxy while it rolls out; dns while it is away', async () => {
+    const template = (app: string) => ({
+      metadata: { labels: { app }, annotations: { 'lab.fairlead.dev/behaviour': 'never-ready' } },
+      spec: { containers: [{ name: app, image: 'x:1' }] },
+    });
+    await lab.apply({
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { name: 'logs', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'logs' } }, template: template('logs') },
+    });
+    await eventually(
+      () => ask('daemonsets', worker(1)),
+      (verdict) => !verdict.holds && verdict.message.includes('default/logs-'),
+    );
+    lab.simulated.setVersion('v1.34.4');
+    expect(await ask('kube-proxy', null)).toMatchObject({
+      holds: false,
+      message: expect.stringMatching(/new on \d of 5|new on \d/),
+    });
+    await eventually(
+      () => ask('kube-proxy', null),
+      (verdict) => verdict.holds,
+    );
+    await eventually(
+      () => ask('dns', null),
+      (verdict) => verdict.holds,
+    );
+  });
+});
+
+describe("Gates of the user's own", () => {
+  let lab: LabCluster;
+  let server: Server;
+  let status = 200;
+  const signal = new AbortController().signal;
+  const look = (): Parameters<typeof askUserGate>[1] => ({ cluster: lab.cluster, asked: 'u-spec00/1', signal });
+
+  beforeEach(async () => {
+    lab = await startLabCluster({ controlPlanes: 1, workers: 1 });
+    server = createServer((_, response) => response.writeHead(status).end('x'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }, 30_000);
+  afterEach(async () => {
+    server.close();
+    await lab.stop();
+  });
+
+  it('by HTTP hold when the status is the wanted one, and fail for another or none', async () => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const gate = { kind: 'http' as const, name: 'shop', url, status: 200 };
+    expect(await askUserGate(gate, look())).toEqual({ holds: true, facts: { status: 200 } });
+    status = 503;
+    expect(await askUserGate(gate, look())).toMatchObject({ holds: false, message: `${url} answers 503, not 200` });
+    server.close();
+    server.closeAllConnections();
+    expect(await askUserGate(gate, look())).toMatchObject({
+      holds: false,
+      message: expect.stringContaining(`${url} does not answer: `),
+    });
+  });
+
+  it('by Job hold when it has succeeded; one that has failed is asked anew', async () => {
+    const manifest = (behaviour: string): string =>
+      JSON.stringify({
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'check' },
+        spec: {
+          backoffLimit: 0,
+          template: {
+            metadata: { annotations: { 'lab.fairlead.dev/behaviour': behaviour } },
+            spec: { restartPolicy: 'Never', containers: [{ name: 'check', image: 'x:1' }] },
+          },
+        },
+      });
+    const gate = { kind: 'job' as const, name: 'check', namespace: 'default', manifest: manifest('complete') };
+    expect(await askUserGate(gate, look())).toMatchObject({
+      holds: false,
+      message: expect.stringContaining('has begun'),
+    });
+    await eventually(
+      () => askUserGate(gate, look()),
+      (verdict) => verdict.holds,
+    );
+  });
+});

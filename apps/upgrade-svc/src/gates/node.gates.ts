@@ -1,0 +1,63 @@
+import { imagesOf, releaseOf, type KubernetesRelease } from '@fairlead/contracts';
+import type { Gate } from './gates.js';
+import { fails, holds, nodeOf } from './verdict.js';
+
+/** kube-apiserver, kube-controller-manager, kube-scheduler, etcd. */
+const STATIC_PODS = 4;
+
+const tagOf = (image: string): string => image.replace(/@.*$/, '').split(':').at(-1) ?? '';
+
+/** Tags by component, as this release's kubeadm writes them into the manifests. */
+const targetTags = (release: KubernetesRelease): ReadonlyMap<string, string> =>
+  new Map(imagesOf(release).map(({ name, reference }) => [name, tagOf(reference)]));
+
+export const staticPodsAtTarget: Gate = async (look) => {
+  const node = nodeOf(look);
+  const kubelet = look.software['kubelet'];
+  const release = kubelet === undefined ? look.release : releaseOf(`v${kubelet}`);
+  if (release === undefined) return fails(`no release of version ${String(kubelet)} is known`);
+  const tags = targetTags(release);
+  const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);
+  const images = Object.fromEntries(pods.map(({ labels, image }) => [labels['component'] ?? '', image]));
+  const older = pods.filter(({ labels, image }) => {
+    const tag = tags.get(labels['component'] ?? '');
+    return tag !== undefined && tagOf(image) !== tag;
+  });
+  const unready = pods.filter(({ ready, deleting }) => !ready || deleting);
+  const facts = { images };
+  if (pods.length < STATIC_PODS) return fails(`${pods.length} of ${STATIC_PODS} static pods are there`, facts);
+  if (older.length > 0)
+    return fails(
+      `not yet at ${release.version}: ${older.map(({ labels, image }) => `${labels['component']} runs ${image}`).join(', ')}`,
+      facts,
+    );
+  return unready.length === 0
+    ? holds(facts)
+    : fails(`not Ready: ${unready.map(({ labels }) => labels['component']).join(', ')}`, facts);
+};
+
+export const apiServerAnswers: Gate = async (look) => {
+  const node = nodeOf(look);
+  const failing = await look.cluster.failingChecksOn(node);
+  return failing.length === 0 ? holds() : fails(`/readyz of ${node}: ${failing.join(', ')}`, { failing });
+};
+
+export const nodeReady: Gate = async (look) => {
+  const name = nodeOf(look);
+  const view = await look.cluster.node(name);
+  if (view === undefined) return fails(`Kubernetes does not know ${name}`);
+  const facts = { kubeletVersion: view.kubeletVersion };
+  const wanted = look.software['kubelet'];
+  if (!view.ready) return fails(`${name} is not Ready: ${view.message}`, facts);
+  return wanted !== undefined && view.kubeletVersion !== `v${wanted}`
+    ? fails(`${name} runs kubelet ${view.kubeletVersion}, not v${wanted}`, facts)
+    : holds(facts);
+};
+
+export const daemonSetsReady: Gate = async (look) => {
+  const node = nodeOf(look);
+  const pods = (await look.cluster.podsOn(node)).filter(({ controller }) => controller?.kind === 'DaemonSet');
+  const unready = pods.filter(({ ready }) => !ready).map(({ namespace, name }) => `${namespace}/${name}`);
+  const facts = { pods: pods.length };
+  return unready.length === 0 ? holds(facts) : fails(`not Ready: ${unready.join(', ')}`, { ...facts, unready });
+};

@@ -1,0 +1,24 @@
+import type { Finding } from '@fairlead/contracts';
+import type { Verdict } from './gates.js';
+
+export const holds = (facts: Readonly<Record<string, unknown>> = {}): Verdict => ({ holds: true, facts });
+
+export const fails = (message: string, facts: Readonly<Record<string, unknown>> = {}): Verdict => ({
+  holds: false,
+  facts,
+  message,
+});
+
+/** A gate that a rule of the preflight decides: it holds when the rule finds nothing. */
+export const byFindings = (findings: readonly Finding[], facts: Readonly<Record<string, unknown>>): Verdict => {
+  const [first] = findings;
+  return first === undefined
+    ? holds(facts)
+    : fails(findings.map(({ sentence }) => sentence).join('; '), { ...facts, ...first.facts });
+};
+
+/** The node that a gate is about; its absence is a bug: the plan named it. */
+export const nodeOf = (look: { readonly node: string | null }): string => {
+  if (look.node === null) throw new Error('this gate is about a node, and none was named');
+  return look.node;
+};

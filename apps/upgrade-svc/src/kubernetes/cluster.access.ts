@@ -1,0 +1,35 @@
+import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import type { SecretStore } from '@fairlead/service-kit';
+import { LRUCache } from 'lru-cache';
+import type { KubernetesApi, UpgradeCluster } from './kubernetes.ports.js';
+
+const ENTRIES_MAX = 2_000;
+/** A kubeconfig that was replaced or destroyed is forgotten within this time. */
+const KEPT_MS = 60_000;
+
+/** Opens clusters as their administrator, with the kubeconfig that bootstrap-svc has sealed (ADR 7): read, never written. */
+export class ClusterAccess {
+  private readonly kubeconfigs = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS });
+
+  constructor(
+    private readonly api: KubernetesApi,
+    private readonly secrets: Pick<SecretStore, 'get'>,
+  ) {}
+
+  async of(uid: string, cluster: string): Promise<UpgradeCluster> {
+    const kubeconfig = this.kubeconfigs.get(uid) ?? (await this.read(uid, cluster));
+    this.kubeconfigs.set(uid, kubeconfig);
+    return this.api.of({ uid, cluster, kubeconfig });
+  }
+
+  private async read(uid: string, cluster: string): Promise<string> {
+    const kubeconfig = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
+    if (kubeconfig !== undefined) return kubeconfig;
+    throw new WorldFailure({
+      operation: 'reach the Kubernetes API',
+      target: cluster,
+      message: 'the kubeconfig of the cluster is not among the secrets',
+      retryable: false,
+    });
+  }
+}

@@ -1,0 +1,223 @@
+import {
+  streamSubject,
+  WorldFailure,
+  type KubernetesRelease,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import pLimit from 'p-limit';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Etcd } from '../etcd/etcd.effects.js';
+import type { NodeView, PodView, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import type { KnownCluster } from '../rollout/rollout.state.js';
+import type { ClusterFacts, EtcdFacts, NodeFacts, Unread } from '../rules/cluster.facts.js';
+import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
+import {
+  budgetFacts,
+  certificatesIn,
+  kubeletTalksToLocalApi,
+  kubeProxyOn,
+  lastSnapshotIn,
+  neededBytes,
+  podFacts,
+  staticPodFacts,
+} from './node.facts.js';
+import type { NodeClocks } from './preflight.ports.js';
+
+const KUBE_SYSTEM = 'kube-system';
+/** Nodes are asked one by one for what only their kubelets know; so many at a time. */
+const NODES_AT_ONCE = 10;
+
+export interface SurveyParts {
+  readonly store: EventStore;
+  readonly clocks: NodeClocks;
+  readonly now: () => Date;
+  /** Between two looks whether the cluster is healthy (B2). */
+  readonly passIntervalMs: number;
+}
+
+/** What is looked at, and for which change. */
+export interface SurveyOf {
+  readonly namespace: string;
+  readonly name: string;
+  readonly known: KnownCluster;
+  readonly cluster: UpgradeCluster;
+  readonly release: KubernetesRelease | undefined;
+  readonly excused: readonly NodeName[];
+  readonly signal: AbortSignal;
+}
+
+interface Log {
+  readonly certificates: ReturnType<typeof certificatesIn>;
+  readonly snapshot: ClusterFacts['snapshot'];
+}
+
+/** Reads one thing; what cannot be read is noted with the rule that needs it, and `otherwise` stands in its place. */
+type Reader = <T>(at: Omit<Unread, 'message'>, otherwise: T, read: () => Promise<T>) => Promise<T>;
+
+/** Gathers ClusterFacts: B1 to B10, read only. Every rule reads from what this brings, and nothing else. */
+export class ClusterSurvey {
+  constructor(private readonly parts: SurveyParts) {}
+
+  async facts(of: SurveyOf): Promise<ClusterFacts> {
+    const unread: Unread[] = [];
+    const read: Reader = async (at, otherwise, work) => {
+      try {
+        return await work();
+      } catch (error) {
+        of.signal.throwIfAborted();
+        if (!(error instanceof WorldFailure)) throw error;
+        unread.push({ ...at, message: error.message });
+        return otherwise;
+      }
+    };
+    const at = this.parts.now().toISOString();
+    const views = await read({ what: 'nodes', rule: 'B2' }, [], () => of.cluster.nodes());
+    const [pods, etcd, log] = await Promise.all([
+      read({ what: 'pods', rule: 'B7' }, [], () => of.cluster.pods()),
+      read({ what: 'etcd', rule: 'B3' }, null, () => new Etcd(of.cluster, of.signal).facts(views)),
+      this.log(of),
+    ]);
+    const [nodes, rest] = await Promise.all([
+      this.nodes(of, { views, pods, etcd, log, read }),
+      this.others(of, pods, read),
+    ]);
+    const facts = { at, unread, nodes, etcd, ...rest, pods: podFacts(pods, namesOf(views)), snapshot: log.snapshot };
+    return { ...facts, healthyPasses: await this.passes(of, { ...facts, healthyPasses: HEALTHY_PASSES_MIN }) };
+  }
+
+  /** What B2 asks, without the rest: quick enough to be asked before each node. */
+  async health(of: Pick<SurveyOf, 'cluster' | 'known'>): Promise<Pick<ClusterFacts, 'nodes' | 'system'>> {
+    const [views, pods, system] = await Promise.all([
+      of.cluster.nodes(),
+      of.cluster.staticPods(),
+      of.cluster.workloads(KUBE_SYSTEM),
+    ]);
+    return { system, nodes: knownNodes(of.known).map((known) => bareNode(known, views, pods)) };
+  }
+
+  /** How often in a row the cluster was healthy, this look included; the first one that fails ends it. */
+  private async passes(of: SurveyOf, first: ClusterFacts): Promise<number> {
+    if (b2ClusterHealthy(first, of.excused).length > 0) return 0;
+    for (let passes = 1; passes < HEALTHY_PASSES_MIN; passes += 1) {
+      await sleep(this.parts.passIntervalMs, undefined, { signal: of.signal });
+      const again = { ...first, ...(await this.health(of)) };
+      if (b2ClusterHealthy(again, of.excused).length > 0) return passes;
+    }
+    return HEALTHY_PASSES_MIN;
+  }
+
+  private async log({ namespace, name, known }: SurveyOf): Promise<Log> {
+    const read = async (context: string, type: string): Promise<readonly StoredEvent[]> =>
+      (await this.parts.store.read(`${streamSubject({ namespace, cluster: name, context })}.${type}`, 0)).map(
+        ({ event }) => event,
+      );
+    const [reports, snapshots] = await Promise.all([
+      read('*', 'CertificatesReported'),
+      read('rollout', 'EtcdSnapshotTaken'),
+    ]);
+    return { certificates: certificatesIn(reports, known.uid), snapshot: lastSnapshotIn(snapshots, known.uid) };
+  }
+
+  private async nodes(
+    of: SurveyOf,
+    seen: {
+      readonly views: readonly NodeView[];
+      readonly pods: readonly PodView[];
+      readonly etcd: EtcdFacts | null;
+      readonly log: Log;
+      readonly read: Reader;
+    },
+  ): Promise<readonly NodeFacts[]> {
+    const { views, pods, etcd, log, read } = seen;
+    const limit = pLimit(NODES_AT_ONCE);
+    const { namespace, name: cluster } = of;
+    return Promise.all(
+      knownNodes(of.known).map((known) =>
+        limit(async (): Promise<NodeFacts> => {
+          const { name: node, role } = known;
+          const bare = bareNode(known, views, pods);
+          const view = views.find((one) => one.name === node);
+          if (view === undefined) return bare;
+          const freeBytes = await read({ what: `nodes.${node}.disk`, rule: 'B9' }, null, () =>
+            of.cluster.freeDisk(node),
+          );
+          return {
+            ...bare,
+            kubeProxy: kubeProxyOn(pods, node),
+            certificates: log.certificates.get(node) ?? null,
+            clockSkewMs: await read({ what: `nodes.${node}.clockSkewMs`, rule: 'B8' }, null, () =>
+              this.parts.clocks.skewMs({ namespace, cluster, node }),
+            ),
+            disk:
+              freeBytes === null
+                ? null
+                : { freeBytes, neededBytes: neededBytes(view, { release: of.release, role, etcd }) },
+          };
+        }),
+      ),
+    );
+  }
+
+  private async others(
+    { cluster }: SurveyOf,
+    pods: readonly PodView[],
+    read: Reader,
+  ): Promise<Pick<ClusterFacts, 'system' | 'budgets' | 'webhooks' | 'deprecatedApis'>> {
+    const [system, budgets, webhooks, deprecated] = await Promise.all([
+      read({ what: 'system', rule: 'B2' }, [], () => cluster.workloads(KUBE_SYSTEM)),
+      read({ what: 'budgets', rule: 'B7' }, [], () => cluster.budgets()),
+      read({ what: 'webhooks', rule: 'B6' }, [], () => cluster.webhooks()),
+      read({ what: 'deprecatedApis', rule: 'B5' }, [], () => cluster.deprecatedApis()),
+    ]);
+    return {
+      system,
+      budgets: budgetFacts(budgets, pods),
+      webhooks,
+      // The gauge tells that there were requests since the API server started, not how many or when.
+      deprecatedApis: deprecated.map(({ group, version, resource, removedIn }) => ({
+        api: [resource, version, group].filter((part) => part !== '').join('.'),
+        removedIn,
+        requests: 1,
+        lastUsedAt: null,
+      })),
+    };
+  }
+}
+
+const namesOf = (views: readonly NodeView[]): ReadonlySet<string> => new Set(views.map(({ name }) => name));
+
+const knownNodes = ({ nodes }: KnownCluster): readonly KnownCluster['nodes'][string][] => Object.values(nodes);
+
+const unknownTo = 'Kubernetes does not know it';
+
+/** What two lists of the API tell of a node; the rest is not known yet. */
+const bareNode = (
+  { name, role, pool, software, lost }: KnownCluster['nodes'][string],
+  views: readonly NodeView[],
+  pods: readonly PodView[],
+): NodeFacts => {
+  const view = views.find((one) => one.name === name);
+  const kubelet = view?.kubeletVersion ?? '';
+  return {
+    name,
+    role,
+    pool,
+    ready: view?.ready ?? false,
+    notReadyBecause: view === undefined ? unknownTo : view.ready ? null : view.message,
+    unschedulable: view?.unschedulable ?? false,
+    kubelet: kubelet.replace(/^v/, ''),
+    kubeProxy: null,
+    containerRuntime: (view?.containerRuntime ?? '').replace(/^.*:\/\//, ''),
+    software,
+    lost,
+    staticPods: role === 'worker' ? [] : staticPodFacts(pods, name),
+    certificates: null,
+    clockSkewMs: null,
+    disk: null,
+    sourceReachable: null,
+    kubeletTalksToLocalApi: kubeletTalksToLocalApi(role, kubelet),
+    allocatable: view?.allocatable ?? { cpuMillis: 0, memoryBytes: 0 },
+  };
+};

@@ -1,0 +1,105 @@
+import {
+  imagesOf,
+  type KubernetesRelease,
+  type NodeRole,
+  type ReleaseImage,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { NodeView, PodView } from '../kubernetes/kubernetes.ports.js';
+import type { BudgetFacts, EtcdFacts, PodFacts, StaticPodFacts } from '../rules/cluster.facts.js';
+import { leaves } from '../drain/drain.planner.js';
+import type { BudgetView } from '../kubernetes/kubernetes.ports.js';
+
+const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd'] as const;
+
+/** `registry.k8s.io/etcd:3.6.5-0` runs 3.6.5; a digest or no tag says nothing. */
+export const versionOfImage = (image: string): string =>
+  /:v?(\d[\w.-]*?)(?:-\d+)?(?:@|$)/.exec(image)?.[1] ?? 'unknown';
+
+export const staticPodFacts = (pods: readonly PodView[], node: string): readonly StaticPodFacts[] =>
+  pods.flatMap((pod) => {
+    const component = COMPONENTS.find((name) => name === pod.labels['component']);
+    if (pod.node !== node || !pod.mirror || component === undefined) return [];
+    const { image, ready, args } = pod;
+    return [{ component, version: versionOfImage(image), image, ready, args }];
+  });
+
+/** Version of kube-proxy on a node; null: it has none. */
+export const kubeProxyOn = (pods: readonly PodView[], node: string): string | null => {
+  const pod = pods.find((one) => one.node === node && one.labels['k8s-app'] === 'kube-proxy');
+  return pod === undefined ? null : versionOfImage(pod.image);
+};
+
+export const podFacts = (pods: readonly PodView[], nodes: ReadonlySet<string>): readonly PodFacts[] =>
+  pods
+    .filter((pod) => leaves(pod) && nodes.has(pod.node))
+    .map(({ namespace, name, node, requests, controller, emptyDir }) => ({
+      name: `${namespace}/${name}`,
+      node: node as PodFacts['node'],
+      requests,
+      bare: controller === null,
+      emptyDir,
+    }));
+
+export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodView[]): readonly BudgetFacts[] =>
+  budgets.map((budget) => ({
+    name: `${budget.namespace}/${budget.name}`,
+    disruptionsAllowed: budget.disruptionsAllowed,
+    pods: pods.filter((pod) => budget.covers(pod)).map(({ namespace, name }) => `${namespace}/${name}`),
+  }));
+
+/** Of an image that the node has in no version yet: the largest of Kubernetes' own, kube-apiserver, unpacked and rounded up. */
+const IMAGE_BYTES_UNKNOWN = 150 * 1024 ** 2;
+/** B9: twice etcd's data, for kubeadm saves them beside before it exchanges etcd. */
+const ETCD_DATA_TIMES = 2;
+
+const repositoryOf = (reference: string): string => reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+
+const bytesOf = ({ images }: NodeView, { reference }: ReleaseImage): number => {
+  if (images.some(({ names }) => names.includes(reference))) return 0;
+  const known = images.filter(({ names }) => names.some((name) => repositoryOf(name) === repositoryOf(reference)));
+  return known.length === 0 ? IMAGE_BYTES_UNKNOWN : Math.max(...known.map(({ bytes }) => bytes));
+};
+
+export interface Needs {
+  readonly release: KubernetesRelease | undefined;
+  readonly role: NodeRole;
+  readonly etcd: EtcdFacts | null;
+}
+
+/** What a change to this release needs on the node's disk. Images that it has in another version are taken to be of that size. */
+export const neededBytes = (node: NodeView, { release, role, etcd }: Needs): number => {
+  const images = release === undefined ? [] : imagesOf(release).filter(({ roles }) => roles.includes(role));
+  const member = etcd?.members.find(({ name }) => name === node.name);
+  return images.reduce((sum, image) => sum + bytesOf(node, image), (member?.dbBytes ?? 0) * ETCD_DATA_TIMES);
+};
+
+/** Since 1.33 kubeadm points a control plane's kubelet at its own API server, at init, join and upgrade (ControlPlaneKubeletLocalMode). */
+const LOCAL_MODE_MINOR = 33;
+
+export const kubeletTalksToLocalApi = (role: NodeRole, kubeletVersion: string): boolean | null => {
+  const minor = Number(/^v?1\.(\d+)/.exec(kubeletVersion)?.[1] ?? NaN);
+  return role === 'worker' || Number.isNaN(minor) ? null : minor >= LOCAL_MODE_MINOR ? true : null;
+};
+
+/** The newest report of each node. */
+export const certificatesIn = (
+  events: readonly StoredEvent[],
+  uid: string,
+): ReadonlyMap<string, readonly { readonly name: string; readonly expiresAt: string }[]> =>
+  new Map(
+    events.flatMap((event) =>
+      event.type === 'CertificatesReported' && event.data.uid === uid
+        ? [[event.data.node, event.data.certificates] as const]
+        : [],
+    ),
+  );
+
+/** The newest snapshot of this incarnation of the cluster. */
+export const lastSnapshotIn = (
+  events: readonly StoredEvent[],
+  uid: string,
+): { readonly at: string; readonly name: string } | null => {
+  const taken = events.findLast((event) => event.type === 'EtcdSnapshotTaken' && event.data.uid === uid);
+  return taken?.type === 'EtcdSnapshotTaken' ? { at: taken.meta.time, name: taken.data.snapshot } : null;
+};

@@ -1,0 +1,266 @@
+import { releaseOf, WorldFailure, type EventData, type Finding } from '@fairlead/contracts';
+import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { knownCluster } from '../../test/known.cluster.js';
+import {
+  budget,
+  controlPlane,
+  deployment,
+  eventually,
+  startLabCluster,
+  worker,
+  type LabCluster,
+} from '../../test/lab.cluster.js';
+import { uid } from '../nodes/nodes.fixtures.js';
+import type { KnownCluster } from '../rollout/rollout.state.js';
+import type { ClusterFacts } from '../rules/cluster.facts.js';
+import {
+  b2ClusterHealthy,
+  b3EtcdHealthy,
+  b4FreshSnapshot,
+  b5RemovedApis,
+  b6Webhooks,
+  b7PodsCanMove,
+  b8Certificates,
+  b8Clocks,
+  b9Room,
+  b10EtcdMinor,
+  unreadFindings,
+} from '../rules/preflight.rules.js';
+import { ClusterSurvey } from './cluster.survey.effects.js';
+
+const NODES = [1, 2, 3].map(controlPlane).concat([1, 2].map(worker));
+const CAUSE = { actor: 'system/upgrade-svc', correlationId: 'c', causationId: 'c' };
+
+describe('The survey before an upgrade', () => {
+  let lab: LabCluster;
+  let store: MemoryStore;
+  let skewMs: number | null;
+  let known: KnownCluster;
+
+  beforeEach(async () => {
+    lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
+    store = new MemoryStore(() => new Date().toISOString());
+    skewMs = 3;
+    known = knownCluster(...NODES);
+  }, 30_000);
+  afterEach(() => lab.stop());
+
+  const survey = (): Promise<ClusterFacts> =>
+    new ClusterSurvey({
+      store,
+      clocks: {
+        skewMs: async ({ node }) => {
+          if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
+          return skewMs;
+        },
+      },
+      now: () => new Date(),
+      passIntervalMs: 10,
+    }).facts({
+      namespace: 'default',
+      name: 'demo',
+      known,
+      cluster: lab.cluster,
+      release: releaseOf('v1.34.4'),
+      excused: [],
+      signal: new AbortController().signal,
+    });
+  const rules = (findings: readonly Finding[]): readonly string[] => findings.map(({ rule }) => rule);
+
+  it('finds nothing to refuse on a cluster that is well, and reads all that there is', async () => {
+    const facts = await survey();
+    expect(facts.unread).toEqual([]);
+    expect(facts.healthyPasses).toBe(2);
+    expect(facts.nodes).toHaveLength(5);
+    const [first] = facts.nodes;
+    expect(first).toMatchObject({
+      name: controlPlane(1),
+      role: 'control-plane',
+      kubelet: '1.33.13',
+      kubeProxy: '1.33.13',
+      containerRuntime: '1.7.24',
+      clockSkewMs: 3,
+      kubeletTalksToLocalApi: true,
+    });
+    expect(first?.staticPods.map(({ component, version }) => [component, version]).toSorted()).toEqual([
+      ['etcd', '3.5.24'],
+      ['kube-apiserver', '1.33.13'],
+      ['kube-controller-manager', '1.33.13'],
+      ['kube-scheduler', '1.33.13'],
+    ]);
+    expect(facts.etcd?.members.map(({ version }) => version)).toEqual(['3.5.35', '3.5.35', '3.5.35']);
+    expect([
+      ...b2ClusterHealthy(facts, []),
+      ...b3EtcdHealthy(facts),
+      ...b5RemovedApis(facts, '1.34.4'),
+      ...b6Webhooks(facts),
+      ...b8Clocks(facts),
+      ...b9Room(
+        facts,
+        facts.nodes.map(({ name }) => name),
+      ),
+      ...b10EtcdMinor(facts.etcd, '3.5.35', '3.6.5'),
+      ...unreadFindings(facts),
+    ]).toEqual([]);
+  });
+
+  it('B2: brings a node that is not Ready, and what runs for the cluster and is not', async () => {
+    lab.simulated.setKubelet(worker(1), { running: false });
+    await eventually(
+      () => lab.cluster.node(worker(1)),
+      (node) => node?.ready === false,
+    );
+    const facts = await survey();
+    expect(facts.healthyPasses).toBe(0);
+    expect(
+      b2ClusterHealthy(facts, [])
+        .map(({ sentence }) => sentence)
+        .join(),
+    ).toContain(worker(1));
+  });
+
+  it('B2: a node that Kubernetes does not know is not Ready', async () => {
+    known = knownCluster(...NODES, worker(3));
+    expect(rules(b2ClusterHealthy(await survey(), []))).toContain('B2');
+  });
+
+  it('B3: brings what etcd says of its members', async () => {
+    lab.simulated.setEtcdMember(controlPlane(2), { running: false });
+    expect(rules(b3EtcdHealthy(await survey()))).toContain('B3');
+  });
+
+  it('B4: brings the last snapshot, of this incarnation of the cluster only', async () => {
+    const taken = (of: string, snapshot: string): EventData<'EtcdSnapshotTaken'> =>
+      ({
+        uid: of,
+        upgradeId: null,
+        operation: null,
+        requestId: null,
+        snapshot,
+        node: controlPlane(1),
+        sha256: 'x',
+        bytes: 1,
+        revision: 1,
+        keys: 1,
+        dataRef: null,
+      }) as EventData<'EtcdSnapshotTaken'>;
+    expect(rules(b4FreshSnapshot(await survey(), false))).toEqual(['B4']);
+    await store.append(
+      { namespace: 'default', cluster: 'demo', context: 'rollout' },
+      { seq: 0, streamVersion: 0, hash: '0'.repeat(64) },
+      [
+        { type: 'EtcdSnapshotTaken', data: taken(uid, 'demo-a') },
+        { type: 'EtcdSnapshotTaken', data: taken('22222222-2222-4222-8222-222222222222', 'demo-b') },
+      ],
+      CAUSE,
+    );
+    const facts = await survey();
+    expect(facts.snapshot).toMatchObject({ name: 'demo-a' });
+    expect(b4FreshSnapshot(facts, false)).toEqual([]);
+  });
+
+  it('B5: brings APIs that were asked for and are gone in the target', async () => {
+    await lab.client.get('/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets');
+    const facts = await survey();
+    expect(facts.deprecatedApis).toEqual([
+      { api: 'poddisruptionbudgets.v1beta1.policy', removedIn: '1.25', requests: 1, lastUsedAt: null },
+    ]);
+    expect(rules(b5RemovedApis(facts, '1.34.4'))).toEqual(['B5']);
+  });
+
+  it('B6: brings webhooks that can lock the control plane out', async () => {
+    await lab.apply({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name: 'inject' },
+      webhooks: [
+        {
+          name: 'inject.example.org',
+          admissionReviewVersions: ['v1'],
+          sideEffects: 'None',
+          clientConfig: { url: 'https://example.org/x' },
+          rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }],
+        },
+      ],
+    });
+    expect(rules(b6Webhooks(await survey()))).toContain('B6');
+  });
+
+  it('B7: brings budgets without room, bare pods and what they request', async () => {
+    await lab.apply(deployment('web', 2), budget('web', 2), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'bare', namespace: 'default' },
+      spec: { containers: [{ name: 'bare', image: 'x:1' }], volumes: [{ name: 'tmp', emptyDir: {} }] },
+    });
+    await eventually(
+      async () => (await lab.cluster.pods()).filter(({ namespace, ready }) => namespace === 'default' && ready),
+      (pods) => pods.length === 3,
+    );
+    const facts = await survey();
+    expect(facts.pods.find(({ name }) => name === 'default/bare')).toMatchObject({ bare: true, emptyDir: true });
+    const sentences = b7PodsCanMove(
+      facts,
+      facts.nodes.map(({ name }) => name),
+    ).map(({ sentence }) => sentence);
+    expect(sentences).toEqual([
+      'budget default/web allows no disruption now',
+      expect.stringContaining('default/bare'),
+      expect.stringContaining('default/bare'),
+    ]);
+  });
+
+  it('B8: brings the ends of certificates that agents reported, and clocks that differ', async () => {
+    await store.append(
+      { namespace: 'default', cluster: 'demo', context: `node-${controlPlane(1)}` },
+      { seq: 0, streamVersion: 0, hash: '0'.repeat(64) },
+      [
+        {
+          type: 'CertificatesReported',
+          data: {
+            uid,
+            node: controlPlane(1),
+            certificates: [{ name: 'apiserver', expiresAt: '2026-12-01T00:00:00.000Z' }],
+          } as EventData<'CertificatesReported'>,
+        },
+      ],
+      CAUSE,
+    );
+    skewMs = -2_500;
+    const facts = await survey();
+    expect(rules(b8Certificates(facts, Date.parse('2026-11-21T12:00:00Z'), []))).toEqual(['B8']);
+    expect(b8Certificates(facts, Date.parse('2026-10-01T12:00:00Z'), [])).toEqual([]);
+    expect(rules(b8Clocks(facts))).toHaveLength(5);
+  });
+
+  it('B9: brings disks that are too small for images and twice the data of etcd', async () => {
+    await lab.apply({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: worker(1), annotations: { 'lab.fairlead.dev/free-disk': '10Mi' } },
+    });
+    const facts = await survey();
+    const small = b9Room(
+      facts,
+      facts.nodes.map(({ name }) => name),
+    );
+    expect(small.map(({ facts: { node } }) => node)).toEqual([worker(1)]);
+  });
+
+  it('B10: brings the versions of etcd’s servers, not of their images', async () => {
+    const { etcd } = await survey();
+    expect(b10EtcdMinor(etcd, '3.5.35', '3.6.5')).toEqual([]);
+    expect(rules(b10EtcdMinor(etcd, '3.5.35', '3.7.0'))).toEqual(['B10']);
+  });
+
+  it('notes what it could not read, with the rule that needs it, and guesses nothing', async () => {
+    await Promise.all([...lab.listeners.values()].map((listener) => listener.close()));
+    const facts = await survey();
+    expect(facts.etcd).toBeNull();
+    expect(facts.unread.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(['nodes', 'pods', 'etcd', 'system', 'budgets', 'webhooks', 'deprecatedApis']),
+    );
+    expect(rules(unreadFindings(facts))).toEqual(expect.arrayContaining(['B2', 'B3', 'B5', 'B6', 'B7']));
+  });
+});
