@@ -70,6 +70,7 @@ class FakeKit extends AgentKit {
       credentials: null,
       nodeBinary: '',
       ownNode: null,
+      bundle: null,
     } as never;
   }
 }

@@ -81,9 +81,9 @@ export class FakeWorld {
     const host = this.host(name);
     return {
       prepare: () => {
-        if (!host.bundle) return { agent: 'missing', node: 'present' };
+        if (!host.bundle) return { agent: 'missing', node: 'present', bundle: 'present' };
         host.agentStarted = true;
-        return { agent: 'started', node: 'present' };
+        return { agent: 'started', node: 'present', bundle: 'present' };
       },
       verify: () => ({ problems: [] }),
       'kubeadm-init': () => {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { MirrorCatalogue, MirrorImage } from '@fairlead/contracts';
+import { mirrorPaths, type MirrorCatalogue, type MirrorImage } from '@fairlead/contracts';
 import { realFiles } from '../src/adapters/files/real.files.js';
 import { realHost } from '../src/adapters/host/real.host.js';
 import type { CommandResult, HostPort } from '../src/agent/agent.ports.js';
@@ -58,6 +58,24 @@ export class TestMirror {
       tools: [this.add(`tools/etcd-${version}/etcdctl`, `etcdctl ${version}`)],
       conformance: [],
     });
+    this.write('catalogue.json', JSON.stringify(this.catalogue));
+    return this;
+  }
+
+  /** As the official site, which has them and no catalogue. */
+  addChecksums(): this {
+    const [archive] = this.catalogue.releases.map(({ cniPlugins }) => cniPlugins);
+    const official = mirrorPaths.cniPlugins('v1.9.1');
+    this.write(official, readFileSync(join(this.folder, archive ?? '')));
+    for (const path of [official, ...this.catalogue.releases.flatMap(({ binaries }) => binaries)])
+      this.write(mirrorPaths.sha256(path), `${sha256(readFileSync(join(this.folder, path)))}\n`);
+    return this;
+  }
+
+  addPackages(distribution: string): this {
+    const folder = mirrorPaths.packages(distribution);
+    const files = [this.add(`${folder}/Packages`, 'Package: socat\n')];
+    this.catalogue.packages.push({ distribution, folder, requested: [], files });
     this.write('catalogue.json', JSON.stringify(this.catalogue));
     return this;
   }

@@ -33,6 +33,8 @@ export const AGENT_PATHS = {
   imagesPending: '/run/fairlead/images.pending',
   /** A bundle's content, once bootstrap-svc has put it there. */
   mirror: '/var/lib/fairlead/mirror',
+  /** A bundle on its way there. */
+  bundle: '/var/lib/fairlead/bundle.tar.gz',
   steps: '/var/lib/fairlead/steps',
 } as const;
 

@@ -45,6 +45,12 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentPr
   };
 };
 
+/** The archive that a host's software comes in; null: it comes from elsewhere. */
+export const bundleOf = ({ machine }: Host): { readonly path: string; readonly sha256: string } | null => {
+  const source = machine.profile?.source;
+  return source?.kind === 'bundle' ? { path: source.path, sha256: source.sha256 } : null;
+};
+
 /** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
 export class AgentKit {
   private loaded: Promise<AgentBundle> | undefined;
@@ -79,6 +85,7 @@ export class AgentKit {
       config,
       credentials: this.credentialsOf(stream, host),
       ...this.nodes(host, own),
+      bundle: bundleOf(host),
     };
   }
 

@@ -5,12 +5,12 @@ import { Controller, Inject } from '@nestjs/common';
 import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
-import type { AgentKit } from './agent.kit.js';
+import { bundleOf, type AgentKit } from './agent.kit.js';
 import { tuningOf } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
 const BUNDLE_MODE = 0o644;
-const PRIVATE_MODE = 0o600;
+const PRIVATE = { mode: 0o600 } as const;
 
 /** Gets hosts ready: the agent onto them, and a look whether they have what kubeadm asks for. */
 @Controller()
@@ -76,11 +76,18 @@ export class HostsEffects {
     });
   }
 
-  private async bring(found: PrepareResult, { signal }: Step, { session }: HostWorker): Promise<void> {
+  private async bring(found: PrepareResult, step: Step, { session }: HostWorker): Promise<void> {
+    const { signal } = step;
     if (found.node === 'missing') {
       const archive = await this.kit.runtime.archive();
-      await session.upload({ path: AGENT_PATHS.nodeArchive, mode: PRIVATE_MODE, ...archive }, signal);
+      await session.upload({ ...PRIVATE, path: AGENT_PATHS.nodeArchive, ...archive }, signal);
     }
+    const software = bundleOf(hostOf(step));
+    if (found.bundle === 'missing' && software !== null)
+      await session.upload(
+        { ...PRIVATE, path: AGENT_PATHS.bundle, content: software.path, sha256: software.sha256 },
+        signal,
+      );
     const { content, sha256 } = await this.kit.bundle();
     await session.upload({ path: AGENT_PATHS.nextProgram, content, mode: BUNDLE_MODE, sha256 }, signal);
   }

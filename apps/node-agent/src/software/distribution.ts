@@ -1,30 +1,25 @@
 import { WorldFailure } from '@fairlead/contracts';
 import type { HostPort } from '../agent/agent.ports.js';
 import { aptPackages } from './apt.packages.js';
+import { noRepository, type LocalRepository } from './local.repository.js';
+import { osValue } from './os.release.js';
 import type { Distribution } from './package.driver.js';
 
 /** Package managers by what os-release(5) calls a distribution, or those that it is like. To add one, add a line. */
-const DRIVERS: Readonly<Record<string, (host: HostPort) => Distribution>> = {
+const DRIVERS: Readonly<Record<string, (host: HostPort, local: LocalRepository) => Distribution>> = {
   debian: aptPackages,
   ubuntu: aptPackages,
 };
 
 /** ID first, then ID_LIKE in its order. */
-export const distributionIds = (osRelease: string): readonly string[] => {
-  const valueOf = (key: string): string =>
-    osRelease
-      .split('\n')
-      .find((line) => line.startsWith(`${key}=`))
-      ?.slice(key.length + 1)
-      .replaceAll(/["']/g, '') ?? '';
-  return `${valueOf('ID')} ${valueOf('ID_LIKE')}`.split(' ').filter((id) => id !== '');
-};
+export const distributionIds = (osRelease: string): readonly string[] =>
+  `${osValue(osRelease, 'ID')} ${osValue(osRelease, 'ID_LIKE')}`.split(' ').filter((id) => id !== '');
 
 /** Throws WorldFailure where we know no package manager. A host that does not say what it is, is taken for a Debian. */
-export const distributionOf = async (host: HostPort): Promise<Distribution> => {
+export const distributionOf = async (host: HostPort, local = noRepository): Promise<Distribution> => {
   const ids = distributionIds((await host.readFile('/etc/os-release')) ?? '');
   const driver = ids.length === 0 ? aptPackages : ids.map((id) => DRIVERS[id]).find((known) => known !== undefined);
-  if (driver !== undefined) return driver(host);
+  if (driver !== undefined) return driver(host, local);
   throw new WorldFailure({
     operation: 'find the package manager',
     target: 'host',

@@ -175,8 +175,34 @@ describe('a host whose software comes as files', () => {
   }, 120_000);
 
   it('without a catalogue, as the official site, is verified by the checksum beside each file', async () => {
+    mirror.addChecksums();
     rmSync(join(host.root, MIRROR, 'catalogue.json'));
-    const { failed } = await ensure();
-    expect(failed?.message).toContain('there is no such file');
+    expect((await ensure()).failed).toBeUndefined();
+    expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
+    // Images come from a registry then.
+    expect(host.images.size).toBe(0);
+    mirror.write('release/v1.34.5/bin/linux/amd64/kubelet', 'something else');
+    expect((await ensure(software(), '1.34.5')).failed).toMatchObject({ item: 'kubernetes', command: 'verify' });
+  });
+
+  it('gets missing tools from the packages that the mirror has for it, with no network', async () => {
+    host.write('/etc/os-release', 'ID=debian\nVERSION_ID="13"\n');
+    mirror.addPackages('debian-13');
+    host.memory.packages.delete('socat');
+    const asked: string[] = [];
+    host.beforeRun = (line) => void (line.startsWith('apt-get') && asked.push(line));
+    await ensure();
+    expect(host.read('/etc/apt/sources.list.d/fairlead.list')).toMatch(
+      /^deb \[trusted=yes\] file:.*\/packages\/debian-13 \.\/$/m,
+    );
+    expect(asked[0]).toContain('Dir::Etc::sourcelist=/etc/apt/sources.list.d/fairlead.list');
+    expect(asked[1]).toMatch(/^apt-get install .* socat$/);
+  });
+
+  it('trusts no package list that is not what its checksum says', async () => {
+    host.write('/etc/os-release', 'ID=debian\nVERSION_ID="13"\n');
+    mirror.addPackages('debian-13').write('packages/debian-13/Packages', 'Package: evil\n');
+    host.memory.packages.delete('socat');
+    expect((await ensure()).failed).toMatchObject({ item: 'tools', command: 'verify' });
   });
 });

@@ -19,6 +19,7 @@ import { ImageStore, orderImages, type ImageOrder } from './images.js';
 import { kubeletUnitItem } from './kubelet.unit.item.js';
 import { kubernetesBinaries } from './kubernetes.binaries.js';
 import { LaterImages } from './later.images.js';
+import { mirrorRepository } from './local.repository.js';
 import { Mirror } from './mirror.js';
 import type { Distribution, PackageDriver } from './package.driver.js';
 import { distributionRuntime } from './runtime.packages.js';
@@ -85,7 +86,7 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
   const store = new ImageStore(host, mirror);
   const later = new LaterImages({ host, files, store, log });
   let known: Promise<Distribution> | undefined;
-  const distribution = (): Promise<Distribution> => (known ??= distributionOf(host));
+  const distribution = (): Promise<Distribution> => (known ??= distributionOf(host, mirrorRepository(host, mirror)));
   const theirs = lazyDistribution(distribution);
   const binaries = kubernetesBinaries({ host, files, mirror, architecture });
 

@@ -89,6 +89,14 @@ export class Mirror {
     return { path: this.files.at(to), release: () => this.files.remove(to) };
   }
 
+  /** A folder of the mirror that the host can read where it lies, once this list in it is verified; undefined: it cannot. */
+  async folder(path: string, list: string): Promise<string | undefined> {
+    const place = this.source.inPlace(path);
+    if (place === undefined) return undefined;
+    await this.verifyInPlace(`${path}/${list}`, `${place}/${list}`);
+    return this.files.at(place);
+  }
+
   private async verifyInPlace(path: string, place: string): Promise<void> {
     const stat = await this.files.stat(place);
     if (stat === undefined) throw this.failure('read', path, 'there is no such file');

@@ -109,6 +109,7 @@ export const prepareInput = (machine: TestMachine, cluster: string, uid: string)
   credentials: null,
   nodeBinary: '/usr/bin/node',
   ownNode: null,
+  bundle: null,
   config: AgentConfig.parse({
     namespace: 'default',
     cluster,

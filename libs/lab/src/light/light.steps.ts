@@ -77,7 +77,7 @@ const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
 export const LIGHT_STEPS: Steps = {
   prepare: async (light, { agent, config, credentials }) => {
     const { files } = light;
-    if (!hasAgent(light, agent.sha256)) return { agent: 'missing', node: 'present' };
+    if (!hasAgent(light, agent.sha256)) return { agent: 'missing', node: 'present', bundle: 'present' };
     const unit = agentUnit();
     const configText = `${JSON.stringify(config, null, 2)}\n`;
     await files.writeText(AGENT_PATHS.config, configText, PRIVATE);
@@ -90,7 +90,7 @@ export const LIGHT_STEPS: Steps = {
       await must(light, 'systemctl', 'restart', AGENT_UNIT);
       await files.writeText(AGENT_STARTED, identity);
     }
-    return { agent: 'started', node: 'present' };
+    return { agent: 'started', node: 'present', bundle: 'present' };
   },
 
   verify: async ({ host, run }, { kubernetesVersion, failSwapOn }) => {

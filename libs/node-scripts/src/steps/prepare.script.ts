@@ -19,17 +19,20 @@ export interface PrepareInput {
   readonly credentials: string | null;
   /** Where the host may have a Node runtime. */
   readonly nodeBinary: string;
+  /** The bundle with the host's software; null: its software comes from elsewhere. */
+  readonly bundle: { readonly sha256: string } | null;
   /** What the host gets where it has none; null: then it is an error. */
   readonly ownNode: OwnRuntime | null;
 }
 
 /**
  * `agent: missing` asks for the bundle to be put at AGENT_PATHS.nextProgram, `node: missing` for our runtime, in gzip, at
- * AGENT_PATHS.nodeArchive; the step is then run again.
+ * AGENT_PATHS.nodeArchive, `bundle: missing` for the bundle at AGENT_PATHS.bundle; the step is then run again.
  */
 export interface PrepareResult {
   readonly agent: 'started' | 'missing';
   readonly node: 'present' | 'missing';
+  readonly bundle: 'present' | 'missing';
 }
 
 /** What the bundle is built for (apps/node-agent/bundle.mjs). */
@@ -79,6 +82,28 @@ const noOwn = (binary: string): string => `
 node_missing=''
 [ -n "$node" ] || fail ${quote(`the agent needs Node ${NODE_MAJOR_MIN} or newer, and there is none at ${binary}`)}`;
 
+const takeBundle = (bundle: PrepareInput['bundle']): string =>
+  bundle === null
+    ? `bundle_missing=''`
+    : `
+mirror=${hostPath(AGENT_PATHS.mirror)}
+bundle=${hostPath(AGENT_PATHS.bundle)}
+bundle_missing=''
+if [ "$(cat "$mirror/.bundle" 2>/dev/null || true)" != ${quote(bundle.sha256)} ]; then
+  if [ "$(sum "$bundle")" = ${quote(bundle.sha256)} ]; then
+    rm -rf "$mirror.new"
+    mkdir -p "$mirror.new"
+    run tar -xzf "$bundle" -C "$mirror.new" --no-same-owner
+    sync
+    printf '%s' ${quote(bundle.sha256)} >"$mirror.new/.bundle"
+    rm -rf "$mirror"
+    mv "$mirror.new" "$mirror"
+    rm -f "$bundle"
+  else
+    bundle_missing=1
+  fi
+fi`;
+
 const takeAgent = (sha256: string): string => `
 program=${hostPath(AGENT_PATHS.program)}
 next=${hostPath(AGENT_PATHS.nextProgram)}
@@ -90,9 +115,11 @@ if [ "$(sum "$program")" != ${sha256} ]; then
   is_new=1
   [ "$(sum "$next")" = ${sha256} ] || agent_missing=1
 fi
-if [ -n "$agent_missing$node_missing" ]; then
-  [ -n "$node_missing" ] && found=missing || found=present
-  result "{\\"agent\\":\\"missing\\",\\"node\\":\\"$found\\"}"
+if [ -n "$agent_missing$node_missing$bundle_missing" ]; then
+  word() {
+    if [ -n "$1" ]; then echo missing; else echo present; fi
+  }
+  result "{\\"agent\\":\\"missing\\",\\"node\\":\\"$(word "$node_missing")\\",\\"bundle\\":\\"$(word "$bundle_missing")\\"}"
   exit 0
 fi`;
 
@@ -127,14 +154,14 @@ if [ "$(sum "$program")" != ${sha256} ]; then
   rm -f "$started"
   fail 'the new agent did not come up, and the one before was put back'
 fi
-result '{"agent":"started","node":"present"}'`;
+result '{"agent":"started","node":"present","bundle":"present"}'`;
 
 /**
  * Puts the agent, its configuration, credentials and unit on the host and starts it, if the bundle with this checksum and a
  * Node runtime are there. A running agent is restarted only when something of it has changed; a new bundle takes the place of
  * one that ran for good only once it has said that it works.
  */
-export const prepareScript = ({ agent, config, credentials, nodeBinary, ownNode }: PrepareInput): HostScript =>
+export const prepareScript = ({ agent, config, credentials, nodeBinary, ownNode, bundle }: PrepareInput): HostScript =>
   script(
     { step: 'prepare', limitSeconds: 300, lockSeconds: 60 },
     `
@@ -145,6 +172,7 @@ ${major}
 mkdir -p "$root/opt/fairlead"
 ${findNode(nodeBinary)}
 ${ownNode === null ? noOwn(nodeBinary) : takeOwn(ownNode)}
+${takeBundle(bundle)}
 ${takeAgent(agent.sha256)}
 
 [ "$node" = ${AGENT_PATHS.node} ] || ln -sfn "$node" ${hostPath(AGENT_PATHS.node)}

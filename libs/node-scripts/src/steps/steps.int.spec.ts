@@ -332,6 +332,7 @@ describe('prepare', () => {
       credentials: NATS_CREDENTIALS,
       nodeBinary: process.execPath,
       ownNode: null,
+      bundle: null,
     }).script;
   const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
 
@@ -342,15 +343,15 @@ describe('prepare', () => {
   const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
 
   it('asks for the bundle where it is missing or another one', async () => {
-    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present' });
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     bring('half a bundle');
-    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present' });
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     expect(restarts()).toBe(0);
   });
 
   it('starts the agent with its configuration and credentials, readable for root only', async () => {
     bring();
-    expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present' });
+    expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
     expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);
     expect(host.read('/etc/fairlead/nats.creds')).toBe(NATS_CREDENTIALS);
     const mode = spawnSync('stat', ['-c', '%a', join(host.root, 'etc/fairlead/nats.creds')], { encoding: 'utf8' });
@@ -381,7 +382,7 @@ describe('prepare', () => {
 
     it('takes the new one for good once it says that it works', async () => {
       host.standIn('systemctl', 'if [ "$1" = restart ]; then rm -f "$root/var/lib/fairlead/agent.trial"; fi');
-      expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present' });
+      expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
       expect(host.read('/opt/fairlead/agent.mjs')).toBe('// newer\n');
     });
 
@@ -400,6 +401,31 @@ describe('prepare', () => {
     });
   });
 
+  it('unpacks a bundle once, whole or not at all', async () => {
+    const source = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
+    writeFileSync(join(source, 'catalogue.json'), '{}');
+    const archive = spawnSync('tar', ['-C', source, '-czf', '-', 'catalogue.json']).stdout;
+    rmSync(source, { recursive: true });
+    const digest = createHash('sha256').update(archive).digest('hex');
+    const withBundle = renderStep('prepare', {
+      agent: { sha256, version: '0.1.0' },
+      config: AGENT_CONFIG,
+      credentials: null,
+      nodeBinary: process.execPath,
+      ownNode: null,
+      bundle: { sha256: digest },
+    }).script;
+    bring();
+    expect((await host.run(withBundle)).result).toEqual({ agent: 'missing', node: 'present', bundle: 'missing' });
+    writeFileSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'), archive.subarray(0, 20));
+    expect((await host.run(withBundle)).result).toMatchObject({ bundle: 'missing' });
+    writeFileSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'), archive);
+    expect((await host.run(withBundle)).result).toMatchObject({ agent: 'started', bundle: 'present' });
+    expect(host.read('/var/lib/fairlead/mirror/catalogue.json')).toBe('{}');
+    expect(existsSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'))).toBe(false);
+    expect((await host.run(withBundle)).result).toMatchObject({ agent: 'started', bundle: 'present' });
+  });
+
   describe('where the host has no Node', () => {
     const archive = gzipSync('#!/bin/sh\necho v20.20.2\n');
     const own = {
@@ -414,16 +440,17 @@ describe('prepare', () => {
         credentials: null,
         nodeBinary: '/bin/sh',
         ownNode: { ...own, ...over },
+        bundle: null,
       }).script;
     const deliver = (content: Buffer): void => writeFileSync(join(host.root, 'opt/fairlead/node.gz'), content);
 
     it('asks for ours, unpacks it, and starts the agent with it', async () => {
       bring();
-      expect((await host.run(without())).result).toEqual({ agent: 'missing', node: 'missing' });
+      expect((await host.run(without())).result).toEqual({ agent: 'missing', node: 'missing', bundle: 'present' });
       deliver(archive);
-      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present' });
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
       expect(existsSync(join(host.root, 'opt/fairlead/node.gz'))).toBe(false);
-      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present' });
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
     });
 
     it('says so when ours is for another machine', async () => {

@@ -69,7 +69,11 @@ interface StepDefinition<Step extends StepName> {
 const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   prepare: {
     render: prepareScript,
-    result: z.strictObject({ agent: z.enum(['started', 'missing']), node: z.enum(['present', 'missing']) }),
+    result: z.strictObject({
+      agent: z.enum(['started', 'missing']),
+      node: z.enum(['present', 'missing']),
+      bundle: z.enum(['present', 'missing']),
+    }),
   },
   verify: { render: verifyScript, result: z.strictObject({ problems: z.array(z.string()) }) },
   'kubeadm-init': {

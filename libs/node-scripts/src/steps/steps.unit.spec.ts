@@ -63,6 +63,7 @@ it.each([
       credentials: NATS_CREDENTIALS,
       nodeBinary: '/usr/bin/node',
       ownNode: { sha256: 'cd'.repeat(32), machine: 'x86_64', version: 'v20.20.2' },
+      bundle: { sha256: 'ba'.repeat(32) },
     }).script,
   ],
   [

@@ -35,7 +35,8 @@ export interface ScriptOutput {
 
 export interface HostFile {
   readonly path: string;
-  readonly content: Uint8Array;
+  /** In memory, or the path of a file here that is too large for it. */
+  readonly content: Uint8Array | string;
   /** Permission bits, e.g. 0o600. */
   readonly mode: number;
   /** Lower-case hex. */

@@ -1,6 +1,7 @@
 import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
 import { quote } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
+import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SFTPWrapper } from 'ssh2';
 import type { HostAddress, HostFile, HostScript, HostSession, ScriptOutput } from './ssh.ports.js';
@@ -8,6 +9,8 @@ import { interruptible } from './interruptible.js';
 import { exec } from './ssh.exec.js';
 
 const UPLOAD_TIMEOUT_MS = 120_000;
+/** A slower line than this, one megabyte in a second, gives large files no chance. */
+const UPLOAD_BYTES_PER_MS_MIN = 1_000;
 /** The host ends a step by itself when its limit is over; only where it does not, we do. */
 const LIMIT_SLACK_MS = 30_000;
 const PRIVATE_FILE = 0o600;
@@ -43,9 +46,22 @@ export class SshLink {
   async write(path: string, content: string | Uint8Array, mode: number): Promise<void> {
     const sftp = await this.files();
     await this.folder(sftp, posix.dirname(path));
-    const data = typeof content === 'string' ? Buffer.from(content) : Buffer.from(content);
+    // Of bytes this is a view: many hosts get the same ones at the same time.
+    const data =
+      typeof content === 'string'
+        ? Buffer.from(content)
+        : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     await new Promise<void>((resolve, reject) => {
       sftp.writeFile(path, data, { mode }, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** The same for a file of ours that is too large to be held in memory. */
+  async send(file: string, path: string, mode: number): Promise<void> {
+    const sftp = await this.files();
+    await this.folder(sftp, posix.dirname(path));
+    await new Promise<void>((resolve, reject) => {
+      sftp.fastPut(file, path, { mode }, (error) => (error ? reject(error) : resolve()));
     });
   }
 
@@ -69,6 +85,9 @@ export class SshLink {
 
 const isFolder = (sftp: SFTPWrapper, path: string): Promise<boolean> =>
   new Promise((resolve) => sftp.stat(path, (error, stats) => resolve(error === undefined && stats.isDirectory())));
+
+const sizeOf = async (content: Uint8Array | string): Promise<number> =>
+  typeof content === 'string' ? (await stat(content)).size : content.byteLength;
 
 /** Folders above it are made first. Somebody else may make the same one at the same time. */
 const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
@@ -126,7 +145,13 @@ export class SshSession implements HostSession {
     const operation = `upload ${path}`;
     const beside = `${path}.${sha256.slice(0, 12)}`;
     const staged = this.link.isRoot ? beside : `${HOME_FOLDER}/${sha256}`;
-    await this.said(operation, signal, () => this.link.write(staged, content, this.link.isRoot ? mode : PRIVATE_FILE));
+    const stagedMode = this.link.isRoot ? mode : PRIVATE_FILE;
+    const send =
+      typeof content === 'string'
+        ? () => this.link.send(content, staged, stagedMode)
+        : () => this.link.write(staged, content, stagedMode);
+    const timeoutMs = UPLOAD_TIMEOUT_MS + (await sizeOf(content)) / UPLOAD_BYTES_PER_MS_MIN;
+    await this.said(operation, signal, send, timeoutMs);
     const command = (
       this.link.isRoot
         ? [
@@ -146,7 +171,7 @@ export class SshSession implements HostSession {
       command,
       operation,
       target: this.link.address.name,
-      timeoutMs: UPLOAD_TIMEOUT_MS,
+      timeoutMs,
       signal,
     });
   }
@@ -160,10 +185,15 @@ export class SshSession implements HostSession {
   }
 
   /** File transfer fails in the words of its library; we add what was tried and where. */
-  private async said<T>(operation: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const late = (): Error => new Error(`not done after ${UPLOAD_TIMEOUT_MS / 1000} s`);
+  private async said<T>(
+    operation: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+    timeoutMs = UPLOAD_TIMEOUT_MS,
+  ): Promise<T> {
+    const late = (): Error => new Error(`not done after ${Math.round(timeoutMs / 1000)} s`);
     try {
-      return await interruptible({ signal, timeoutMs: UPLOAD_TIMEOUT_MS, late }, (stop) => {
+      return await interruptible({ signal, timeoutMs, late }, (stop) => {
         // The library never answers transfers that were under way when their connection went.
         const stopListening = this.link.onceLost(() => stop(new Error('the connection was lost')));
         return work().finally(stopListening);

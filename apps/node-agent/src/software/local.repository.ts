@@ -1,0 +1,18 @@
+import type { HostPort } from '../agent/agent.ports.js';
+import type { Mirror } from './mirror.js';
+import { osValue } from './os.release.js';
+
+/** A folder of the host with packages of its own distribution, as apt reads one; undefined: there is none. */
+export type LocalRepository = () => Promise<string | undefined>;
+
+export const noRepository: LocalRepository = () => Promise.resolve(undefined);
+
+/** The packages in a mirror that is a folder of the host: their list is verified, and it verifies each of them. */
+export const mirrorRepository = (host: HostPort, mirror: Mirror): LocalRepository => {
+  return async () => {
+    const osRelease = (await host.readFile('/etc/os-release')) ?? '';
+    const distribution = `${osValue(osRelease, 'ID')}-${osValue(osRelease, 'VERSION_ID')}`;
+    const packages = (await mirror.catalogue())?.packages.find((each) => each.distribution === distribution);
+    return packages === undefined ? undefined : mirror.folder(packages.folder, 'Packages');
+  };
+};

@@ -1,0 +1,7 @@
+/** A value of os-release(5); empty: it is not said. */
+export const osValue = (osRelease: string, key: string): string =>
+  osRelease
+    .split('\n')
+    .find((line) => line.startsWith(`${key}=`))
+    ?.slice(key.length + 1)
+    .replaceAll(/["']/g, '') ?? '';
