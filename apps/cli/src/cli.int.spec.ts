@@ -504,6 +504,43 @@ describe('the others', () => {
     });
   });
 
+  it('connection set reads an inventory of hosts from a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-'));
+    try {
+      const file = join(folder, 'site.yaml');
+      writeFileSync(file, 'apiAddress: 198.51.100.10\nhosts:\n  - { name: rack-1, address: 198.51.100.11 }\n');
+      const body = { name: 'site', provider: 'ssh', region: '', zone: '', verified: null, problem: '', settings: {} };
+      gateway.on('PUT', '/connections/site', { body });
+      const set = ['connection', 'set', 'site', '--provider', 'ssh', '--settings-file', file, '--secret-file', '-'];
+      await ask(set, fakeIo({ stdin: 'key\n' }));
+      expect(gateway.received[0]?.body).toEqual({
+        provider: 'ssh',
+        settings: { apiAddress: '198.51.100.10', hosts: [{ name: 'rack-1', address: '198.51.100.11' }], token: 'key' },
+      });
+      writeFileSync(file, '- a list\n');
+      expect((await ask(set, fakeIo({ stdin: 'key\n' }))).code).toBe(2);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('connection hosts lists an inventory with who has which host', async () => {
+    const host = { name: 'rack-1', address: '198.51.100.11', zone: 'hall-a', spec: 'ssh.any' };
+    const hosts = [
+      { ...host, state: 'in-use', cluster: 'default/demo', machine: 'demo-cp-1-x7k2p', problem: '' },
+      { ...host, name: 'rack-2', state: 'kept-out', cluster: 'default/old', machine: 'old-w-1', problem: 'it is dead' },
+    ];
+    gateway.on('GET', '/connections/site', { body: { name: 'site', hosts } });
+    const { stdout } = await ask(['connection', 'hosts', 'site']);
+    expect(stdout).toMatch(/rack-1 .*hall-a .*in-use .*default\/demo .*demo-cp-1-x7k2p/);
+    expect(stdout).toMatch(/rack-2 .*kept-out .*it is dead/);
+  });
+
+  it('connection verify asks for another look', async () => {
+    gateway.on('POST', '/connections/site/verify', { status: 202, body: {} });
+    expect((await ask(['connection', 'verify', 'site'])).code).toBe(0);
+  });
+
   it('parked release says who shall do what', async () => {
     gateway.on('POST', '/parked/release', { status: 202, body: {} });
     expect(

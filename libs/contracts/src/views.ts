@@ -253,6 +253,21 @@ export const ConnectionView = z
       .nullable()
       .describe('What the provider offered when infra-svc last reached it; null: never reached'),
     problem: z.string().describe('Why it cannot be used now; empty when nothing is known against it'),
+    hosts: z
+      .array(
+        z.strictObject({
+          name: z.string(),
+          address: z.string(),
+          zone: z.string(),
+          spec: z.string(),
+          state: z.enum(['free', 'in-use', 'kept-out']).describe('kept-out: it was given back and could not be reset'),
+          cluster: z.string().describe('<namespace>/<cluster> that has it, or had it; empty: none'),
+          machine: z.string(),
+          problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
+        }),
+      )
+      .optional()
+      .describe('The inventory of your own hosts'),
   })
   .meta({ id: 'Connection' });
 export type ConnectionView = z.infer<typeof ConnectionView>;

@@ -54,6 +54,7 @@ export class BalancingEffects {
     );
     const inOrder = [first, ...others];
     return {
+      uid: state.uid,
       endpoint: state.endpoint,
       routerId: routerId(state.uid),
       password: await this.password(state, first),

@@ -70,6 +70,8 @@ export interface Api {
   connection(name: string): Promise<ConnectionView>;
   /** Registers it, or replaces its settings. */
   putConnection(name: string, settings: ConnectionSettings): Promise<ConnectionView>;
+  /** Asks for another look, and for another try to clean hosts that were kept out. */
+  verifyConnection(name: string): Promise<void>;
   deleteConnection(name: string): Promise<void>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;

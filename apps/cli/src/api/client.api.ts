@@ -88,7 +88,7 @@ const namespaceMethods = (
 const connectionMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'connections' | 'connection' | 'putConnection' | 'deleteConnection'> => {
+): Pick<Api, 'connections' | 'connection' | 'putConnection' | 'verifyConnection' | 'deleteConnection'> => {
   const named = (connection: string) => ({ params: { path: { connection } } });
   return {
     connections: () => itemsOf(access, client.GET('/connections')),
@@ -99,6 +99,7 @@ const connectionMethods = (
         // The generated type wants what has a default, too; the server does not.
         client.PUT('/connections/{connection}', { ...named(name), body: settings as Schemas['ConnectionRequest'] }),
       ),
+    verifyConnection: (name) => done(client.POST('/connections/{connection}/verify', named(name))),
     deleteConnection: (name) => done(client.DELETE('/connections/{connection}', named(name))),
   };
 };

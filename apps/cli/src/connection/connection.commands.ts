@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
+import { parse } from 'yaml';
 import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { usageFailure, wordsOf } from '../failures.js';
@@ -11,7 +12,9 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   const connection = addGroup(program, 'connection', 'Where machines come from').alias('connections');
   addList(connection, io);
   addGet(connection, io);
+  addHosts(connection, io);
   addSet(connection, io);
+  addVerify(connection, io);
   addDelete(connection, io);
 };
 
@@ -61,11 +64,57 @@ const addGet = (parent: Command, io: Io): void => {
   );
 };
 
+const addHosts = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'hosts <connection>',
+    summary: 'List the hosts of an inventory, and who has them',
+    examples: [['fairlead connection hosts site', 'Which are free, which are in use, which could not be reset']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const { hosts = [] } = await session.api.connection(name);
+      return {
+        data: hosts,
+        table: {
+          columns: ['name', 'address', 'zone', 'spec', 'state', 'cluster', 'machine', 'problem'],
+          rows: hosts.map((host) => [
+            host.name,
+            host.address,
+            host.zone,
+            host.spec,
+            host.state,
+            host.cluster,
+            host.machine,
+            host.problem,
+          ]),
+          empty: `The connection ${name} has no inventory of hosts.`,
+        },
+        names: hosts.map((host) => host.name),
+      };
+    }),
+  );
+};
+
+const addVerify = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'verify <connection>',
+    summary: 'Look again at what a connection offers',
+    description:
+      'Look again at what a connection offers. Hosts of an inventory that could not be reset when they were given back are reset, and free again.',
+    examples: [['fairlead connection verify site', 'After a host that was dead is back']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      await session.api.verifyConnection(name);
+      return { data: { name, verifying: true }, table: `The connection ${name} is being looked at.`, names: [name] };
+    }),
+  );
+};
+
 interface SetOptions {
   readonly provider: string;
   readonly region?: string;
   readonly zone?: string;
   readonly setting?: readonly (readonly [string, string])[];
+  readonly settingsFile?: string;
   readonly secretFile?: string;
 }
 
@@ -90,25 +139,43 @@ const addSet = (parent: Command, io: Io): void => {
         'fairlead connection set lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',
         'Another lab (a simulation)',
       ],
+      [
+        'fairlead connection set site --provider ssh --settings-file site.yaml --secret-file ~/.ssh/id_ed25519',
+        'Your own hosts: an inventory in YAML (docs/providers.md), and the private key that opens them',
+      ],
     ],
   })
     .requiredOption('--provider <name>', 'lab, ssh, nspawn ...')
     .option('--region <name>', 'region of the provider')
     .option('--zone <name>', 'zone of the region')
     .option('--setting <name=value>', "one of the provider's own settings; may be given several times", collectSetting)
+    .option('--settings-file <file>', 'file with settings as YAML or JSON; --setting adds to them')
     .option('--secret-file <file>', 'file with the token or key; - reads standard input')
     .action(
-      runs(io, async (session, name: string, { provider, region, zone, setting = [], secretFile }: SetOptions) => {
+      runs(io, async (session, name: string, options: SetOptions) => {
+        const { provider, region, zone, setting = [], settingsFile, secretFile } = options;
+        const settings = settingsFile === undefined ? {} : await readSettings(settingsFile, io);
         const secret = secretFile === undefined ? undefined : await readSecret(secretFile, io);
         const item = await session.api.putConnection(name, {
           provider,
           ...(region === undefined ? {} : { region }),
           ...(zone === undefined ? {} : { zone }),
-          settings: { ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
+          settings: { ...settings, ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
         });
         return { ...connectionsAnswer([item]), data: item };
       }),
     );
+};
+
+const readSettings = async (file: string, io: Io): Promise<Record<string, unknown>> => {
+  try {
+    const settings: unknown = parse(await readFile(resolve(io.cwd, file), 'utf8'));
+    if (typeof settings === 'object' && settings !== null && !Array.isArray(settings))
+      return settings as Record<string, unknown>;
+  } catch (error) {
+    throw usageFailure(`The settings cannot be read: ${wordsOf(error)}`);
+  }
+  throw usageFailure(`The settings cannot be read: ${file} holds no settings by name`);
 };
 
 const readSecret = async (file: string, io: Io): Promise<string> => {

@@ -6,7 +6,7 @@ import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
-import { suspectSettings } from './connections.rules.js';
+import { settingRefusals, suspectSettings } from './connections.rules.js';
 import { CONNECTIONS_STREAM } from './connections.stream.js';
 
 const SHARED = 'shared';
@@ -25,6 +25,7 @@ export class ConnectionCommands {
     const { token, secret = token, ...settings } = request.settings;
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
     const { provider, region, zone } = request;
+    refuseAny(settingRefusals(name, provider, settings));
     // Sealed before it is stated: whoever reacts to the event finds the secret.
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
     return orRefuse(
@@ -35,6 +36,12 @@ export class ConnectionCommands {
         causeOf(caller),
       ),
     );
+  }
+
+  /** Asks infra-svc for another look, and for another try to clean what could not be cleaned. */
+  async verify(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
+    const command = { type: 'VerifyConnection', data: { name } } as const;
+    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {

@@ -21,13 +21,15 @@ export type RemoveConnection = Command<
   'RemoveConnection',
   { readonly name: ConnectionName; readonly usedBy: readonly string[] }
 >;
+export type VerifyConnection = Command<'VerifyConnection', { readonly name: ConnectionName }>;
+
 interface Registered extends ConnectionSettings {
   readonly secretRef: SecretRef | null;
 }
 
 export type ConnectionsState = ReadonlyMap<string, Registered>;
 
-type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionRemoved'>;
+type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved'>;
 
 const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] => {
   const { name, sealed, ...settings } = data;
@@ -39,13 +41,22 @@ const register = (state: ConnectionsState, { data }: RegisterConnection): readon
 };
 
 /** All connections; registering one again replaces its settings. */
-export const connections: Decider<ConnectionsState, RegisterConnection | RemoveConnection, ConnectionFact> = {
+export const connections: Decider<
+  ConnectionsState,
+  RegisterConnection | VerifyConnection | RemoveConnection,
+  ConnectionFact
+> = {
   initial: new Map(),
 
   decide: (state, command) => {
     switch (command.type) {
       case 'RegisterConnection':
         return register(state, command);
+      case 'VerifyConnection': {
+        const { name } = command.data;
+        if (!state.has(name)) return refuse('connection.not-found', { connection: name });
+        return [{ type: 'ConnectionVerificationRequested', data: { name } }];
+      }
       case 'RemoveConnection': {
         const { name, usedBy } = command.data;
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });

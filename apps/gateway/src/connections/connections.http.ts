@@ -10,7 +10,7 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere } from '../auth/access.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
@@ -70,7 +70,13 @@ export class ConnectionsHttp {
     description:
       'settings.token or settings.secret is sealed and never returned. infra-svc then asks the provider what it offers.',
     answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
-    refusals: ['connection.not-found', 'connection.secret-in-settings', 'conflict.concurrent', 'wait.too-long'],
+    refusals: [
+      'connection.not-found',
+      'connection.secret-in-settings',
+      'connection.settings-invalid',
+      'conflict.concurrent',
+      'wait.too-long',
+    ],
   })
   async put(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
@@ -82,6 +88,27 @@ export class ConnectionsHttp {
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
     await untilShown(this.positions, seq);
     return connectionView(await this.find(connection));
+  }
+
+  @Post(':connection/verify')
+  @HttpCode(202)
+  @RoleEverywhere('operator')
+  @Documented({
+    id: 'verifyConnection',
+    tag: 'connections',
+    summary: 'Look again at what a connection offers',
+    description: 'Hosts of an inventory that were kept out because they could not be reset are reset, and free again.',
+    answers: [{ status: 202, description: 'It will be looked at', schema: StatusView }],
+    refusals: ['connection.not-found', 'conflict.concurrent'],
+  })
+  async verify(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const { seq } = await this.commands.verify(connection, caller);
+    accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
+    return { kind: 'Status', code: 202, message: `Connection '${connection}' will be looked at.` };
   }
 
   @Delete(':connection')

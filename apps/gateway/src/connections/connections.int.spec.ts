@@ -63,6 +63,50 @@ describe('a connection', () => {
     expect((await gateway.log()).length).toBe(before);
   });
 
+  it('to your own hosts is refused with the place of what is wrong, and nothing is stated', async () => {
+    const before = (await gateway.log()).length;
+    const hosts = [
+      { name: 'rack-1', address: '198.51.100.11' },
+      { name: 'rack-2', address: '198.51.100.11' },
+    ];
+    const { status, body } = await put('site', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    expect([status, body.reason, body.field]).toEqual([
+      422,
+      'connection.settings-invalid',
+      'settings.hosts[1].address',
+    ]);
+    expect(body.message).toContain('hosts[1].address 198.51.100.11 is the address of hosts[0] as well');
+    expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('to your own hosts shows who has which, and what could not be reset', async () => {
+    const hosts = [1, 2, 3].map((number) => ({ name: `rack-${number}`, address: `198.51.100.1${number}` }));
+    await put('site', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    const uid = '7b0f6a3e-4c1d-4e9a-9a55-0c8f7b2d6e10' as never;
+    const about = { connection: 'site' as never, uid };
+    const own = (number: number) => ({ ...hosts[number - 1], port: 22, user: 'root', zone: '', labels: {} }) as never;
+    const at = { ...NOWHERE, context: 'stock-site' };
+    const taken = [1, 2].map((number) => ({ machine: `demo-w-${number}` as never, host: own(number) }));
+    const data = { ...about, namespace: 'default' as never, cluster: 'demo' as never, hosts: taken };
+    await gateway.state({ type: 'HostsTaken', data }, at);
+    const cause = { operation: 'reset the host', target: 'rack-2', message: 'it does not answer' };
+    const withheld = { ...about, machine: 'demo-w-2' as never, host: 'rack-2' as never, cause };
+    const { meta } = await gateway.state({ type: 'HostWithheld', data: withheld }, at);
+    const { body } = await gateway.ask<ConnectionView>('GET', `/connections/site?minSeq=${meta.seq}`);
+    expect(body.hosts?.map(({ name, state, machine, problem }) => [name, state, machine, problem])).toEqual([
+      ['rack-1', 'in-use', 'demo-w-1', ''],
+      ['rack-2', 'kept-out', 'demo-w-2', 'reset the host on rack-2 failed: it does not answer'],
+      ['rack-3', 'free', '', ''],
+    ]);
+  });
+
+  it('is looked at again when somebody asks', async () => {
+    expect((await gateway.ask('POST', '/connections/nowhere/verify')).status).toBe(404);
+    expect((await gateway.ask('POST', '/connections/lab/verify')).status).toBe(202);
+    const asked = await gateway.log('evt.*._._.wish.ConnectionVerificationRequested');
+    expect(asked.map(({ data }) => data)).toEqual([{ name: 'lab' }]);
+  });
+
   it('cannot be removed while a cluster stands on it', async () => {
     await put('used', lab);
     const worker = [{ connection: 'used', count: 1, spec: 's' }];

@@ -1,5 +1,12 @@
-import type { ConnectionOffer, ConnectionView, SpecList } from '@fairlead/contracts';
-import { sentenceOf } from '@fairlead/contracts';
+import {
+  ANY_HOST,
+  sentenceOf,
+  SshSettings,
+  type ConnectionOffer,
+  type ConnectionView,
+  type SpecList,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
 interface Registration {
@@ -22,6 +29,15 @@ export interface ConnectionDoc {
   readonly offer: ConnectionOffer | null;
   readonly verifiedAt: string | null;
   readonly problem: string;
+  /** Hosts of its inventory that are not free, by name. */
+  readonly stock: Readonly<Record<string, StockEntry>>;
+}
+
+interface StockEntry {
+  readonly cluster: string;
+  readonly machine: string;
+  /** Why it could not be reset; null: it is in use. */
+  readonly kept: string | null;
 }
 
 /** A connection that is registered now. */
@@ -35,7 +51,36 @@ const unknown = (name: string): ConnectionDoc => ({
   offer: null,
   verifiedAt: null,
   problem: '',
+  stock: {},
 });
+
+type StockRows = ConnectionDoc['stock'];
+
+const without = (stock: StockRows, host: string): StockRows =>
+  Object.fromEntries(Object.entries(stock).filter(([name]) => name !== host));
+
+const stockAfter = (stock: StockRows, event: StoredEvent): StockRows => {
+  switch (event.type) {
+    case 'HostsTaken': {
+      const { namespace, cluster, hosts } = event.data;
+      const taken = hosts.map(({ host, machine }): [string, StockEntry] => [
+        host.name,
+        { cluster: `${namespace}/${cluster}`, machine, kept: null },
+      ]);
+      return { ...stock, ...Object.fromEntries(taken) };
+    }
+    case 'HostWithheld': {
+      const { host, cause } = event.data;
+      const entry = stock[host];
+      return entry === undefined ? stock : { ...stock, [host]: { ...entry, kept: sentenceOf(cause) } };
+    }
+    case 'HostReturned':
+    case 'HostReadmitted':
+      return without(stock, event.data.host);
+    default:
+      return stock;
+  }
+};
 
 export const connectionsProjection: Projection<ConnectionDoc> = {
   name: 'connections',
@@ -48,6 +93,10 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         return [event.data.name];
       case 'ConnectionVerified':
       case 'ConnectionUnverified':
+      case 'HostsTaken':
+      case 'HostReturned':
+      case 'HostWithheld':
+      case 'HostReadmitted':
         return [event.data.connection];
       default:
         return [];
@@ -71,7 +120,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'ConnectionUnverified':
         return { ...before, problem: sentenceOf(event.data.cause) };
       default:
-        return doc;
+        return { ...before, stock: stockAfter(before.stock, event) };
     }
   },
 };
@@ -87,8 +136,30 @@ const verifiedOf = ({ offer, verifiedAt }: ConnectionDoc): ConnectionView['verif
         simulated: offer.capabilities.simulated,
       };
 
+/** The inventory with what is known of each host; undefined: the provider has none. */
+const hostsOf = ({ registration, offer, stock }: RegisteredConnectionDoc): ConnectionView['hosts'] => {
+  const parsed = registration.provider === 'ssh' ? SshSettings.safeParse(registration.settings) : undefined;
+  if (parsed?.success !== true) return undefined;
+  return parsed.data.hosts.map(({ name, address, zone, spec }) => {
+    const entry = stock[name];
+    const state = entry === undefined ? 'free' : entry.kept === null ? 'in-use' : 'kept-out';
+    const problem = entry?.kept ?? offer?.hosts?.find((host) => host.name === name)?.problem ?? '';
+    return {
+      name,
+      address,
+      zone,
+      spec: spec ?? ANY_HOST,
+      state,
+      cluster: entry?.cluster ?? '',
+      machine: entry?.machine ?? '',
+      problem,
+    };
+  });
+};
+
 export const connectionView = (doc: RegisteredConnectionDoc): ConnectionView => {
   const { provider, region, zone, settings, hasSecret, registeredAt } = doc.registration;
+  const hosts = hostsOf(doc);
   return {
     name: doc.name,
     kind: 'Connection',
@@ -100,6 +171,7 @@ export const connectionView = (doc: RegisteredConnectionDoc): ConnectionView => 
     registeredTime: registeredAt,
     verified: verifiedOf(doc),
     problem: doc.problem,
+    ...(hosts === undefined ? {} : { hosts }),
   };
 };
 

@@ -1,4 +1,4 @@
-import { refuse, type Refusal, type SpecsQuery } from '@fairlead/contracts';
+import { refuse, sshSettingFaults, type Refusal, type SpecsQuery } from '@fairlead/contracts';
 import type { SpecFilter } from './connections.projection.js';
 
 /** Names of settings that hold secrets wherever they occur. A reference to one is none. */
@@ -18,6 +18,16 @@ const fieldsIn = (value: unknown, path: string): readonly string[] => {
 /** Paths of settings that look like secrets: settings are stated in events, which keep them for ever. */
 export const suspectSettings = (settings: Readonly<Record<string, unknown>>): readonly string[] =>
   fieldsIn(settings, 'settings');
+
+/** What is wrong with settings that people write by hand, each with its place. Other providers look at theirs themselves. */
+export const settingRefusals = (
+  connection: string,
+  provider: string,
+  settings: Readonly<Record<string, unknown>>,
+): readonly Refusal[] =>
+  (provider === 'ssh' ? sshSettingFaults(settings) : []).map(({ field, message }) =>
+    refuse('connection.settings-invalid', { connection, detail: `${field} ${message}` }, `settings.${field}`),
+  );
 
 /** A control plane needs 2 CPUs and any node 2 GiB (ladybug-api.md, 2.4; kubeadm's own minimum). */
 const CONTROL_PLANE_CPU_MIN = 2;

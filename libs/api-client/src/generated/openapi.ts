@@ -75,6 +75,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/verify': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Look again at what a connection offers
+     * @description Hosts of an inventory that were kept out because they could not be reset are reset, and free again.
+     */
+    post: operations['verifyConnection'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/mcir/connections/{connection}/specs': {
     parameters: {
       query?: never;
@@ -816,6 +836,23 @@ export interface components {
       } | null;
       /** @description Why it cannot be used now; empty when nothing is known against it */
       problem: string;
+      /** @description The inventory of your own hosts */
+      hosts?: {
+        name: string;
+        address: string;
+        zone: string;
+        spec: string;
+        /**
+         * @description kept-out: it was given back and could not be reset
+         * @enum {string}
+         */
+        state: 'free' | 'in-use' | 'kept-out';
+        /** @description <namespace>/<cluster> that has it, or had it; empty: none */
+        cluster: string;
+        machine: string;
+        /** @description What is wrong with it, as it was found last; empty: nothing */
+        problem: string;
+      }[];
     };
     /** @description How a provider is reached */
     ConnectionRequest: {
@@ -2622,6 +2659,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description connection.settings-invalid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
         headers: {
@@ -2699,6 +2745,95 @@ export interface operations {
         };
       };
       /** @description connection.in-use, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  verifyConnection: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It will be looked at */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;

@@ -65,19 +65,14 @@ ${others.length === 0 ? '' : `  unicast_peer {\n${others.map((peer) => `    ${pe
 };
 
 /**
- * May this host have the shared address? Yes while haproxy here reaches an API server, its own or another's. Before the
- * cluster's first API server ever answered, the host on which it will be made may have it while haproxy runs: kubeadm init
- * needs the address.
+ * May this host have the shared address? Yes while haproxy here reaches an API server, its own or another's. The host on
+ * which the first one is being made may have it before, while haproxy runs: kubeadm init needs the address. `until`: the
+ * file that is there when it is made; null: it is made elsewhere.
  */
-export const balancerCheck = (initialises: boolean): string => `#!/bin/bash
+export const balancerCheck = (until: string | null): string => `#!/bin/bash
 # Made by Fairlead for keepalived.
-answered=/var/lib/fairlead/balancer.answered
 exec 3<>/dev/tcp/127.0.0.1/${MONITOR_PORT} || exit 1
-printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3
+${until === null ? '' : `[ -e ${until} ] || exit 0\n`}printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3
 read -r -t 2 _ status _ <&3 || exit 1
-if [ "$status" = 200 ]; then
-  [ -e "$answered" ] || : >"$answered"
-  exit 0
-fi
-${initialises ? '[ ! -e "$answered" ]' : 'exit 1'}
+[ "$status" = 200 ]
 `;

@@ -6,6 +6,7 @@ import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 
 export interface BalanceApiInput {
+  readonly uid: string;
   /** The address that the control planes share, and the port of the API there. */
   readonly endpoint: { readonly host: string; readonly port: number };
   readonly routerId: number;
@@ -45,7 +46,8 @@ fi`;
  * It changes nothing that is as it should be; where something is not, haproxy goes over to it without losing a connection.
  */
 export const balanceApiScript = (input: BalanceApiInput): HostScript => {
-  const { endpoint, routerId, password, self, peers, initialises } = input;
+  const { uid, endpoint, routerId, password, self, peers, initialises } = input;
+  const until = initialises ? `/var/lib/fairlead/kubeadm-init.${uid}.finished` : null;
   const listen = { ipv6: endpoint.host.includes(':'), port: endpoint.port };
   const keepalived = keepalivedConfig({ address: endpoint.host, routerId, password }, self, peers);
   return script(
@@ -62,7 +64,7 @@ folder=$(dirname "$files")
 before=$(cat "$folder"/* 2>/dev/null | sha256sum)
 
 ${writeFile(BALANCER.haproxy, '600', haproxyConfig(listen, peers))}
-${writeFile(BALANCER.check, '700', balancerCheck(initialises))}
+${writeFile(BALANCER.check, '700', balancerCheck(until))}
 ${writeFile(BALANCER.keepalived, '600', keepalived)}
 sed -i "s/${INTERFACE}/$interface/" ${hostPath(BALANCER.keepalived)}
 ${writeFile(`/etc/systemd/system/${HAPROXY_UNIT}`, '644', haproxyUnit)}

@@ -135,13 +135,14 @@ it.each([
   ['haproxy.cfg', haproxyConfig({ ipv6: false, port: 9998 }, PEERS)],
   ['haproxy.ipv6.cfg', haproxyConfig({ ipv6: true, port: 9998 }, [{ name: 'demo-cp-1-x7k2p', address: 'fd00::11' }])],
   ['keepalived.conf', keepalivedConfig(SHARED, PEERS[1], PEERS)],
-  ['balancer-check.leader.bash', balancerCheck(true)],
-  ['balancer-check.bash', balancerCheck(false)],
+  ['balancer-check.leader.bash', balancerCheck(`/var/lib/fairlead/kubeadm-init.${UID}.finished`)],
+  ['balancer-check.bash', balancerCheck(null)],
   ['fairlead-haproxy.service', haproxyUnit],
   ['fairlead-keepalived.service', keepalivedUnit],
   [
     'balance-api.sh',
     renderStep('balance-api', {
+      uid: UID,
       endpoint: { host: SHARED.address, port: 9998 },
       routerId: SHARED.routerId,
       password: SHARED.password,

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { apiAddressesOf, SshSettings, sshSettingFaults } from './own-hosts.js';
+
+const hosts = [
+  { name: 'rack-1', address: '198.51.100.11' },
+  { name: 'rack-2', address: '198.51.100.12', port: 2222, user: 'ops', zone: 'hall-a', labels: { rack: '7' } },
+];
+const fieldsOf = (settings: unknown): readonly string[] => sshSettingFaults(settings).map(({ field }) => field);
+
+describe('the settings of your own hosts', () => {
+  it('need no more than names and addresses', () => {
+    expect(sshSettingFaults({ hosts })).toEqual([]);
+    expect(SshSettings.parse({ hosts }).hosts[0]).toEqual({
+      name: 'rack-1',
+      address: '198.51.100.11',
+      port: 22,
+      user: 'root',
+      zone: '',
+      labels: {},
+    });
+  });
+
+  it('may name one shared address, or one for each cluster', () => {
+    expect(apiAddressesOf({})).toEqual([]);
+    expect(apiAddressesOf({ apiAddress: '198.51.100.10' })).toEqual(['198.51.100.10']);
+    expect(apiAddressesOf({ apiAddress: ['198.51.100.10', '198.51.100.20'] })).toHaveLength(2);
+  });
+
+  it.each([
+    ['no hosts', { hosts: [] }, ['hosts']],
+    ['an address twice', { hosts: [...hosts, { name: 'rack-3', address: '198.51.100.11' }] }, ['hosts[2].address']],
+    ['a name twice', { hosts: [...hosts, { name: 'rack-1', address: '198.51.100.13' }] }, ['hosts[2].name']],
+    ['a setting that there is not', { hosts, apiAdress: '198.51.100.10' }, ['apiAdress']],
+    ['one in a host', { hosts: [{ ...hosts[0], adress: 'x' }] }, ['hosts[0].adress']],
+    [
+      'a host name for an address',
+      { hosts: [{ name: 'rack-1', address: 'rack-1.example.org' }] },
+      ['hosts[0].address'],
+    ],
+    ['a host key of another form', { hosts: [{ ...hosts[0], hostKey: 'ssh-ed25519 AAAA' }] }, ['hosts[0].hostKey']],
+    [
+      'a label of Kubernetes',
+      { hosts: [{ ...hosts[0], labels: { 'kubernetes.io/os': 'x' } }] },
+      ['hosts[0].labels.kubernetes.io/os'],
+    ],
+    ['a network that is none', { hosts, networkCidr: '198.51.100.0/33' }, ['networkCidr']],
+    ["a host's address for the API", { hosts, apiAddress: '198.51.100.11' }, ['apiAddress']],
+    [
+      'the port of the API servers for the balancer',
+      { hosts, apiAddress: '198.51.100.10', apiPort: 6443 },
+      ['apiPort'],
+    ],
+    ['two ways to the API', { hosts, apiAddress: '198.51.100.10', apiEndpoint: 'lb:443' }, ['apiEndpoint']],
+    ['an endpoint without a port', { hosts, apiEndpoint: 'lb.example.org' }, ['apiEndpoint']],
+    ['an endpoint with a port that is none', { hosts, apiEndpoint: 'lb.example.org:70000' }, ['apiEndpoint']],
+    ['a jump host without an address', { hosts, jump: { user: 'gate' } }, ['jump.address']],
+    ['a user that is none', { hosts: [{ ...hosts[0], user: 'a b; rm' }] }, ['hosts[0].user']],
+    ['a profile with something else in it', { hosts, profile: { cgroup: 'systemd' } }, ['profile.cgroup']],
+  ])('are refused with the place of %s', (_what, settings, fields) => expect(fieldsOf(settings)).toEqual(fields));
+
+  it('say all that is wrong at once', () => {
+    expect(fieldsOf({ hosts: [{ name: 'Rack 1', address: 'x' }], networkCidr: 'y' })).toEqual([
+      'hosts[0].name',
+      'hosts[0].address',
+      'networkCidr',
+    ]);
+  });
+});
