@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 
-const exec = promisify(execFile);
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const ROLLOUT_TIMEOUT = '240s';
 const NAMESPACE = 'fairlead-conformance';
@@ -57,11 +55,23 @@ export class Cluster {
     }
   }
 
-  private async run(args: readonly string[], input?: string): Promise<string> {
-    const running = exec(this.kubectl, ['--kubeconfig', this.kubeconfig, ...args], { maxBuffer: OUTPUT_BYTES_MAX });
-    running.child.stdin?.end(input ?? '');
-    return (await running).stdout;
+  private run(args: readonly string[], input = ''): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const words = ['--kubeconfig', this.kubeconfig, ...args];
+      const child = execFile(this.kubectl, words, { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        reject(new ClusterFailure(`kubectl ${args.slice(0, 2).join(' ')} failed: ${stderr.trim() || error.message}`));
+      });
+      // A kubectl that ends before it has read all says why by itself.
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(input);
+    });
   }
+}
+
+/** The cluster does not do what it is asked, in kubectl's words. */
+export class ClusterFailure extends Error {
+  override readonly name = 'ClusterFailure';
 }
 
 const imagesManifest = (images: readonly string[], archives: string | undefined) => ({

@@ -6,7 +6,7 @@ import { parseArgs, promisify } from 'node:util';
 import { mirrorPaths, parseCatalogue, releaseIn } from '@fairlead/contracts';
 import { localMirror, readTar, bytesOfFile, writeWhole } from '@fairlead/mirror';
 import { casesIn, focusOn, planOf, type Case } from './cases.js';
-import { Cluster } from './cluster.js';
+import { Cluster, ClusterFailure } from './cluster.js';
 import { reportText, resultsOf } from './results.js';
 
 const HELP = `Runs the node and network cases of Kubernetes' own conformance tests against a cluster, and writes down what became of each.
@@ -17,6 +17,7 @@ const HELP = `Runs the node and network cases of Kubernetes' own conformance tes
   --hosts-mirror <folder>   where hosts have that mirror, e.g. /opt/fairlead/mirror: the test images are imported from there;
                             absent: they are on the hosts already
   --procs <n>               cases side by side (4)
+  --timeout <time>          ends each of the two rounds (side by side, then alone) after this; what was not run is said (2h)
   --focus <text>            only cases whose name contains it; the report then goes to standard output unless --report is given
   --list                    says what would run and what is left out, and ends
   --report <file>           where to write the result (docs/conformance.md)
@@ -39,6 +40,7 @@ const parse = (args: readonly string[]) =>
       mirror: { type: 'string' },
       'hosts-mirror': { type: 'string' },
       procs: { type: 'string' },
+      timeout: { type: 'string' },
       focus: { type: 'string' },
       list: { type: 'boolean' },
       report: { type: 'string' },
@@ -63,7 +65,7 @@ const main = async (args: readonly string[]): Promise<void> => {
     hosts === undefined ? undefined : `${hosts}/conformance/${version}`,
   );
   const begunAt = Date.now();
-  const run = { files, kubeconfig, procs: Number(options.procs ?? PROCS) };
+  const run = { files, kubeconfig, procs: Number(options.procs ?? PROCS), timeout: options.timeout ?? TIMEOUT };
   const reports = [...(await runCases(plan.parallel, run)), ...(await runCases(plan.serial, { ...run, procs: 1 }))];
   const results = resultsOf([...plan.parallel, ...plan.serial], reports);
   const subject = {
@@ -130,16 +132,21 @@ interface Run {
   readonly files: (name: string) => string;
   readonly kubeconfig: string;
   readonly procs: number;
+  /** In Go's words: 90m. */
+  readonly timeout: string;
 }
 
 /** Runs the cases and gives ginkgo's report, also when some failed. */
-const runCases = async (cases: readonly Case[], { files, kubeconfig, procs }: Run): Promise<readonly string[]> => {
+const runCases = async (
+  cases: readonly Case[],
+  { files, kubeconfig, procs, timeout }: Run,
+): Promise<readonly string[]> => {
   if (cases.length === 0) return [];
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-conformance-'));
   const ginkgo = [
     'run',
     `--procs=${procs}`,
-    `--timeout=${TIMEOUT}`,
+    `--timeout=${timeout}`,
     '--no-color',
     '--silence-skips',
     `--focus=${focusOn(cases)}`,
@@ -170,7 +177,7 @@ const watch = (program: string, args: readonly string[], cwd: string): Promise<n
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   say(
-    `conformance: ${error instanceof Refusal ? error.message : error instanceof Error ? error.stack : String(error)}`,
+    `conformance: ${error instanceof Refusal || error instanceof ClusterFailure ? error.message : error instanceof Error ? error.stack : String(error)}`,
   );
   process.exitCode = 1;
 });

@@ -1,10 +1,10 @@
-import { copyFile, link, mkdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createGzip } from 'node:zlib';
-import { pipeline } from 'node:stream/promises';
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
 import {
   ETCD_TOOLS,
   imagesOf,
@@ -24,7 +24,6 @@ import {
   tarPadding,
   writeWhole,
 } from '@fairlead/mirror';
-import { stat } from 'node:fs/promises';
 import { run } from './command.js';
 import {
   Apt,
@@ -39,6 +38,7 @@ import {
   type Package,
 } from './debian.js';
 import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
+import { folderOf, linkOrCopy } from './files.js';
 import { buildGo, buildOwn } from './go.js';
 import type { Layer } from './image.js';
 import { busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
@@ -119,6 +119,7 @@ export class Builder {
 
   async conformance(version: string, network: Distribution): Promise<void> {
     await this.workshop.ensure(this.conformanceTools(version, network));
+    await rm(this.compiled(conformanceRecipe(version)), { recursive: true, force: true });
   }
 
   private kubernetes(release: KubernetesRelease, network: Distribution): Piece {
@@ -340,26 +341,11 @@ export class Builder {
   }
 }
 
-const folderOf = async (file: string): Promise<string> => {
-  await mkdir(dirname(file), { recursive: true });
-  return file;
-};
-
 /** A program at its path of the mirror, with its `.sha256` beside it where the official site has one. */
 const place = async (program: string, into: string, path: string): Promise<void> => {
   const file = await folderOf(join(into, path));
   await linkOrCopy(program, file);
   if (path.startsWith('release/')) await writeBeside(into, path);
-};
-
-/** Within one file system nothing is copied. */
-const linkOrCopy = async (from: string, to: string): Promise<void> => {
-  try {
-    await link(from, to);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && (error.code === 'EXDEV' || error.code === 'EPERM'))) throw error;
-    await copyFile(from, to);
-  }
 };
 
 const writeBeside = async (into: string, path: string): Promise<void> => {

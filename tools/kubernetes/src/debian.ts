@@ -1,8 +1,9 @@
-import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { readTar, type TarEntry } from '@fairlead/mirror';
 import { has, run } from './command.js';
+import { linkOrCopy } from './files.js';
 import type { Layer, LayerItem } from './image.js';
 import { Refusal } from './refusal.js';
 
@@ -138,7 +139,7 @@ export class Apt {
     const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
     const kept = `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
     const file = basename(field('Filename'));
-    await copyFile(this.path('archives', kept), this.path(file));
+    await linkOrCopy(this.path('archives', kept), this.path(file));
     return { name, version, file: this.path(file), stanza: stanza.replace(/^Filename: .*$/m, `Filename: ./${file}`) };
   }
 
@@ -190,7 +191,8 @@ const archivesOfMachine = async (signal: AbortSignal): Promise<readonly string[]
   return [...new Set(text.split('\n').filter((line) => line !== ''))];
 };
 
-const sourcesOf = (distribution: Distribution, archives: readonly string[]): string => {
+/** The sources.list of a distribution, from archives that the machine itself uses. Throws Refusal when none of them has it. */
+export const sourcesOf = (distribution: Distribution, archives: readonly string[]): string => {
   const { suite, component, keyring, archive, security, name } = distribution;
   const found = archives.find((uri) => archive.test(uri));
   if (found === undefined)
@@ -206,7 +208,7 @@ const sourcesOf = (distribution: Distribution, archives: readonly string[]): str
 /** A flat repository that apt takes as `deb [trusted=yes] file:<folder> ./`: it verifies each package by the index's SHA-256. */
 export const writeRepository = async (packages: readonly Package[], into: string): Promise<void> => {
   await mkdir(into, { recursive: true });
-  for (const { file } of packages) await copyFile(file, join(into, basename(file)));
+  for (const { file } of packages) await linkOrCopy(file, join(into, basename(file)));
   const index = packages.map(({ stanza }) => `${stanza.trim()}\n`).join('\n');
   await writeFile(join(into, 'Packages.new'), index);
   await rename(join(into, 'Packages.new'), join(into, 'Packages'));
@@ -237,7 +239,16 @@ export const programsOf = async (packages: readonly Package[], programs: Readonl
 
 /** ID-VERSION_ID of the machine that builds. */
 export const distributionOfMachine = async (): Promise<string> => {
-  const text = await readFile('/etc/os-release', 'utf8');
+  const text = await osRelease();
   const field = (name: string) => new RegExp(`^${name}="?([^"\\n]*)"?$`, 'm').exec(text)?.[1] ?? '';
   return `${field('ID')}-${field('VERSION_ID')}`;
+};
+
+const osRelease = async (): Promise<string> => {
+  try {
+    return await readFile('/etc/os-release', 'utf8');
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`This machine does not say which Linux it is (${words}). Run this on a Debian or an Ubuntu.`);
+  }
 };
