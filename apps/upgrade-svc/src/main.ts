@@ -12,4 +12,4 @@ const settingsOrExit = (): Settings => {
   }
 };
 
-await runService(upgradeService(settingsOrExit()));
+void runService(upgradeService(settingsOrExit()));
