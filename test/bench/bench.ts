@@ -5,6 +5,7 @@ import { benchClusters } from './clusters.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
 import { benchStart } from './start.bench.js';
+import { benchUpgrade } from './upgrade.bench.js';
 import { tableOf, type Figure } from './figures.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   thousand: () => benchClusters(1_000),
   log: benchLog,
   heartbeats: benchHeartbeats,
+  upgrade: () => benchUpgrade(CHECKOUT),
 };
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE]   names: ${Object.keys(BENCHES).join(', ')} (default: all)`;

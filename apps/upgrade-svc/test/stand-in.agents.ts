@@ -45,7 +45,8 @@ export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
 export class StandInAgents {
   private subscription: Subscription | undefined;
   private beating: NodeJS.Timeout | undefined;
-  private work: Promise<void> = Promise.resolve();
+  /** What each node is at; nodes work side by side. */
+  private readonly work = new Map<string, Promise<void>>();
   readonly failures: unknown[] = [];
   /** Ids of changes, in the order in which nodes did them. */
   readonly done: string[] = [];
@@ -64,11 +65,12 @@ export class StandInAgents {
         const event = error === null ? decode(message.subject, 0, message.data) : undefined;
         if (event?.type !== 'DesiredVersionsSet') return;
         const wanted = event.data;
-        this.work = this.work
-          .then(() => this.answer(tell, wanted))
-          .catch((failure: unknown) => {
-            this.failures.push(failure);
-          });
+        const before = this.work.get(wanted.node) ?? Promise.resolve();
+        const answered = before.then(() => this.answer(tell, wanted));
+        this.work.set(
+          wanted.node,
+          answered.catch((failure: unknown) => void this.failures.push(failure)),
+        );
       },
     });
     this.beating = setInterval(() => this.beat(), BEAT_MS);
@@ -78,7 +80,7 @@ export class StandInAgents {
   async stop(): Promise<void> {
     clearInterval(this.beating);
     this.subscription?.unsubscribe();
-    await this.work;
+    await Promise.all(this.work.values());
   }
 
   private beat(): void {
