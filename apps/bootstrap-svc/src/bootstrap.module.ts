@@ -27,6 +27,7 @@ import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
+import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
 import { HostAccess } from './hosts/host.access.js';
 import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
@@ -91,6 +92,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
   @Module({
     controllers: [
       HostsEffects,
+      AgentUpdatesEffects,
       BalancingEffects,
       ControlPlaneEffects,
       JoinsEffects,

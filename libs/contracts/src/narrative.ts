@@ -76,6 +76,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   SpecEnsured: ({ spec, cpuCount, memoryGiB }) => `spec ${spec} (${cpuCount} CPU, ${memoryGiB} GiB) is known`,
   HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
   AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
+  AgentUpdateWanted: ({ agentVersion }) => `every node shall run agent ${agentVersion}`,
+  AgentUpdated: ({ node, agentVersion }) => `${node} runs agent ${agentVersion} now`,
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,

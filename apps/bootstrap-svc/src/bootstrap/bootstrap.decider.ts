@@ -2,11 +2,21 @@ import { refuse, type Cause, type ClusterUid, type Fact, type NodeName, type Ref
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
-import { ABSENT, type Bootstrap, type Failure, type Known } from './bootstrap.state.js';
+import {
+  ABSENT,
+  hostsOf,
+  isOlder,
+  type Bootstrap,
+  type Failure,
+  type Known,
+  type WantedAgent,
+} from './bootstrap.state.js';
 
 export type BootstrapFact = Fact<
   | 'HostReached'
   | 'AgentStarted'
+  | 'AgentUpdateWanted'
+  | 'AgentUpdated'
   | 'NodeBootstrapped'
   | 'ApiBalanced'
   | 'ControlPlaneInitialized'
@@ -30,6 +40,7 @@ export type Outcome = Extract<
     type:
       | 'HostReached'
       | 'AgentStarted'
+      | 'AgentUpdated'
       | 'NodeBootstrapped'
       | 'ApiBalanced'
       | 'ControlPlaneInitialized'
@@ -73,7 +84,10 @@ export type FailCluster = Command<
   { readonly uid: ClusterUid; readonly run: number; readonly failure: Failure }
 >;
 
-export type BootstrapCommand = BeginStep | RecordOutcome | FinishCluster | RecordFailure | FailCluster;
+/** This service has come with an agent; nodes that run another shall have it. */
+export type WantAgent = Command<'WantAgent', WantedAgent>;
+
+export type BootstrapCommand = WantAgent | BeginStep | RecordOutcome | FinishCluster | RecordFailure | FailCluster;
 
 const isWanted = (state: Bootstrap, key: StepKey): boolean => plan(state).some((operation) => keyOf(operation) === key);
 
@@ -96,6 +110,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return host !== undefined && host.hostKey === null;
     case 'AgentStarted':
       return host !== undefined && host.agentStartedAt === null;
+    case 'AgentUpdated':
+      return host !== undefined && host.agentSha256 !== data.sha256;
     case 'NodeBootstrapped':
       return host !== undefined && !host.bootstrapped;
     case 'ApiBalanced':
@@ -154,6 +170,16 @@ const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data'
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
+/** Never an older one: while replicas of this service are exchanged, some still come with the agent of before. */
+const wantAgent = (state: Bootstrap, { version, sha256 }: WantedAgent): readonly BootstrapFact[] => {
+  if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
+  const { agent } = state;
+  if (agent !== null && (agent.sha256 === sha256 || isOlder(version, agent.version))) return nothing;
+  const differs = hostsOf(state).some((host) => host.agentSha256 !== null && host.agentSha256 !== sha256);
+  if (agent === null && !differs) return nothing;
+  return [{ type: 'AgentUpdateWanted', data: { uid: state.uid, agentVersion: version, sha256 } }];
+};
+
 /** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
 export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
   initial: ABSENT,
@@ -162,6 +188,8 @@ export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
 
   decide: (state, command) => {
     switch (command.type) {
+      case 'WantAgent':
+        return wantAgent(state, command.data);
       case 'BeginStep':
         return begin(state, command.data);
       case 'RecordOutcome':

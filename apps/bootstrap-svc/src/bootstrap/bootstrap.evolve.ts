@@ -7,6 +7,7 @@ const newHost = (machine: Machine, set: number): Host => ({
   desired: null,
   hostKey: null,
   agentStartedAt: null,
+  agentSha256: null,
   initialized: false,
   bootstrapped: false,
   balances: [],
@@ -32,6 +33,8 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   network: false,
   healthy: [],
   addons: {},
+  agent: null,
+  agentRefused: [],
 });
 
 const clusterOf = (state: Known): Cluster => {
@@ -48,6 +51,8 @@ const clusterOf = (state: Known): Cluster => {
     network,
     healthy,
     addons,
+    agent,
+    agentRefused,
   } = state;
   return {
     uid,
@@ -62,6 +67,8 @@ const clusterOf = (state: Known): Cluster => {
     network,
     healthy,
     addons,
+    agent,
+    agentRefused,
   };
 };
 
@@ -119,7 +126,13 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
     case 'HostReached':
       return withHost(state, event.data.node, { hostKey: event.data.hostKey });
     case 'AgentStarted':
-      return withHost(state, event.data.node, { agentStartedAt: time });
+      return withHost(state, event.data.node, { agentStartedAt: time, agentSha256: event.data.sha256 });
+    case 'AgentUpdateWanted': {
+      const { agentVersion: version, sha256 } = event.data;
+      return { ...state, agent: { version, sha256 }, agentRefused: [] };
+    }
+    case 'AgentUpdated':
+      return withHost(state, event.data.node, { agentSha256: event.data.sha256 });
     case 'NodeBootstrapped':
       return withHost(state, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':
@@ -147,7 +160,9 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
     }
     case 'BootstrapStepFailed': {
       const { step, node, nextAttemptAt } = event.data;
-      if (step !== 'RemoveNode' || node === undefined || nextAttemptAt !== null) return state;
+      if (node === undefined || nextAttemptAt !== null) return state;
+      if (step === 'UpdateAgent') return { ...state, agentRefused: [...state.agentRefused, node] };
+      if (step !== 'RemoveNode') return state;
       return withHost(state, node, { removal: 'stuck' });
     }
     case 'NodeDrained':

@@ -16,6 +16,8 @@ export const HOSTS_AT_ONCE_MAX = 20;
 export const WORKERS_AT_ONCE_MAX = 10;
 /** How many workers are drained and removed at a time. */
 export const REMOVALS_AT_ONCE_MAX = 3;
+/** How many agents of one cluster are exchanged at a time: a bad one is found before it is everywhere. */
+export const AGENTS_AT_ONCE_MAX = 3;
 
 export const NODE_STEPS = [
   'BootstrapHost',
@@ -25,6 +27,7 @@ export const NODE_STEPS = [
   'JoinControlPlane',
   'JoinWorker',
   'RemoveNode',
+  'UpdateAgent',
 ] as const;
 export const CLUSTER_STEPS = ['InstallNetwork', 'VerifyControlPlane', 'InstallAddons', 'DismantleCluster'] as const;
 
@@ -126,6 +129,16 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, 'someone asked for it to go'));
 };
 
+/** One that did not come up somewhere is brought to no further node. */
+const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
+  if (agent === null || agentRefused.length > 0) return [];
+  return Object.values(cluster.hosts)
+    .filter(({ settled, removal, agentSha256 }) => settled && removal === 'none' && agentSha256 !== agent.sha256)
+    .toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1))
+    .slice(0, AGENTS_AT_ONCE_MAX)
+    .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is wanted`));
+};
+
 const EXTERNAL_ETCD: Cause = {
   operation: 'set up external etcd',
   target: 'etcd',
@@ -153,7 +166,7 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'failed':
       return removals(state);
     case 'ready':
-      return [...balance(state), ...removals(state)];
+      return [...balance(state), ...removals(state), ...updateAgents(state)];
     case 'building': {
       const failure = failureOf(state);
       if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];

@@ -26,6 +26,8 @@ export interface Host {
   readonly desired: Desired | null;
   readonly hostKey: string | null;
   readonly agentStartedAt: string | null;
+  /** Checksum of the agent that runs there. */
+  readonly agentSha256: string | null;
   /** The agent reported every package at the wanted version. */
   readonly initialized: boolean;
   readonly bootstrapped: boolean;
@@ -47,6 +49,12 @@ export interface ControlPlane {
   readonly endpoint: string;
   readonly kubeconfigRef: SecretRef;
   readonly caCertHash: string;
+}
+
+/** The agent that every node shall run. */
+export interface WantedAgent {
+  readonly version: string;
+  readonly sha256: string;
 }
 
 /** Why a cluster cannot become ready by itself. */
@@ -75,6 +83,10 @@ export interface Cluster {
   /** Control planes that were found healthy. */
   readonly healthy: readonly NodeName[];
   readonly addons: Readonly<Record<string, string>>;
+  /** null: the one that each node began with. */
+  readonly agent: WantedAgent | null;
+  /** Nodes on which the wanted agent did not come up: a person or the next agent has to come. */
+  readonly agentRefused: readonly NodeName[];
 }
 
 export type Bootstrap =
@@ -117,4 +129,12 @@ export const differenceOf = (wanted: SoftwareVersions, reported: SoftwareVersion
   const wrong = Object.entries(wanted).filter(([name, version]) => reported[name] !== version);
   if (wrong.length === 0) return undefined;
   return wrong.map(([name, version]) => `${name} is ${reported[name] ?? 'missing'}, not ${version}`).join('; ');
+};
+
+/** Versions of three numbers. */
+export const isOlder = (version: string, than: string): boolean => {
+  const parts = (text: string): readonly number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [left, right] = [parts(version), parts(than)];
+  const at = left.findIndex((part, index) => part !== (right[index] ?? 0));
+  return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0);
 };

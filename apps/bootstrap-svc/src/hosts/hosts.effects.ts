@@ -9,6 +9,8 @@ import { bundleOf, type AgentKit } from './agent.kit.js';
 import { tuningOf } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
+/** A replica that has the wanted agent may take the job meanwhile. */
+const OTHER_REPLICA_MS = 5_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
@@ -37,6 +39,20 @@ export class HostsEffects {
         await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
       }),
     );
+  }
+
+  /** The one that runs is put back by the host itself if the new one does not come up; then this fails. */
+  @OnJob<StepData>('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
+  updateAgent(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { sha256, version } = await this.kit.bundle();
+      // Another replica came with the wanted one.
+      if (step.state.agent?.sha256 !== sha256) return context.later(OTHER_REPLICA_MS, 'the wanted agent is not ours');
+      await this.hosts.on(hostOf(step), step, (worker) => this.startAgent(step, worker));
+      const { name: node } = hostOf(step).machine;
+      await step.record({ type: 'AgentUpdated', data: { uid: step.state.uid, node, agentVersion: version, sha256 } });
+      return undefined;
+    });
   }
 
   @OnJob<StepData>('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })

@@ -23,6 +23,20 @@ export const bootstrapEvents = {
     doc: 'The agent with this checksum runs on the host as a systemd unit and has its initial desired state.',
     data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
   }),
+  AgentUpdateWanted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Every node of the cluster shall run the agent with this checksum; bootstrap-svc has come with it.',
+    data: z.strictObject({ uid, agentVersion: z.string(), sha256: z.string() }),
+  }),
+  AgentUpdated: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The node runs the agent with this checksum, which has said that it works; the one before is kept no longer.',
+    data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
+  }),
   NodeBootstrapped: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
