@@ -137,6 +137,85 @@ describe('an agent at a real log', () => {
     expect(await log.chainOf(streamOf(other))).toEqual([]);
   });
 
+  it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    const first = await start(config, host);
+    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
+    const before = host.changes.length;
+    const change = {
+      id: 'u-0123456789/op-07',
+      kubeadm: 'node' as const,
+      kubernetes: 'v1.35.4' as never,
+      renewCertificates: false,
+      reboot: true,
+      balancedEndpoint: null,
+      stopApiServerFirst: false,
+      emulatedVersion: null,
+    };
+    const { uid, node } = config;
+    const data = { uid, node, revision: 2, software: at('1.35.4'), changesAllowed: true, change };
+    await log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
+    // The host boots in the middle: its agent ends, and the next one finds another boot id.
+    await eventually(() => expect(host.changes).toContain('systemctl reboot'));
+    await first.stop();
+    host.boot = 'boot-2';
+    api.setNode(config.node, true, 'v1.35.4');
+    await start(config, host);
+    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
+    const story = (await eventsOf(config))
+      .slice(2)
+      .map(({ type, data: fact }) =>
+        'phase' in fact && 'status' in fact ? `${String(fact.phase)} ${String(fact.status)}` : type,
+      );
+    expect(story.filter((line) => line !== 'VersionChanged')).toEqual([
+      'NodeNotReady',
+      'stage started',
+      'stage done',
+      'kubeadm started',
+      'kubeadm done',
+      'kubelet started',
+      'kubelet done',
+      'runtime started',
+      'runtime done',
+      'reboot started',
+      'NodeRebooted',
+      'reboot done',
+      'NodeInitialized',
+      'NodeReady',
+    ]);
+    const ran = host.changes.slice(before).filter((line) => /^(kubeadm|systemctl re)/.test(line));
+    expect(ran).toEqual(['kubeadm upgrade node', 'systemctl restart kubelet', 'systemctl reboot']);
+  });
+
+  it('asks what it is told to ask, and says when it does not answer and when it does again', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const answers = { well: true };
+    const agent = await startAgent({
+      config,
+      host,
+      credentials: await log.credentials(config),
+      ask: () =>
+        Promise.resolve(answers.well ? { kind: 'answered', status: 200 } : { kind: 'silent', message: 'refused' }),
+    });
+    cleanUps.push(() => agent.stop());
+    await expectTypes(config, 'NodeInitialized');
+    const probes = [{ name: 'shop', url: 'http://10.0.0.1/', everyMs: 100 }];
+    const { uid, node } = config;
+    const data = { uid, node, revision: 2, software: at('1.34.4'), changesAllowed: false, probes };
+    await log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
+    await eventually(async () => expect((await typesOf(config)).length).toBe(2));
+    answers.well = false;
+    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeFailed'));
+    answers.well = true;
+    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeRecovered'));
+    expect((await eventsOf(config)).at(-2)?.data).toMatchObject({ probe: 'shop', message: 'refused' });
+  });
+
   it('announces a change before it makes it, and says when it is done and why', async () => {
     const config = newConfig();
     const host = new MemoryHost();

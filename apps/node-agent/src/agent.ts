@@ -1,8 +1,10 @@
 import type { AgentConfig } from '@fairlead/contracts';
+import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
 import { NatsLog } from './adapters/nats/nats.log.js';
 import { AgentLoop } from './agent/agent.effects.js';
 import type { AgentClock, AgentLog, EventLog, HostPort } from './agent/agent.ports.js';
+import type { Ask } from './change/change.ports.js';
 import type { HostFiles } from './files/files.ports.js';
 import { hostSoftware } from './software/host.software.js';
 import { newState } from './agent/agent.state.js';
@@ -24,6 +26,8 @@ export interface AgentOptions {
   /** In [0, 1); spreads heartbeats and retries. */
   readonly random?: () => number;
   readonly log?: AgentLog;
+  /** How probes and the node's own programs are asked; by HTTP, unless a spec knows better. */
+  readonly ask?: Ask;
 }
 
 export interface RunningAgent {
@@ -87,6 +91,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     software,
     events,
     journal,
+    ask: options.ask ?? httpAsk,
     watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, host, metronome, random, log }, listener),
     metronome,
     clock,

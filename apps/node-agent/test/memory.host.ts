@@ -100,6 +100,11 @@ export class MemoryHost implements HostPort {
         if (args[0] === 'br_netfilter')
           for (const family of ['', '6']) this.sysctls.set(`net.bridge.bridge-nf-call-ip${family}tables`, '0');
         break;
+      case 'kubeadm':
+        break;
+      case 'rm':
+        this.files.delete(args.at(-1) ?? '');
+        break;
       case 'apt-mark':
         for (const name of args.slice(1)) this.packages.get(name)!.held = true;
         break;

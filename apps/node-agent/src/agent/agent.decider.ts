@@ -9,6 +9,10 @@ export const OWN_EVENTS = [
   'NodeDiverged',
   'VersionChanged',
   'NodeRebooted',
+  'NodeChangeProgressed',
+  'CertificatesReported',
+  'ProbeFailed',
+  'ProbeRecovered',
 ] as const;
 export type OwnEvent = (typeof OWN_EVENTS)[number];
 export type AgentFact = { [K in OwnEvent]: { readonly type: K; readonly data: EventData<K> } }[OwnEvent];
@@ -207,5 +211,11 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
       return { ...reported, software: fact.data.after };
     case 'NodeRebooted':
       return { ...reported, bootId: fact.data.bootId };
+    // Told by those who do it; how the node stands does not follow from them.
+    case 'NodeChangeProgressed':
+    case 'CertificatesReported':
+    case 'ProbeFailed':
+    case 'ProbeRecovered':
+      return reported;
   }
 };

@@ -6,13 +6,26 @@ import {
   desiredVersionsSubject,
   type AgentConfig,
   type Heartbeat,
+  WorldFailure,
 } from '@fairlead/contracts';
+import { certificatesOn } from '../certificates/certificates.js';
+import { NodeChanges } from '../change/change.effects.js';
+import { AgentStops, type Ask } from '../change/change.ports.js';
+import { ChangeStore } from '../change/change.store.js';
+import { Probes } from '../probes/probes.effects.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { Stage } from '../software/software.list.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
 import { AGENT_VERSION } from '../version.js';
-import { decide, isAgentReady, revisionOf, type ItemFailure, type Observation } from './agent.decider.js';
+import {
+  decide,
+  isAgentReady,
+  revisionOf,
+  type AgentFact,
+  type ItemFailure,
+  type Observation,
+} from './agent.decider.js';
 import { plan } from './agent.planner.js';
 import type {
   AgentClock,
@@ -48,6 +61,7 @@ export interface AgentParts {
   readonly software: HostSoftware;
   readonly events: EventLog;
   readonly journal: Journal;
+  readonly ask: Ask;
   readonly watchNode: WatchNode;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
@@ -79,8 +93,20 @@ export class AgentLoop {
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
   private readonly cancels: (() => void)[] = [];
+  private readonly memory: ChangeStore;
+  private readonly changes: NodeChanges;
+  private readonly probes: Probes;
+  private endWaiting = (): void => undefined;
 
-  constructor(private readonly parts: AgentParts) {}
+  constructor(private readonly parts: AgentParts) {
+    const { config, host, software, ask, metronome, log } = parts;
+    const identity = { uid: config.uid, node: config.node };
+    const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.because);
+    this.memory = new ChangeStore(host, log);
+    const sleep = (ms: number): Promise<void> => this.sleep(ms);
+    this.changes = new NodeChanges({ identity, host, software, ask, log, say, sleep, store: this.memory });
+    this.probes = new Probes({ identity, ask, metronome, say });
+  }
 
   async start(): Promise<void> {
     const { config, host, events, metronome, random } = this.parts;
@@ -110,11 +136,23 @@ export class AgentLoop {
 
   async stop(): Promise<void> {
     this.stopped = true;
+    this.endWaiting();
+    this.probes.stop();
     this.cancelRetry();
     this.cancelConfirmation();
     for (const cancel of this.cancels) cancel();
     this.watch?.stop();
     await this.turning;
+  }
+
+  /** A wait inside a change. It ends with the agent, and rejects then: what waited is as unfinished as after a crash. */
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(new AgentStops());
+      if (this.stopped) return end();
+      this.endWaiting = end;
+      this.parts.metronome.after(ms, resolve);
+    });
   }
 
   /** Something may be different: decide anew. */
@@ -162,12 +200,34 @@ export class AgentLoop {
   private async look(): Promise<void> {
     this.inspectionDue = false;
     const { software } = this.parts;
-    const seen = await inspect(this.stages(), software.packages, this.desired.software);
+    this.probes.want(this.desired.probes ?? []);
+    const host = await inspect(this.stages(), software.packages, this.desired.software);
+    const seen = await this.withChange(host);
     this.inspection = seen;
     if (seen.kind === 'failed') return this.fail(seen.at);
+    await this.lookAtCertificates();
+    const unstaged = await this.changes.stageAhead(this.desired);
+    if (unstaged !== undefined) this.fail(unstaged);
     this.timeDifferences(seen.differences.length > 0);
     // Before it is said that the node is prepared, so that whoever acts on that knows what is still on its way.
     if (seen.differences.length === 0) await software.begin(this.desired.software);
+  }
+
+  /** A change that is wanted and not done stands before what it will change anyway. */
+  private async withChange(seen: Inspection): Promise<Inspection> {
+    if (seen.kind === 'failed') return seen;
+    return { ...seen, differences: [...(await this.changes.inspect(this.desired)), ...seen.differences] };
+  }
+
+  private async lookAtCertificates(): Promise<void> {
+    const { config, host, journal } = this.parts;
+    if (config.role !== 'control-plane') return;
+    const certificates = await certificatesOn(host);
+    const text = JSON.stringify(certificates);
+    if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
+    const data = { uid: config.uid, node: config.node, certificates };
+    await journal.record([{ type: 'CertificatesReported', data }], this.desired.because);
+    await this.memory.write({ certificates: text });
   }
 
   private stages(): readonly Stage[] {
@@ -193,12 +253,22 @@ export class AgentLoop {
   }
 
   private async act(): Promise<void> {
-    const { journal, log } = this.parts;
-    const { changed, failed } = await ensureAll(this.stages(), (item, ms) => log('debug', 'ensured', { item, ms }));
-    if (changed.length > 0) await journal.addChanged(changed);
+    const unchanged = await this.changes.ensure(this.desired, this.facts.bootId, async () => {
+      const failed = await this.ensureHost();
+      if (failed !== undefined)
+        throw new WorldFailure({ operation: failed.command, target: failed.item, message: failed.message });
+    });
+    const failed = unchanged ?? (await this.ensureHost());
     if (failed === undefined) this.failures = 0;
     else this.fail(failed);
     this.lookAgain();
+  }
+
+  private async ensureHost(): Promise<Failed | undefined> {
+    const { journal, log } = this.parts;
+    const { changed, failed } = await ensureAll(this.stages(), (item, ms) => log('debug', 'ensured', { item, ms }));
+    if (changed.length > 0) await journal.addChanged(changed);
+    return failed;
   }
 
   /** Says everything that there is to say now. */
@@ -275,13 +345,21 @@ export class AgentLoop {
       this.parts.log('error', 'a desired state that cannot be read is ignored');
       return;
     }
-    const { uid, node, revision, software, changesAllowed } = parsed.data;
+    const { uid, node, revision, software, changesAllowed, change, stage, probes } = parsed.data;
     const { config, journal } = this.parts;
     if (uid !== config.uid || node !== config.node) return;
     const before = this.desired;
     if (revision < before.revision || (revision === before.revision && before.because !== null)) return;
     const { correlationid: correlationId, id: causationId } = envelope.data;
-    await journal.setDesired({ revision, software, changesAllowed, because: { correlationId, causationId } });
+    await journal.setDesired({
+      revision,
+      software,
+      changesAllowed,
+      ...(change === undefined ? {} : { change }),
+      ...(stage === undefined ? {} : { stage }),
+      ...(probes === undefined ? {} : { probes }),
+      because: { correlationId, causationId },
+    });
     if (revision === before.revision) return;
     this.parts.log('info', 'a new desired state', { revision, changesAllowed });
     this.failures = 0;

@@ -1,4 +1,4 @@
-import { ClusterUid, FIRST_PREVHASH, SoftwareVersions } from '@fairlead/contracts';
+import { ClusterUid, FIRST_PREVHASH, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
 import { z } from 'zod';
 import { NOTHING_REPORTED, OWN_EVENTS } from './agent.decider.js';
 
@@ -26,6 +26,9 @@ const Desired = z.strictObject({
   revision: z.int().min(1),
   software: SoftwareVersions,
   changesAllowed: z.boolean(),
+  change: NodeChange.strip().optional(),
+  stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
+  probes: z.array(Probe.strip()).optional(),
   /** null: the initial one, from the configuration. */
   because: Because.nullable(),
 });

@@ -30,6 +30,8 @@ import { toolsItem } from './tools.item.js';
 export interface HostSoftware {
   readonly packages: PackageDriver;
   stages(options: SoftwareOptions): readonly Stage[];
+  /** Brings what a later change to this software needs onto the host and verifies it; changes nothing that runs. */
+  stage(wanted: SoftwareVersions): Promise<void>;
   /** Called whenever the host is as wanted: begins what may come while the node is used already. */
   begin(wanted: SoftwareVersions): Promise<void>;
 }
@@ -39,6 +41,7 @@ const byPackages = (host: HostPort): HostSoftware => {
   return {
     packages,
     stages: (options) => packagesList(options, host, packages),
+    stage: (wanted) => packages.stage(wanted),
     begin: () => Promise.resolve(),
   };
 };
@@ -81,6 +84,9 @@ export interface FilesHostOptions {
   readonly log: AgentLog;
 }
 
+/** A node in use has other things to do meanwhile. */
+const STAGE_AT_ONCE = 2;
+
 const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOptions): HostSoftware => {
   const mirror = new Mirror(source, files, host);
   const store = new ImageStore(host, mirror);
@@ -97,8 +103,17 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
   };
   const firstImages = async (version: string): Promise<readonly MirrorImage[]> => (await imagesOf(version)).first;
 
+  const packages = bothOf(binaries, theirs);
   return {
-    packages: bothOf(binaries, theirs),
+    packages,
+
+    stage: async (wanted) => {
+      await packages.stage(wanted);
+      const kubelet = wanted['kubelet'];
+      if (kubelet === undefined) return;
+      const { first, later: others } = await imagesOf(`v${kubelet}`);
+      await store.import(await store.missing([...first, ...others]), STAGE_AT_ONCE);
+    },
 
     stages: (options) => {
       const version = `v${options.wanted['kubelet'] ?? ''}`;

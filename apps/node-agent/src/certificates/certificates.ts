@@ -1,0 +1,57 @@
+import { X509Certificate } from 'node:crypto';
+import type { EventData } from '@fairlead/contracts';
+import type { HostPort } from '../agent/agent.ports.js';
+
+type Certificates = EventData<'CertificatesReported'>['certificates'];
+
+const PKI = '/etc/kubernetes/pki';
+
+/** kubeadm's names, and where it keeps them. */
+const FILES: Readonly<Record<string, string>> = {
+  apiserver: `${PKI}/apiserver.crt`,
+  'apiserver-etcd-client': `${PKI}/apiserver-etcd-client.crt`,
+  'apiserver-kubelet-client': `${PKI}/apiserver-kubelet-client.crt`,
+  'front-proxy-client': `${PKI}/front-proxy-client.crt`,
+  'etcd-healthcheck-client': `${PKI}/etcd/healthcheck-client.crt`,
+  'etcd-peer': `${PKI}/etcd/peer.crt`,
+  'etcd-server': `${PKI}/etcd/server.crt`,
+  ca: `${PKI}/ca.crt`,
+  'etcd-ca': `${PKI}/etcd/ca.crt`,
+  'front-proxy-ca': `${PKI}/front-proxy-ca.crt`,
+  'admin.conf': '/etc/kubernetes/admin.conf',
+  'controller-manager.conf': '/etc/kubernetes/controller-manager.conf',
+  'scheduler.conf': '/etc/kubernetes/scheduler.conf',
+  'super-admin.conf': '/etc/kubernetes/super-admin.conf',
+};
+
+const CLIENT_CERTIFICATE = /^\s*client-certificate-data:\s*(\S+)\s*$/m;
+
+/** The certificate in a PEM file or a kubeconfig. */
+const pemIn = (text: string): string | undefined => {
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  const [, data] = CLIENT_CERTIFICATE.exec(text) ?? [];
+  return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
+};
+
+const endOf = (text: string): string | undefined => {
+  const pem = pemIn(text);
+  if (pem === undefined) return undefined;
+  try {
+    return new Date(new X509Certificate(pem).validTo).toISOString();
+  } catch {
+    // A file that is being written, or a stand-in of the lab: it has no end that could be told.
+    return undefined;
+  }
+};
+
+/** When each certificate of the control plane on this host ends. Only public parts are read. */
+export const certificatesOn = async (host: HostPort): Promise<Certificates> => {
+  const found = await Promise.all(
+    Object.entries(FILES).map(async ([name, path]) => {
+      const text = await host.readFile(path);
+      const expiresAt = text === undefined ? undefined : endOf(text);
+      return expiresAt === undefined ? undefined : { name, expiresAt };
+    }),
+  );
+  return found.filter((one) => one !== undefined);
+};

@@ -1,0 +1,102 @@
+import type { EventData, NodeChange } from '@fairlead/contracts';
+
+export type ChangePhase = EventData<'NodeChangeProgressed'>['phase'];
+
+/** How often a phase is tried for one revision of the desired state; a new revision begins to count anew. */
+export const ATTEMPTS_MAX = 3;
+
+export interface PhaseRecord {
+  readonly status: 'started' | 'done' | 'failed';
+  /** Tries for the record's revision, the one under way included. */
+  readonly attempts: number;
+}
+
+/** What the node remembers of a change, on its disk, before and after each phase. */
+export interface ChangeRecord {
+  readonly id: string;
+  /** The revision that asked last. */
+  readonly revision: number;
+  readonly phases: { readonly [P in ChangePhase]?: PhaseRecord };
+  /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
+  readonly ownServer: string | null;
+  /** The boot in which the reboot was ordered. */
+  readonly bootIdBefore: string | null;
+  readonly isFinished: boolean;
+}
+
+export type NextStep =
+  /** Run it: for the first time, again after a failure, or because nobody knows how far it came. */
+  | { readonly do: 'run'; readonly phase: ChangePhase; readonly attempt: number }
+  /** It is known to be done without another look. */
+  | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number }
+  | { readonly do: 'finish' }
+  | { readonly do: 'stop'; readonly phase: ChangePhase; readonly reason: string };
+
+/** The phases of a change in their order; each is done once. `runtime` is whatever else is wanted of the host. */
+export const phasesOf = (change: NodeChange): readonly ChangePhase[] => [
+  ...(change.kubernetes === null ? [] : (['stage'] as const)),
+  ...(change.kubeadm === null ? [] : (['kubeadm'] as const)),
+  ...(change.kubernetes === null ? [] : (['kubelet'] as const)),
+  'runtime',
+  ...(change.renewCertificates ? (['certificates'] as const) : []),
+  ...(change.reboot ? (['reboot'] as const) : []),
+];
+
+const fresh = (id: string, revision: number): ChangeRecord => ({
+  id,
+  revision,
+  phases: {},
+  ownServer: null,
+  bootIdBefore: null,
+  isFinished: false,
+});
+
+/** What is done stays done; what failed may be tried again, since somebody has asked again. */
+const askedAgain = (record: ChangeRecord, revision: number): ChangeRecord => ({
+  ...record,
+  revision,
+  phases: Object.fromEntries(Object.entries(record.phases).map(([phase, known]) => [phase, withoutTries(known)])),
+});
+
+const withoutTries = (known: PhaseRecord): PhaseRecord => (known.status === 'done' ? known : { ...known, attempts: 0 });
+
+/** The record with which to go on for a revision that asks for the change. */
+export const recordFor = (known: ChangeRecord | undefined, id: string, revision: number): ChangeRecord => {
+  if (known?.id !== id) return fresh(id, revision);
+  return known.revision === revision ? known : askedAgain(known, revision);
+};
+
+/** The machine has booted since the order: that is all a reboot is. */
+const hasBooted = ({ bootIdBefore }: ChangeRecord, bootId: string): boolean =>
+  bootIdBefore !== null && bootIdBefore !== bootId;
+
+/** What comes next. The same question gets the same answer after a crash: a phase that was begun is run again. */
+export const nextStep = (change: NodeChange, record: ChangeRecord, bootId: string): NextStep => {
+  const phase = phasesOf(change).find((one) => record.phases[one]?.status !== 'done');
+  if (phase === undefined) return { do: 'finish' };
+  const attempts = record.phases[phase]?.attempts ?? 0;
+  if (phase === 'reboot' && hasBooted(record, bootId)) return { do: 'confirm', phase, attempt: Math.max(1, attempts) };
+  if (attempts >= ATTEMPTS_MAX)
+    return { do: 'stop', phase, reason: `${phase} was tried ${attempts} times for revision ${record.revision}` };
+  return { do: 'run', phase, attempt: attempts + 1 };
+};
+
+const withPhase = (record: ChangeRecord, phase: ChangePhase, known: PhaseRecord): ChangeRecord => ({
+  ...record,
+  phases: { ...record.phases, [phase]: known },
+});
+
+/** Before a phase is run. The boot in which a reboot was first ordered is the one that it must end. */
+export const began = (record: ChangeRecord, phase: ChangePhase, bootId: string): ChangeRecord => {
+  const attempts = (record.phases[phase]?.attempts ?? 0) + 1;
+  const bootIdBefore = phase === 'reboot' ? (record.bootIdBefore ?? bootId) : record.bootIdBefore;
+  return { ...withPhase(record, phase, { status: 'started', attempts }), bootIdBefore };
+};
+
+export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
+  withPhase(record, phase, { status: 'done', attempts: record.phases[phase]?.attempts ?? 1 });
+
+export const failed = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
+  withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1 });
+
+export const finished = (record: ChangeRecord): ChangeRecord => ({ ...record, isFinished: true });

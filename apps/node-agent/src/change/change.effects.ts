@@ -1,0 +1,165 @@
+import { WorldFailure, type EventData, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
+import type { AgentFact, Difference } from '../agent/agent.decider.js';
+import type { AgentLog } from '../agent/agent.ports.js';
+import type { Desired } from '../agent/agent.state.js';
+import type { Failed } from '../agent/inspection.js';
+import {
+  began,
+  failed,
+  finished,
+  nextStep,
+  recordFor,
+  succeeded,
+  type ChangePhase,
+  type ChangeRecord,
+  type NextStep,
+} from './change.decider.js';
+import { AgentStops } from './change.ports.js';
+import { commandOf, runPhase, type PhaseParts } from './change.phases.js';
+import type { ChangeStore } from './change.store.js';
+import { unparkStaticPods } from './static.pods.js';
+
+const ITEM = 'change';
+/** An operation has at most six phases. */
+const STEPS_MAX = 10;
+
+type Progress = Omit<EventData<'NodeChangeProgressed'>, 'uid' | 'node' | 'revision' | 'change'>;
+
+export interface ChangeOptions extends Omit<PhaseParts, 'ensureRest'> {
+  readonly identity: Pick<EventData<'NodeChangeProgressed'>, 'uid' | 'node'>;
+  readonly store: ChangeStore;
+  /** What it says is decided on the host first, and in the log once. */
+  readonly say: (facts: readonly AgentFact[]) => Promise<void>;
+  readonly log: AgentLog;
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What more than software is wanted of the node: done once, phase by phase, over crashes and boots. */
+export class NodeChanges {
+  constructor(private readonly options: ChangeOptions) {}
+
+  /** A change that is wanted and not done is a difference as any other: nothing is done before it was announced. */
+  async inspect({ change }: Desired): Promise<readonly Difference[]> {
+    if (change === undefined) return [];
+    const { change: record } = await this.options.store.read();
+    if (record?.id === change.id && record.isFinished) return [];
+    const reached = record?.id === change.id ? Object.keys(record.phases).at(-1) : undefined;
+    return [{ item: ITEM, what: change.id, observed: reached ?? 'not begun', wanted: 'done' }];
+  }
+
+  /** Does what is left of the change. undefined: it is done; else what failed, and may be tried again. */
+  async ensure(desired: Desired, bootId: string, ensureRest: () => Promise<void>): Promise<Failed | undefined> {
+    const { change, revision, software } = desired;
+    if (change === undefined) return undefined;
+    const { store } = this.options;
+    await unparkStaticPods(this.options);
+    let record = recordFor((await store.read()).change ?? undefined, change.id, revision);
+    for (let count = 0; count < STEPS_MAX; count += 1) {
+      const step = nextStep(change, record, bootId);
+      if (step.do === 'finish') {
+        await store.write({ change: finished(record) });
+        return undefined;
+      }
+      if (step.do === 'stop') return { item: ITEM, command: commandOf(step.phase, change) ?? '', message: step.reason };
+      const outcome = await this.take(step, { change, revision, software, record, bootId, ensureRest });
+      record = outcome.record;
+      if (outcome.failure !== undefined) return outcome.failure;
+    }
+    throw new Error(`a change of more than ${STEPS_MAX} steps`);
+  }
+
+  /** Fetches and verifies ahead of any permission; it changes nothing that runs. undefined: it is there. */
+  async stageAhead({ stage, revision }: Desired): Promise<Failed | undefined> {
+    if (stage === undefined) return undefined;
+    const { store, software, log } = this.options;
+    if ((await store.read()).staged === stage.id) return undefined;
+    const startedMs = performance.now();
+    const told = { phase: 'stage', attempt: 1, command: null } as const;
+    try {
+      await software.stage(stage.software);
+    } catch (error) {
+      const message = wordsOf(error);
+      log('warn', 'staging failed', { id: stage.id, cause: message });
+      await this.tell(stage.id, revision, { ...told, status: 'failed', tookMs: sinceMs(startedMs), message });
+      return { item: 'stage', command: error instanceof WorldFailure ? error.operation : '', message };
+    }
+    await this.tell(stage.id, revision, { ...told, status: 'done', tookMs: sinceMs(startedMs), message: null });
+    await store.write({ staged: stage.id });
+    return undefined;
+  }
+
+  private async take(step: Extract<NextStep, { phase: ChangePhase }>, task: Task): Promise<Outcome> {
+    const { change, revision, bootId } = task;
+    const { phase } = step;
+    if (step.do === 'confirm') {
+      const told = { phase, status: 'done', attempt: step.attempt, tookMs: null } as const;
+      await this.tell(change.id, revision, { ...told, command: commandOf(phase, change), message: null });
+      return { record: await this.keep(succeeded(task.record, phase)), failure: undefined };
+    }
+    const record = await this.keep(began(task.record, phase, bootId));
+    const attempt = record.phases[phase]?.attempts ?? 1;
+    const told = { phase, attempt, command: commandOf(phase, change) };
+    await this.tell(change.id, revision, { ...told, status: 'started', tookMs: null, message: null });
+    const startedMs = performance.now();
+    try {
+      const after = await this.run(phase, { ...task, record });
+      await this.tell(change.id, revision, { ...told, status: 'done', tookMs: sinceMs(startedMs), message: null });
+      return { record: await this.keep(succeeded(after, phase)), failure: undefined };
+    } catch (error) {
+      if (error instanceof AgentStops) throw error;
+      const message = wordsOf(error);
+      const tookMs = sinceMs(startedMs);
+      await this.tell(change.id, revision, { ...told, status: 'failed', tookMs, message });
+      const { change: kept } = await this.options.store.read();
+      return {
+        record: await this.keep(failed(kept ?? record, phase)),
+        failure: { item: ITEM, command: told.command ?? phase, message },
+      };
+    }
+  }
+
+  /** Answers with the record as the phase left it. */
+  private async run(phase: ChangePhase, { change, software, record, ensureRest }: Task): Promise<ChangeRecord> {
+    let known = record;
+    await runPhase(
+      phase,
+      { ...this.options, ensureRest },
+      {
+        change,
+        wanted: software,
+        ownServer: record.ownServer,
+        keepServer: async (ownServer) => {
+          known = await this.keep({ ...known, ownServer });
+        },
+      },
+    );
+    return known;
+  }
+
+  private async keep(record: ChangeRecord): Promise<ChangeRecord> {
+    await this.options.store.write({ change: record });
+    return record;
+  }
+
+  private tell(change: string, revision: number, progress: Progress): Promise<void> {
+    const { identity, say } = this.options;
+    return say([{ type: 'NodeChangeProgressed', data: { ...identity, revision, change, ...progress } }]);
+  }
+}
+
+interface Task {
+  readonly change: NodeChange;
+  readonly revision: number;
+  readonly software: SoftwareVersions;
+  readonly record: ChangeRecord;
+  readonly bootId: string;
+  readonly ensureRest: () => Promise<void>;
+}
+
+interface Outcome {
+  readonly record: ChangeRecord;
+  readonly failure: Failed | undefined;
+}
+
+const sinceMs = (startedMs: number): number => Math.round(performance.now() - startedMs);

@@ -1,0 +1,187 @@
+import type { NodeChange, SoftwareVersions } from '@fairlead/contracts';
+import type { AgentFact } from '../agent/agent.decider.js';
+import { node, uid } from '../agent/agent.fixtures.js';
+import type { CommandResult, HostPort } from '../agent/agent.ports.js';
+import type { Desired } from '../agent/agent.state.js';
+import type { HostSoftware } from '../software/host.software.js';
+import { NodeChanges } from './change.effects.js';
+import { ChangeStore } from './change.store.js';
+
+export const OWN = 'https://10.0.0.1:6443';
+export const BALANCED = 'https://10.0.0.100:6443';
+export const WANTED: SoftwareVersions = {
+  containerd: '1.7.24',
+  kubelet: '1.34.4',
+  kubeadm: '1.34.4',
+  kubectl: '1.34.4',
+};
+
+export const change = (over: Partial<NodeChange> = {}): NodeChange => ({
+  id: 'u-0123456789/op-02',
+  kubeadm: 'apply',
+  kubernetes: 'v1.34.4' as NodeChange['kubernetes'],
+  renewCertificates: true,
+  reboot: true,
+  balancedEndpoint: BALANCED,
+  stopApiServerFirst: false,
+  emulatedVersion: null,
+  ...over,
+});
+
+export const desired = (over: Partial<Desired> = {}): Desired => ({
+  revision: 2,
+  software: WANTED,
+  changesAllowed: true,
+  change: change(),
+  because: null,
+  ...over,
+});
+
+const MANIFESTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const ok: CommandResult = { code: 0, stdout: '', stderr: '' };
+
+/** Where the power goes: at the operation of that number, before it has an effect or right after. */
+export interface PowerCut {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+interface Waiting {
+  readonly sleep?: (ms: number) => Promise<void>;
+  readonly answers?: boolean;
+}
+
+/** A control plane that is only files, commands and a boot id; the power may go at any operation, and nothing happens after that. */
+export class ModelHost {
+  readonly files = new Map<string, string>([
+    ['/etc/kubernetes/kubelet.conf', `clusters:\n- cluster:\n    server: ${OWN}\n  name: demo\n`],
+    ['/etc/kubernetes/super-admin.conf', 'secret'],
+    ...MANIFESTS.map((name) => [`/etc/kubernetes/manifests/${name}.yaml`, `${name} v1`] as const),
+  ]);
+  readonly commands: string[] = [];
+  readonly facts: AgentFact[] = [];
+  readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
+  boots = 1;
+  operations = 0;
+  cut: PowerCut | undefined;
+  /** Answers of commands by their beginning; the others succeed. */
+  readonly failing = new Map<string, string>();
+  private isOff = false;
+  private life = 0;
+  private powerGoes: () => void = () => undefined;
+  off: Promise<void> = new Promise((resolve) => (this.powerGoes = resolve));
+
+  /** The power comes back: the same disk, and the same boot id unless the host was told to boot. */
+  powerOn(cut?: PowerCut): void {
+    this.isOff = false;
+    this.life += 1;
+    this.operations = 0;
+    this.cut = cut;
+    this.off = new Promise((resolve) => (this.powerGoes = resolve));
+  }
+
+  get server(): string | undefined {
+    return /server: (\S+)/.exec(this.files.get('/etc/kubernetes/kubelet.conf') ?? '')?.[1];
+  }
+
+  /** What of the pods that the kubelet runs is there. */
+  get manifests(): readonly string[] {
+    return MANIFESTS.filter((name) => this.files.has(`/etc/kubernetes/manifests/${name}.yaml`));
+  }
+
+  /** An agent of an earlier life hears nothing any more. */
+  private operate<T>(life: number, effect: () => T): Promise<T> {
+    if (this.isOff || life !== this.life) return new Promise<never>(() => undefined);
+    this.operations += 1;
+    const isHere = this.cut?.at === this.operations;
+    if (isHere && this.cut?.when === 'before') return this.goOff();
+    const result = effect();
+    if (isHere) return this.goOff();
+    return this.isOff ? new Promise<never>(() => undefined) : Promise.resolve(result);
+  }
+
+  private goOff(): Promise<never> {
+    this.isOff = true;
+    this.powerGoes();
+    return new Promise<never>(() => undefined);
+  }
+
+  private portOf(life: number): HostPort {
+    const operate = <T>(effect: () => T): Promise<T> => this.operate(life, effect);
+    return {
+      run: (command, args) => operate(() => this.execute([command, ...args].join(' '))),
+      readFile: (path) => Promise.resolve(this.files.get(path)),
+      writeFile: (path, text) => operate(() => void this.files.set(path, text)),
+      rename: (from, to) =>
+        operate(() => {
+          this.files.set(to, this.files.get(from) ?? '');
+          this.files.delete(from);
+        }),
+      exists: (path) => Promise.resolve(this.files.has(path)),
+      bootId: () => Promise.resolve(this.bootId),
+      osRelease: () => Promise.resolve('Debian'),
+      kernel: () => Promise.resolve('6.1'),
+    };
+  }
+
+  get bootId(): string {
+    return `boot-${this.boots}`;
+  }
+
+  private softwareOf(life: number): HostSoftware {
+    const install = (packages: SoftwareVersions): Promise<void> =>
+      this.operate(life, () => {
+        this.commands.push(`install ${Object.keys(packages).join(' ')} [${this.server}]`);
+        for (const [name, version] of Object.entries(packages)) this.versions.set(name, version);
+      });
+    return {
+      packages: { install, installed: () => Promise.resolve(new Map()), stage: () => Promise.resolve() },
+      stages: () => [],
+      stage: () => this.operate(life, () => void this.commands.push('stage')),
+      begin: () => Promise.resolve(),
+    };
+  }
+
+  /** `answers`: every static pod goes on answering, whatever becomes of its manifest. */
+  changes({ sleep = () => Promise.resolve(), answers = false }: Waiting = {}): NodeChanges {
+    const log = (): void => undefined;
+    const { life } = this;
+    const port = this.portOf(life);
+    return new NodeChanges({
+      identity: { uid, node },
+      host: port,
+      software: this.softwareOf(life),
+      store: new ChangeStore(port, log),
+      say: (facts) => this.operate(life, () => void this.facts.push(...facts)),
+      // Whatever has its manifest answers, at once.
+      ask: (url) => {
+        const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
+        return Promise.resolve(
+          answers || this.manifests.includes(name)
+            ? { kind: 'answered', status: 200 }
+            : { kind: 'silent', message: 'refused' },
+        );
+      },
+      sleep,
+      log,
+    });
+  }
+
+  private execute(line: string): CommandResult {
+    this.commands.push(line.startsWith('kubeadm upgrade') ? `${line} [${this.server}]` : line);
+    const [, words] = [...this.failing].find(([beginning]) => line.startsWith(beginning)) ?? [];
+    if (words !== undefined) return { code: 1, stdout: '', stderr: words };
+    if (line === 'systemctl reboot') {
+      this.boots += 1;
+      this.goOff().catch(() => undefined);
+    }
+    if (line.startsWith('rm -f ')) this.files.delete(line.slice('rm -f '.length));
+    return ok;
+  }
+}
+
+/** Phases and how they went, in the words of the events. */
+export const told = (facts: readonly AgentFact[]): readonly string[] =>
+  facts.flatMap((fact) =>
+    fact.type === 'NodeChangeProgressed' ? [`${fact.data.phase} ${fact.data.status} ${fact.data.attempt}`] : [],
+  );

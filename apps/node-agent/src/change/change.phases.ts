@@ -1,0 +1,156 @@
+import { WorldFailure, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
+import type { HostPort } from '../agent/agent.ports.js';
+import { commandLine, mustRun, replaceFile } from '../software/item.js';
+import type { HostSoftware } from '../software/host.software.js';
+import type { ChangePhase } from './change.decider.js';
+import { serverIn, withServer } from './kubelet.server.js';
+import { restartStaticPods, type StaticPodParts } from './static.pods.js';
+
+const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
+const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
+
+/** Wall limit of `kubeadm upgrade` (upgrade rule C4). */
+const KUBEADM_TIMEOUT_MS = 600_000;
+const SERVICE_TIMEOUT_MS = 120_000;
+/** A host that shuts its pods down in order may take its time. */
+const REBOOT_LIMIT_MS = 600_000;
+
+export interface PhaseParts extends StaticPodParts {
+  readonly host: HostPort;
+  readonly software: HostSoftware;
+  /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
+  readonly ensureRest: () => Promise<void>;
+}
+
+/** What a phase is about. */
+export interface PhaseTask {
+  readonly change: NodeChange;
+  readonly wanted: SoftwareVersions;
+  readonly ownServer: string | null;
+  /** Remembers, before it is changed, what kubelet.conf named. */
+  readonly keepServer: (server: string) => Promise<void>;
+}
+
+const upgradeArguments = ({ kubeadm, kubernetes }: NodeChange): readonly string[] =>
+  kubeadm === 'apply'
+    ? // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
+      ['upgrade', 'apply', kubernetes ?? '', '--yes', '--ignore-preflight-errors=CreateJob']
+    : ['upgrade', 'node'];
+
+/** For people and for events: the command that a phase is about, where it is about one. */
+export const commandOf = (phase: ChangePhase, change: NodeChange): string | null => {
+  switch (phase) {
+    case 'kubeadm':
+      return commandLine('kubeadm', upgradeArguments(change));
+    case 'kubelet':
+      return 'systemctl restart kubelet';
+    case 'certificates':
+      return 'kubeadm certs renew all';
+    case 'reboot':
+      return 'systemctl reboot';
+    case 'stage':
+    case 'runtime':
+      return null;
+  }
+};
+
+const versionOf = ({ kubernetes }: NodeChange): string => (kubernetes ?? '').slice(1);
+
+const restartKubelet = (host: HostPort): Promise<string> =>
+  mustRun(host, 'systemctl', ['restart', 'kubelet'], SERVICE_TIMEOUT_MS);
+
+/** Points the kubelet at an API server. Does nothing where it is there already. */
+const pointKubelet = async (
+  { host }: PhaseParts,
+  server: string,
+  keep: (before: string) => Promise<void>,
+): Promise<void> => {
+  const text = await host.readFile(KUBELET_CONFIGURATION);
+  const before = text === undefined ? undefined : serverIn(text);
+  if (text === undefined || before === undefined || before === server) return;
+  await keep(before);
+  await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), 0o600);
+  await restartKubelet(host);
+};
+
+/** In-flight requests get this time to end, as kubeadm's own documentation has it. */
+const API_SERVER_GRACE_MS = 20_000;
+
+/** Its etcd is about to go: the API server stops taking requests before that (upgrade rule C3). */
+const stopApiServer = async ({ host, sleep }: PhaseParts): Promise<void> => {
+  // Code 1: none runs, as after a crash in this very wait. The kubelet starts it again by itself.
+  const { code } = await host.run('pkill', ['-TERM', '-x', 'kube-apiserver'], { timeoutMs: SERVICE_TIMEOUT_MS });
+  if (code === 0) await sleep(API_SERVER_GRACE_MS);
+};
+
+/**
+ * While kubeadm exchanges this node's etcd and API server, its kubelet talks to the others: by its own it could not even
+ * delete the mirror pod of what has stopped (docs/adr).
+ */
+const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: PhaseTask): Promise<void> => {
+  if (change.emulatedVersion !== null)
+    throw new WorldFailure({
+      operation: 'two-step upgrade',
+      target: 'host',
+      message: 'this agent cannot set an emulated version',
+      retryable: false,
+    });
+  if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: versionOf(change) });
+  if (change.balancedEndpoint !== null)
+    await pointKubelet(parts, change.balancedEndpoint, (server) =>
+      // What was kept in an earlier try is the truth.
+      ownServer === null ? keepServer(server) : Promise.resolve(),
+    );
+  if (change.stopApiServerFirst) await stopApiServer(parts);
+  await mustRun(parts.host, 'kubeadm', upgradeArguments(change), KUBEADM_TIMEOUT_MS);
+};
+
+const exchangeKubelet = async (parts: PhaseParts, { change, wanted, ownServer }: PhaseTask): Promise<void> => {
+  const { host, software } = parts;
+  const version = versionOf(change);
+  await software.packages.install({
+    kubelet: wanted['kubelet'] ?? version,
+    kubectl: wanted['kubectl'] ?? version,
+  });
+  const text = await host.readFile(KUBELET_CONFIGURATION);
+  if (ownServer !== null && text !== undefined)
+    await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), 0o600);
+  await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);
+  await restartKubelet(host);
+};
+
+const renewCertificates = async (parts: PhaseParts): Promise<void> => {
+  await mustRun(parts.host, 'kubeadm', ['certs', 'renew', 'all'], SERVICE_TIMEOUT_MS);
+  await restartStaticPods(parts);
+  // It opens everything past RBAC, and nobody needs it after the first start (upgrade rule F).
+  await mustRun(parts.host, 'rm', ['-f', SUPER_ADMIN]);
+};
+
+/** Ends with the agent. If it does not, nobody has booted. */
+const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
+  await mustRun(host, 'systemctl', ['reboot'], SERVICE_TIMEOUT_MS);
+  await sleep(REBOOT_LIMIT_MS);
+  throw new WorldFailure({
+    operation: 'systemctl reboot',
+    target: 'host',
+    message: `the host has not booted within ${REBOOT_LIMIT_MS / 1_000} s`,
+  });
+};
+
+/** Carries a phase out. May be run again after a crash at any point of it. Throws WorldFailure with the words of what failed. */
+export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {
+  switch (phase) {
+    case 'stage':
+      return parts.software.stage(task.wanted);
+    case 'kubeadm':
+      return upgrade(parts, task);
+    case 'kubelet':
+      return exchangeKubelet(parts, task);
+    case 'runtime':
+      return parts.ensureRest();
+    case 'certificates':
+      return renewCertificates(parts);
+    case 'reboot':
+      return reboot(parts);
+  }
+};

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomOf } from '../../test/random.js';
+import { BALANCED, change, desired, ModelHost, OWN, told, type PowerCut } from './change.fixtures.js';
+
+const LIVES_MAX = 30;
+const SEEDS = 100;
+
+/** Lives until the power goes, again and again, and answers when the change is done. */
+const liveThrough = async (cuts: readonly (PowerCut | undefined)[]): Promise<ModelHost> => {
+  const host = new ModelHost();
+  const wanted = desired();
+  const nothing = (): Promise<void> => Promise.resolve();
+  for (let life = 0; life < LIVES_MAX; life += 1) {
+    host.powerOn(cuts[life]);
+    const changes = host.changes();
+    const isDone = changes.ensure(wanted, host.bootId, nothing).then(() => true);
+    if (await Promise.race([isDone, host.off.then(() => false)])) return host;
+  }
+  throw new Error(`not done in ${LIVES_MAX} lives: ${host.commands.join('; ')}`);
+};
+
+/** How many operations each life without a cut has: the first ends by the boot that it orders. */
+const lengths = async (): Promise<readonly number[]> => {
+  const host = new ModelHost();
+  host.powerOn();
+  void host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+  await host.off;
+  const first = host.operations;
+  host.powerOn();
+  await host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+  return [first, host.operations];
+};
+
+const check = (host: ModelHost): void => {
+  // The boot was ordered once, whatever came in between.
+  expect(host.boots).toBe(2);
+  expect(host.commands.filter((line) => line === 'systemctl reboot').length).toBeLessThanOrEqual(1);
+  // kubeadm works only while the kubelet talks to the balanced address, and the kubelet is at its own again at the end.
+  for (const line of host.commands.filter((one) => one.startsWith('kubeadm upgrade'))) expect(line).toContain(BALANCED);
+  expect(host.server).toBe(OWN);
+  // Every static pod is where the kubelet looks, and nothing that opens everything is left.
+  expect(host.manifests.length).toBe(4);
+  expect(host.files.has('/etc/kubernetes/super-admin.conf')).toBe(false);
+  expect(host.versions.get('kubelet')).toBe('1.34.4');
+  for (const phase of ['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates', 'reboot'])
+    expect(told(host.facts).findLast((line) => line.startsWith(`${phase} `))).toMatch(/ done /);
+};
+
+describe('a change over power cuts', () => {
+  it('is done at last, and its boot once, wherever a single cut comes', async () => {
+    const [first = 0, second = 0] = await lengths();
+    expect(first).toBeGreaterThan(30);
+    for (const when of ['before', 'after'] as const) {
+      for (let at = 1; at <= first; at += 1) check(await liveThrough([{ at, when }]));
+      for (let at = 1; at <= second; at += 1) check(await liveThrough([undefined, { at, when }]));
+    }
+  });
+
+  it.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
+    'is done at last after many cuts (seed %d)',
+    async (seed) => {
+      const random = randomOf(seed);
+      // A phase is given up after three tries of a revision, so no phase is hit more often than that.
+      const cuts = [1, 2].map((_): PowerCut => ({
+        at: 1 + Math.floor(random() * 40),
+        when: random() < 0.5 ? 'before' : 'after',
+      }));
+      check(await liveThrough(cuts));
+    },
+  );
+
+  it('would be caught if it forgot what it had begun', async () => {
+    const [first = 0] = await lengths();
+    const forgetful = async (at: number): Promise<number> => {
+      const host = new ModelHost();
+      host.powerOn({ at, when: 'after' });
+      void host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+      await host.off;
+      host.files.delete('/var/lib/fairlead/change.json');
+      host.powerOn();
+      const isDone = host.changes().ensure(desired({ change: change() }), host.bootId, () => Promise.resolve());
+      await Promise.race([isDone, host.off]);
+      return host.boots;
+    };
+    expect(await forgetful(first)).toBe(3);
+  });
+});

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import { replaceFile } from '../software/item.js';
+import type { ChangeRecord } from './change.decider.js';
+
+const PATH = '/var/lib/fairlead/change.json';
+
+const PhaseRecord = z.strictObject({ status: z.enum(['started', 'done', 'failed']), attempts: z.int().min(0) });
+const Record = z.strictObject({
+  id: z.string(),
+  revision: z.int(),
+  phases: z.strictObject({
+    stage: PhaseRecord.optional(),
+    kubeadm: PhaseRecord.optional(),
+    kubelet: PhaseRecord.optional(),
+    certificates: PhaseRecord.optional(),
+    runtime: PhaseRecord.optional(),
+    reboot: PhaseRecord.optional(),
+  }),
+  ownServer: z.string().nullable(),
+  bootIdBefore: z.string().nullable(),
+  isFinished: z.boolean(),
+});
+
+const Memory = z.strictObject({
+  format: z.literal(1),
+  change: Record.nullable(),
+  /** The latest that was staged ahead of its permission. */
+  staged: z.string().nullable(),
+  /** Certificates as they were reported last, as text to compare. */
+  certificates: z.string().nullable(),
+});
+/** What outlives the agent and the boot. */
+export interface Memory {
+  readonly format: 1;
+  readonly change: ChangeRecord | null;
+  readonly staged: string | null;
+  readonly certificates: string | null;
+}
+
+const NOTHING: Memory = { format: 1, change: null, staged: null, certificates: null };
+
+/**
+ * The node's memory of what was done to it. It is written before and after each phase. A memory that is lost costs a repetition of
+ * commands that may be repeated, and of a reboot.
+ */
+export class ChangeStore {
+  private known: Memory | undefined;
+
+  constructor(
+    private readonly host: HostPort,
+    private readonly log: AgentLog,
+  ) {}
+
+  async read(): Promise<Memory> {
+    return (this.known ??= await this.load());
+  }
+
+  async write(change: Partial<Memory>): Promise<void> {
+    const next = { ...(await this.read()), ...change };
+    await replaceFile(this.host, PATH, `${JSON.stringify(next)}\n`, 0o600);
+    this.known = next;
+  }
+
+  private async load(): Promise<Memory> {
+    const text = await this.host.readFile(PATH);
+    if (text === undefined) return NOTHING;
+    try {
+      return Memory.parse(JSON.parse(text)) as Memory;
+    } catch (error) {
+      this.log('warn', 'the memory of changes cannot be read and is forgotten', { cause: String(error) });
+      return NOTHING;
+    }
+  }
+}

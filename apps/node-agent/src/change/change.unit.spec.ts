@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import { BALANCED, change, desired, ModelHost, OWN, told } from './change.fixtures.js';
+import { AgentStops } from './change.ports.js';
+import { began, failed, nextStep, phasesOf, recordFor, succeeded } from './change.decider.js';
+import { serverIn, withServer } from './kubelet.server.js';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+describe('the phases of a change', () => {
+  it('are those that it asks for, in the one order', () => {
+    expect(phasesOf(change())).toEqual(['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates', 'reboot']);
+    expect(phasesOf(change({ kubeadm: null, kubernetes: null, reboot: false }))).toEqual(['runtime', 'certificates']);
+  });
+
+  it('come one after the other, and are not done twice', () => {
+    const record = recordFor(undefined, 'c', 2);
+    const staged = succeeded(began(record, 'stage', 'b'), 'stage');
+    expect(nextStep(change(), record, 'b')).toEqual({ do: 'run', phase: 'stage', attempt: 1 });
+    expect(nextStep(change(), staged, 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 1 });
+    expect(nextStep(change(), began(staged, 'kubeadm', 'b'), 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 2 });
+  });
+
+  it('are given up after three tries, until somebody asks again', () => {
+    let record = recordFor(undefined, 'c', 2);
+    for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage');
+    expect(nextStep(change(), record, 'b')).toMatchObject({ do: 'stop', phase: 'stage' });
+    expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', attempt: 1 });
+    expect(nextStep(change(), recordFor(record, 'other', 3), 'b')).toMatchObject({ do: 'run', attempt: 1 });
+  });
+
+  it('keep what is done when somebody asks again', () => {
+    const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm');
+    expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', phase: 'kubeadm' });
+  });
+
+  it('end with a boot, which is known by its id and not ordered again', () => {
+    const only = change({ kubeadm: null, kubernetes: null, renewCertificates: false });
+    const ordered = began(succeeded(recordFor(undefined, 'c', 2), 'runtime'), 'reboot', 'boot-1');
+    expect(nextStep(only, ordered, 'boot-1')).toMatchObject({ do: 'run', phase: 'reboot' });
+    expect(nextStep(only, ordered, 'boot-2')).toMatchObject({ do: 'confirm', phase: 'reboot' });
+    expect(nextStep(only, succeeded(ordered, 'reboot'), 'boot-2')).toEqual({ do: 'finish' });
+  });
+});
+
+describe('a change of a control plane', () => {
+  it('is told phase by phase, and leaves nothing of its own behind', async () => {
+    const host = new ModelHost();
+    void host.changes().ensure(desired(), host.bootId, nothing);
+    await host.off;
+    host.powerOn();
+    expect(await host.changes().ensure(desired(), host.bootId, nothing)).toBeUndefined();
+    expect(told(host.facts)).toEqual([
+      ...['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates'].flatMap((phase) => [
+        `${phase} started 1`,
+        `${phase} done 1`,
+      ]),
+      'reboot started 1',
+      'reboot done 1',
+    ]);
+    expect([host.server, host.manifests.length, host.files.has('/etc/kubernetes/super-admin.conf')]).toEqual([
+      OWN,
+      4,
+      false,
+    ]);
+    expect(await host.changes().inspect(desired())).toEqual([]);
+  });
+
+  it('has its kubelet at the balanced address while kubeadm works, and at its own again when the kubelet is exchanged', async () => {
+    const host = new ModelHost();
+    await host
+      .changes()
+      .ensure(desired({ change: change({ reboot: false, renewCertificates: false }) }), host.bootId, nothing);
+    expect(host.commands).toEqual([
+      'stage',
+      `install kubeadm [${OWN}]`,
+      'systemctl restart kubelet',
+      `kubeadm upgrade apply v1.34.4 --yes --ignore-preflight-errors=CreateJob [${BALANCED}]`,
+      `install kubelet kubectl [${BALANCED}]`,
+      'systemctl daemon-reload',
+      'systemctl restart kubelet',
+    ]);
+    expect(host.server).toBe(OWN);
+  });
+
+  it('lets its API server end in order before its etcd goes (C3)', async () => {
+    const host = new ModelHost();
+    const change3 = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
+    await host.changes().ensure(desired({ change: change3 }), host.bootId, nothing);
+    const commands = host.commands.map((line) => line.split(' ')[0]);
+    expect(commands.indexOf('pkill')).toBe(commands.indexOf('kubeadm') - 1);
+  });
+
+  it('that fails says why, keeps what was done, and stops after three tries', async () => {
+    const host = new ModelHost();
+    host.failing.set('kubeadm upgrade', 'etcdserver: no leader');
+    for (let attempt = 1; attempt <= 3; attempt += 1)
+      expect(await host.changes().ensure(desired(), host.bootId, nothing)).toMatchObject({
+        item: 'change',
+        message: 'exit code 1: etcdserver: no leader',
+      });
+    const ran = host.commands.length;
+    expect((await host.changes().ensure(desired(), host.bootId, nothing))?.message).toContain('was tried 3 times');
+    expect(host.commands.length).toBe(ran);
+    expect(told(host.facts).filter((line) => line.startsWith('stage'))).toEqual(['stage started 1', 'stage done 1']);
+    host.failing.clear();
+    const again = desired({ revision: 3, change: change({ reboot: false }) });
+    expect(await host.changes().ensure(again, host.bootId, nothing)).toBeUndefined();
+    expect(host.server).toBe(OWN);
+  });
+
+  it('in which the agent is told to end has not failed: the next agent takes it up', async () => {
+    const host = new ModelHost();
+    const only = change({ kubeadm: null, kubernetes: null, reboot: false });
+    const stops = host.changes({ sleep: () => Promise.reject(new AgentStops()), answers: true });
+    await expect(stops.ensure(desired({ change: only }), host.bootId, nothing)).rejects.toThrow('the agent stops');
+    expect(told(host.facts).filter((line) => line.includes('failed'))).toEqual([]);
+    expect(host.manifests.length).toBe(3);
+    expect(await host.changes().ensure(desired({ change: only }), host.bootId, nothing)).toBeUndefined();
+    expect(host.manifests.length).toBe(4);
+  });
+
+  it('is done once, however often it is asked for', async () => {
+    const host = new ModelHost();
+    const wanted = desired({ change: change({ reboot: false }) });
+    await host.changes().ensure(wanted, host.bootId, nothing);
+    const ran = host.commands.length;
+    await host.changes().ensure({ ...wanted, revision: 9 }, host.bootId, nothing);
+    expect(host.commands.length).toBe(ran);
+    expect(await host.changes().inspect({ ...wanted, revision: 9 })).toEqual([]);
+  });
+});
+
+describe('what is staged ahead', () => {
+  it('needs no permission, is told once, and is forgotten only for something else', async () => {
+    const host = new ModelHost();
+    const stage = { id: 'u-0123456789/op-01', software: { kubelet: '1.34.4' } };
+    const wanted = desired({ change: undefined, changesAllowed: false, stage });
+    await host.changes().stageAhead(wanted);
+    await host.changes().stageAhead({ ...wanted, revision: 3 });
+    expect([host.commands, told(host.facts)]).toEqual([['stage'], ['stage done 1']]);
+    await host.changes().stageAhead({ ...wanted, stage: { ...stage, id: 'another' } });
+    expect(host.commands).toEqual(['stage', 'stage']);
+  });
+});
+
+it('exchanges nothing but the address in a kubeconfig', () => {
+  const text =
+    'apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: QQ==\n    server: https://a:6443\n  name: x\n';
+  expect(serverIn(text)).toBe('https://a:6443');
+  expect(withServer(text, 'https://b:1')).toBe(text.replace('https://a:6443', 'https://b:1'));
+  expect(serverIn('kind: Config\n')).toBeUndefined();
+});

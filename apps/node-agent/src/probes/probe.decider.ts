@@ -1,0 +1,38 @@
+/** So many silent or wrong answers in a row are a failure: one may be lost anywhere. */
+export const FAILURES_MIN = 2;
+
+export interface ProbeState {
+  readonly failures: number;
+  /** When the first of the present failures was, on any clock that only goes forward. */
+  readonly failingSinceMs: number | null;
+  readonly isTold: boolean;
+}
+
+export const WELL: ProbeState = { failures: 0, failingSinceMs: null, isTold: false };
+
+export interface Answered {
+  readonly isWell: boolean;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+export type ProbeNews =
+  { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'recovered'; readonly failedForMs: number };
+
+/** The probe after an answer, and what of it is news. */
+export const answered = (
+  state: ProbeState,
+  { isWell, message, atMs }: Answered,
+): { readonly state: ProbeState; readonly news: ProbeNews | undefined } => {
+  if (isWell) {
+    const failedForMs = Math.round(atMs - (state.failingSinceMs ?? atMs));
+    return { state: WELL, news: state.isTold ? { kind: 'recovered', failedForMs } : undefined };
+  }
+  const failures = state.failures + 1;
+  const failingSinceMs = state.failingSinceMs ?? atMs;
+  const isNews = failures >= FAILURES_MIN && !state.isTold;
+  return {
+    state: { failures, failingSinceMs, isTold: state.isTold || isNews },
+    news: isNews ? { kind: 'failed', message } : undefined,
+  };
+};
