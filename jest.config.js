@@ -2,7 +2,8 @@
 export default {
   testEnvironment: '<rootDir>/tools/jest/node.environment.js',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/test'],
-  testMatch: ['**/*.spec.ts'],
+  // Specs of real hosts have a command of their own: npm run e2e:real.
+  testMatch: ['**/!(*.real).spec.ts'],
   modulePathIgnorePatterns: ['/dist/', '/.fairlead/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

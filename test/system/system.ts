@@ -23,6 +23,8 @@ export interface SystemOptions {
   readonly light?: boolean;
   readonly delays?: 'real' | 'none';
   readonly durable?: boolean;
+  /** False: no simulated cloud and no connection to one; whoever starts it brings another provider. */
+  readonly lab?: boolean;
   /** More variables for every service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -109,19 +111,28 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       gatewayPort,
       lab: { port: labPort, token: keys.labToken, delays: options.delays ?? 'none', light: options.light ?? true },
     });
+    const withLab = options.lab ?? true;
     await Promise.all(
-      plans.map((plan) =>
-        supervisor.start({
-          name: plan.name,
-          command: process.execPath,
-          args: [...nodeArguments(), entryOf(plan), ...plan.args],
-          env: { PATH: process.env['PATH'], HOME: environment.dataDir, LOG_LEVEL: 'warn', ...plan.env, ...options.env },
-          ready: (line) => isReadyLine(plan.name, line),
-          readyTimeoutMs: READY_TIMEOUT_MS,
-          stopTimeoutMs: STOP_TIMEOUT_MS,
-          restart: { delayMs: 10, delayMaxMs: 50, crashesMax: 10_000, windowMs: 60_000 },
-        }),
-      ),
+      plans
+        .filter(({ name }) => withLab || name !== 'lab')
+        .map((plan) =>
+          supervisor.start({
+            name: plan.name,
+            command: process.execPath,
+            args: [...nodeArguments(), entryOf(plan), ...plan.args],
+            env: {
+              PATH: process.env['PATH'],
+              HOME: environment.dataDir,
+              LOG_LEVEL: 'warn',
+              ...plan.env,
+              ...options.env,
+            },
+            ready: (line) => isReadyLine(plan.name, line),
+            readyTimeoutMs: READY_TIMEOUT_MS,
+            stopTimeoutMs: STOP_TIMEOUT_MS,
+            restart: { delayMs: 10, delayMaxMs: 50, crashesMax: 10_000, windowMs: 60_000 },
+          }),
+        ),
     );
     const token = readFileSync(keys.localTokenFile, 'utf8').trim();
     const system = systemOf({
@@ -134,7 +145,8 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       labUrl: `http://${LOOPBACK}:${labPort}`,
       labToken: keys.labToken,
     });
-    await register(system, `http://${LOOPBACK}:${labPort}`, keys.labToken);
+    await registerNamespace(system);
+    if (withLab) await registerLab(system, `http://${LOOPBACK}:${labPort}`, keys.labToken);
     return system;
   } catch (error) {
     await supervisor.stop();
@@ -208,9 +220,12 @@ const systemOf = ({ plans, environment, supervisor, admin, token, server, labUrl
   };
 };
 
-const register = async (system: System, endpoint: string, token: string): Promise<void> => {
+const registerNamespace = async (system: System): Promise<void> => {
   const namespace = await system.call('POST', '/ns', { name: 'default', description: 'For tests' });
   if (namespace.status >= 300) throw new Error(`cannot make the namespace: ${JSON.stringify(namespace.body)}`);
+};
+
+const registerLab = async (system: System, endpoint: string, token: string): Promise<void> => {
   const connection = await system.call('PUT', '/connections/lab', {
     provider: 'lab',
     region: 'lab-1',

@@ -1,0 +1,87 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SERVICE_NAMES } from '../system/system.js';
+import { nodesOf } from './kubectl.js';
+import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
+
+const MINUTE_MS = 60_000;
+const CLUSTER = 'killed';
+
+/** At these moments of the create every service is killed, one moment after the other. */
+const MOMENTS: readonly StoredEvent['type'][] = [
+  'VmsPlanned',
+  'VmCreated',
+  'LoadBalancerReady',
+  'AgentStarted',
+  'NodeInitialized',
+  'NodeBootstrapped',
+  'ControlPlaneInitialized',
+  'NetworkReady',
+  'WorkerJoined',
+  'ControlPlaneJoined',
+  'ControlPlaneReady',
+];
+/** kubeadm init and joins take seconds; a kill in their middle is what an event cannot mark. */
+const IN_THE_MIDDLE_MS = 4_000;
+
+describe('a real create during which every service is killed again and again', () => {
+  let system: RealSystem;
+  let events: readonly StoredEvent[];
+  let kills = 0;
+
+  const killAll = (): void => {
+    for (const service of SERVICE_NAMES) system.kill(service);
+    kills += SERVICE_NAMES.length;
+  };
+
+  beforeAll(async () => {
+    system = await startRealSystem();
+    const seen = new Set<string>();
+    const killer = (async (): Promise<void> => {
+      for (const moment of MOMENTS) {
+        await system.until(CLUSTER, ({ type }) => type === moment || type === 'ClusterFailed', 10 * MINUTE_MS);
+        seen.add(moment);
+        killAll();
+        if (moment === 'NodeBootstrapped' || moment === 'NetworkReady') setTimeout(killAll, IN_THE_MIDDLE_MS);
+      }
+    })();
+    events = await system.create(CLUSTER);
+    await killer;
+    expect(seen.size).toBe(MOMENTS.length);
+  }, 30 * MINUTE_MS);
+
+  afterAll(() => system?.stop(), 3 * MINUTE_MS);
+
+  it(
+    'ends with five Ready nodes',
+    async () => {
+      expect(kills).toBeGreaterThanOrEqual(MOMENTS.length * SERVICE_NAMES.length);
+      const nodes = await nodesOf(await system.kubectl(CLUSTER));
+      expect(nodes).toHaveLength(5);
+      expect(nodes.every(({ ready }) => ready)).toBe(true);
+    },
+    MINUTE_MS,
+  );
+
+  it('made every machine once', () => {
+    const made = events.flatMap((event) => (event.type === 'VmCreated' ? [event.data.machine.name] : []));
+    expect(new Set(made).size).toBe(5);
+    expect(system.local.hosts.all()).toHaveLength(5);
+  });
+
+  it(
+    'ran no command that changes a host twice',
+    async () => {
+      for (const { name, role, leader, providerId } of machinesOf(events)) {
+        const host = providerId.split('/').at(-1) ?? '';
+        const log = await system.onHost(host, 'sh', '-c', 'cat /var/log/fairlead/kubeadm-*.log');
+        const begun = log.match(/Running pre-flight checks$/gm)?.length ?? 0;
+        const cleaned = log.match(/^\[reset\]/gm)?.length ?? 0;
+        expect({ name, begun, cleaned }).toEqual({ name, begun: 1, cleaned: 0 });
+        const done = leader ? /has initialized successfully/ : /This node has joined the cluster/;
+        expect({ name, role, done: done.test(log) }).toEqual({ name, role, done: true });
+      }
+    },
+    MINUTE_MS,
+  );
+});

@@ -1,0 +1,119 @@
+// What `npm run e2e:real [-- story ...]` runs: real Kubernetes on real local hosts, in a network namespace that nothing leaves.
+// It prepares what it needs by the project's own commands, and says loudly what it could not check and why.
+// It ends with the plain line `N passed, N failed[, N skipped]`.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const stories = join(root, 'test', 'real');
+const known = readdirSync(stories)
+  .filter((name) => name.endsWith('.real.spec.ts'))
+  .map((name) => name.slice(0, -'.real.spec.ts'.length));
+/** Runs the ratio only when asked: it creates six clusters. */
+const BY_DEFAULT = known.filter((name) => name !== 'ratio');
+const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client'];
+
+const options = process.argv.slice(2);
+if (options.includes('--help')) {
+  process.stdout.write(`usage: npm run e2e:real [-- story ...] [-- --if-possible]
+
+Stories: ${known.join(', ')}; without a name: ${BY_DEFAULT.join(', ')}.
+--if-possible   where real hosts cannot stand, says what was not checked and ends well
+FAIRLEAD_REAL_VERSION=v1.33.13 builds clusters of another version that the mirror has.
+`);
+  process.exit(0);
+}
+const ifPossible = options.includes('--if-possible');
+const asked = options.filter((option) => !option.startsWith('--'));
+const unknown = asked.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  process.stderr.write(`there is no story ${unknown.join(', ')}; there are: ${known.join(', ')}\n`);
+  process.exit(2);
+}
+const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
+
+const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+/** Why this machine cannot have real hosts; undefined: it can. */
+const whyNot = () => {
+  if (process.platform !== 'linux') return `real hosts need Linux; this is ${process.platform}`;
+  if (process.getuid() !== 0) return 'real hosts need root; run it as root, or: sudo npm run e2e:real';
+  if (spawnSync('unshare', ['--net', 'true']).status !== 0) return 'this process may not make network namespaces';
+  const missing = PACKAGES.filter((name) => spawnSync('dpkg', ['-s', name]).status !== 0);
+  if (missing.length === 0) return undefined;
+  if (!has('apt-get')) return `these Debian packages are missing: ${missing.join(' ')}`;
+  say(`installing ${missing.join(' ')}`);
+  const command = `apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${missing.join(' ')}`;
+  const { status, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  return status === 0 ? undefined : `${missing.join(' ')} cannot be installed: ${stderr.trim().split('\n').at(-1)}`;
+};
+
+const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
+
+const notChecked = (why) => {
+  process.stdout.write(`
+!!! NOT CHECKED: real Kubernetes on real hosts (${(asked.length > 0 ? asked : BY_DEFAULT).join(', ')})
+!!! because ${why}
+`);
+  process.stdout.write(ifPossible ? '0 passed, 0 failed, 1 skipped\n' : '0 passed, 1 failed\n');
+  process.exit(ifPossible ? 0 : 1);
+};
+
+/** A step of the preparation; what it says is shown. */
+const step = (title, command, args) => {
+  const startedAt = Date.now();
+  say(title);
+  const { status, signal } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  say(`${title}: ${status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`} after ${seconds} s`);
+  if (status !== 0) notChecked(`this failed: ${title}`);
+};
+
+const refused = whyNot();
+if (refused !== undefined) notChecked(refused);
+
+step('install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
+
+const { localMirror } = await import('@fairlead/mirror');
+const catalogue = join(localMirror(process.env), 'catalogue.json');
+const hasVersion = () =>
+  existsSync(catalogue) &&
+  JSON.parse(readFileSync(catalogue, 'utf8')).releases.some((release) => release.version === version);
+if (!hasVersion()) {
+  if (!has('go'))
+    notChecked(`there is no mirror with ${version}, and no Go to build it with: npm run kubernetes:build`);
+  step(`a mirror of Kubernetes ${version} (about 15 minutes, once)`, 'npm', [
+    ...['run', '--silent', 'kubernetes:build', '--', version],
+  ]);
+}
+step('the hosts’ root file system (a minute and a half, once)', process.execPath, [
+  ...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), 'rootfs'],
+]);
+// What must be downloaded is fetched here: the stories have no network but their own.
+const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
+await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
+
+const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
+const report = join(scratch, 'report.json');
+const specs = (asked.length > 0 ? asked : BY_DEFAULT).map((name) => join(stories, `${name}.real.spec.ts`));
+say(`stories: ${specs.length} file(s), in a network namespace of their own`);
+spawnSync(
+  'unshare',
+  [
+    ...['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'],
+    ...[process.execPath, '--experimental-vm-modules', '--no-warnings', join(root, 'node_modules/jest/bin/jest.js')],
+    ...['--maxWorkers=1', '--forceExit', '--verbose', '--json', `--outputFile=${report}`],
+    ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', ...specs],
+  ],
+  { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_OWN_NETWORK: 'yes' } },
+);
+const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;
+rmSync(scratch, { recursive: true });
+const passed = counts?.numPassedTests ?? 0;
+const failed = counts === undefined ? 1 : counts.numFailedTests + counts.numRuntimeErrorTestSuites;
+const skipped = counts?.numPendingTests ?? 0;
+process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);
