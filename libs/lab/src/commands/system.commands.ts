@@ -1,5 +1,6 @@
 import { ARCHITECTURE, KERNEL_VERSION } from '../hosts/host.record.js';
 import { parseSettings } from '../hosts/host.js';
+import { installedVersion } from './apt.commands.js';
 import { parseArguments } from './arguments.js';
 import { CommandFault, type Command } from './command.js';
 
@@ -248,4 +249,27 @@ export const systemdDetectVirt: Command = ({ out }) => {
 };
 
 /** Changes nothing and succeeds: ownership and the like have no meaning inside a simulated host. */
+/** How soon a kubelet starts a static pod's container that has ended. */
+const RESTART_MS = 1_000;
+
+/**
+ * `pkill -TERM -x kube-apiserver` and its like: of all processes of a simulated host only its API server can be ended by name,
+ * and its kubelet starts it again. The machine's own pkill would find the machine's own processes.
+ */
+export const pkill: Command = async ({ host, args, world }) => {
+  const name = parseArguments(args).positional.at(-1);
+  if (name !== 'kube-apiserver' || !world.clusters.servesApi(host)) return 1;
+  await world.clusters.stopServing(host);
+  setTimeout(() => {
+    world.clusters
+      .hostChanged(host, installedVersion(host, 'kubelet'))
+      .catch((error: unknown) => host.log(`kube-apiserver did not come back: ${String(error)}`));
+  }, RESTART_MS).unref();
+  return 0;
+};
+
+/** `pgrep`: no process of the machine is one of a simulated host. */
+export const pgrep: Command = ({ args, world, host }) =>
+  parseArguments(args).positional.at(-1) === 'kube-apiserver' && world.clusters.servesApi(host) ? 0 : 1;
+
 export const nothingToDo: Command = () => 0;

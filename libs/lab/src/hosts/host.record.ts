@@ -41,6 +41,8 @@ export const HostRecord = z.object({
   modules: z.array(z.string()),
   swapOn: z.boolean(),
   membership: Membership.nullable(),
+  /** When kubeadm last made or renewed the certificates of this control plane; 0: with its first boot. */
+  certificatesAtMs: z.number().default(0),
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
@@ -76,4 +78,5 @@ export const newHostRecord = (hostname: string, bootId: string): HostRecord => (
   modules: [],
   swapOn: true,
   membership: null,
+  certificatesAtMs: 0,
 });

@@ -11,7 +11,7 @@ import {
   type JoinRequest,
   type NodeRequest,
 } from './kubeadm.requests.js';
-import { kubeadmUpgrade } from './kubeadm.upgrade.js';
+import { kubeadmUpgrade, renewCertificates } from './kubeadm.upgrade.js';
 
 const OPTIONS_WITH_VALUE = [
   '--config',
@@ -202,25 +202,47 @@ const reset = async ({ host, world, signal, out }: CommandCall): Promise<number>
   return 0;
 };
 
-const CERTIFICATES = [
-  'admin.conf',
-  'apiserver',
-  'apiserver-etcd-client',
-  'apiserver-kubelet-client',
-  'controller-manager.conf',
-  'etcd-peer',
-  'etcd-server',
-  'front-proxy-client',
-  'scheduler.conf',
-];
-const CERTIFICATE_DAYS = 364;
+/** What renews, with kubeadm's words for it (cmd/kubeadm/app/phases/certs/renewal). */
+const CERTIFICATES: Readonly<Record<string, string>> = {
+  'admin.conf': 'certificate embedded in the kubeconfig file for the admin to use and for kubeadm itself',
+  apiserver: 'certificate for serving the Kubernetes API',
+  'apiserver-etcd-client': 'certificate the apiserver uses to access etcd',
+  'apiserver-kubelet-client': 'certificate for the API server to connect to kubelet',
+  'controller-manager.conf': 'certificate embedded in the kubeconfig file for the controller manager to use',
+  'etcd-healthcheck-client': 'certificate for liveness probes to healthcheck etcd',
+  'etcd-peer': 'certificate for etcd nodes to communicate with each other',
+  'etcd-server': 'certificate for serving etcd',
+  'front-proxy-client': 'certificate for the front proxy client',
+  'scheduler.conf': 'certificate embedded in the kubeconfig file for the scheduler manager to use',
+};
+const CERTIFICATE_DAYS = 365;
 const DAY_MS = 86_400_000;
+
+/** `Nov 21, 2027 22:10 UTC`, as kubeadm prints an end. */
+const printedEnd = (ms: number): string => {
+  const date = new Date(ms);
+  const month = date.toLocaleString('en-US', { month: 'short', timeZone: 'UTC' });
+  const [, time = ''] = /T(\d\d:\d\d)/.exec(date.toISOString()) ?? [];
+  return `${month} ${String(date.getUTCDate()).padStart(2, '0')}, ${date.getUTCFullYear()} ${time} UTC`;
+};
 
 const certs = ({ host, out, world }: CommandCall, parsed: ParsedArguments): number => {
   if (world.clusters.of(host) === undefined) throw new CommandFault('failed to load existing certificate');
-  if (parsed.positional[1] === 'renew') return 0;
-  const expires = new Date(host.record.bootedAtMs + CERTIFICATE_DAYS * DAY_MS).toUTCString();
-  out('CERTIFICATE                EXPIRES                  RESIDUAL TIME   (simulated by Fairlead lab)');
-  for (const name of CERTIFICATES) out(`${name.padEnd(27)}${expires}   ${CERTIFICATE_DAYS}d`);
+  const [, verb] = parsed.positional;
+  if (verb === 'renew') {
+    renewCertificates(host);
+    for (const words of Object.values(CERTIFICATES)) out(`${words} renewed`);
+    out(
+      '\nDone renewing certificates. You must restart the kube-apiserver, kube-controller-manager, kube-scheduler and etcd, so that they can use the new certificates.',
+    );
+    return 0;
+  }
+  if (verb !== 'check-expiration') throw new CommandFault(`unknown command "${verb ?? ''}" for "kubeadm certs"`);
+  const made = host.record.certificatesAtMs === 0 ? host.record.bootedAtMs : host.record.certificatesAtMs;
+  const endsMs = made + CERTIFICATE_DAYS * DAY_MS;
+  const days = Math.floor((endsMs - Date.now()) / DAY_MS);
+  out('CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED');
+  for (const name of Object.keys(CERTIFICATES))
+    out(`${name.padEnd(27)}${printedEnd(endsMs).padEnd(25)}${`${days}d`.padEnd(16)}${'ca'.padEnd(24)}no      `);
   return 0;
 };

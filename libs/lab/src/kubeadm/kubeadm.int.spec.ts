@@ -128,6 +128,18 @@ describe('kubeadm on simulated hosts', () => {
     sessions[0] = await lab.ssh(machine(0));
   });
 
+  it('renews certificates, so that they end a year later', async () => {
+    expect(await must(host(0), 'kubeadm certs renew all')).toContain('certificate for serving etcd renewed');
+    const printed = await must(host(0), 'kubeadm certs check-expiration');
+    expect(printed).toMatch(/^apiserver +\w{3} \d\d, \d{4} \d\d:\d\d UTC +364d +ca +no/m);
+  });
+
+  it('ends only its own API server by name, and starts it again', async () => {
+    expect((await host(0).execCommand('pkill -TERM -x nothing-of-this-host')).code).toBe(1);
+    await must(host(0), 'pkill -TERM -x kube-apiserver');
+    await until(async () => (await host(0).execCommand('pgrep -x kube-apiserver')).code === 0);
+  });
+
   it('lists etcd members by etcdctl in the etcd pod, and removes one', async () => {
     const etcd = 'kubectl --namespace kube-system exec etcd-cp-1 -- etcdctl --endpoints=https://127.0.0.1:2379';
     const members = (await must(host(0), `${etcd} member list`)).split('\n').map((line) => line.split(', '));

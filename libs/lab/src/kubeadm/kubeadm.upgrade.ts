@@ -1,6 +1,8 @@
+import type { Cluster } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import type { ParsedArguments } from '../commands/arguments.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
+import type { Host } from '../hosts/host.js';
 import { minorOf } from './kubeadm.preflight.js';
 
 /** `kubeadm upgrade apply VERSION` on the first control plane, `kubeadm upgrade node` on all others. */
@@ -21,21 +23,48 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
   }
   if (verb !== 'apply' && verb !== 'node')
     throw new CommandFault(`unknown command "${verb ?? ''}" for "kubeadm upgrade"`);
-  await world.delays('upgrade', signal);
   const { nodeName, role } = membership;
   if (verb === 'apply') {
     const version = wished ?? kubeadm;
     requireOneMinor(cluster.version, version, kubeadm);
+    await exchangeStaticPods(call, cluster, nodeName, version);
     cluster.version = version;
     cluster.kubernetes.setVersion(version);
-    cluster.kubernetes.setControlPlaneVersion(nodeName, version);
     world.clusters.changed(cluster);
     out(`[upgrade/successful] SUCCESS! Your cluster was upgraded to "${version}". Enjoy! (simulated by Fairlead lab)`);
   } else {
-    if (role === 'control-plane') cluster.kubernetes.setControlPlaneVersion(nodeName, cluster.version);
+    if (role === 'control-plane') await exchangeStaticPods(call, cluster, nodeName, cluster.version);
+    else await world.delays('upgrade', signal);
     out('[upgrade] The configuration for this node was successfully updated! (simulated by Fairlead lab)');
   }
   return 0;
+};
+
+/**
+ * What kubeadm does to a control plane: its member of etcd is away while its container is exchanged, the certificates are renewed,
+ * and the static pods come back from new manifests.
+ */
+const exchangeStaticPods = async (
+  { host, world, signal }: CommandCall,
+  { kubernetes }: Cluster,
+  node: string,
+  version: string,
+): Promise<void> => {
+  kubernetes.setEtcdMember(node, { running: false });
+  try {
+    await world.delays('upgrade', signal);
+  } finally {
+    // A command that is interrupted leaves the kubelet to start what its manifests say.
+    kubernetes.setEtcdMember(node, { running: host.power === 'on' });
+  }
+  renewCertificates(host);
+  kubernetes.setControlPlaneVersion(node, version);
+};
+
+/** From now on they end a year later. */
+export const renewCertificates = (host: Host): void => {
+  host.record.certificatesAtMs = Date.now();
+  host.changed();
 };
 
 const requireOneMinor = (from: string, to: string, kubeadm: string): void => {
