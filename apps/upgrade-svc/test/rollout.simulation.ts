@@ -36,6 +36,8 @@ const ROUGH: Troubles = { crash: 0.05, twin: 0.2, jitter: 1 };
 
 const STEPS_MAX = 20_000;
 const ATTEMPTS_MAX = 3;
+/** A twin may come long after the work was done. */
+const TWIN_LATE_MAX_S = 150;
 const BEGAN_AT = Date.parse('2026-11-21T10:00:00.000Z');
 const SECOND = 1_000;
 
@@ -162,7 +164,7 @@ export class RolloutSimulation {
         const job = reaction.data as unknown as AnyRolloutJob;
         this.at(this.takes(job.type === 'TakeSnapshot' ? 4 : 0.1), job.type, () => this.deliver(job, 1, this.nowMs));
         if (this.random() < this.troubles.twin)
-          this.at(this.takes(20), job.type, () => this.deliver(job, 1, this.nowMs));
+          this.at(TWIN_LATE_MAX_S * this.random(), job.type, () => this.deliver(job, 1, this.nowMs));
         return;
       }
       case 'timer': {

@@ -37,9 +37,10 @@ const pathOf = (input: PlanInput): Path => {
   return a4Path(present, kubernetes, input.releases);
 };
 
-const stepsOf = ({ versions }: Path): readonly Step[] => {
+/** Where every API server is at the target by now, kubelets may still be behind: the same step goes on from there. */
+const stepsOf = ({ versions }: Path, target: KubernetesVersion | null): readonly Step[] => {
   const [present = asVersion('0.0.0'), ...others] = versions.map(asVersion);
-  if (others.length === 0) return [{ from: present, to: null, last: true }];
+  if (others.length === 0) return [{ from: present, to: target, last: true }];
   return others.map((to, index) => ({
     from: index === 0 ? present : (others[index - 1] ?? present),
     to,
@@ -106,13 +107,10 @@ const wouldLag = (before: Progress, { to }: Step): boolean =>
     return minorsAhead(kubelet, to) > kubeletLagMax(kubelet);
   });
 
-const workerTarget = (input: PlanInput, step: Step): KubernetesVersion | null =>
-  step.to ?? (input.wish.controlPlane ? null : (input.wish.target.kubernetes ?? null));
-
 const oneStep = (input: PlanInput, before: Progress, step: Step): Progress => {
   const ready = wouldLag(before, step) ? workersPass(input, before, { to: step.from, last: false }, false) : before;
   if (!step.last) return controlPlaneStep(input, ready, step, []);
-  const pass: WorkerPass = { to: workerTarget(input, step), last: true };
+  const pass: WorkerPass = { to: step.to, last: true };
   const drafts = workerBatches(input, ready.workers, pass).flat();
   const done = controlPlaneStep(input, ready, step, drafts);
   return workersPass(input, done, pass, done !== ready);
@@ -148,7 +146,10 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
     workers: participants(input, 'worker'),
     leader,
   };
-  const { plan } = stepsOf(path).reduce((before, step) => oneStep(input, before, step), start);
+  const { plan } = stepsOf(path, input.wish.target.kubernetes ?? null).reduce(
+    (before, step) => oneStep(input, before, step),
+    start,
+  );
   const operations = [...plan.operations];
   const pools = plannedPools(input, operations);
   const touched = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));

@@ -10,6 +10,7 @@ import { phaseOf } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   hasEnded,
+  hasFailed,
   isAway,
   isInFlight,
   isOpen,
@@ -228,7 +229,7 @@ const ends = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly Ro
 const leftovers = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] => {
   const left = trackedOf(upgrade).filter((tracked) => !hasEnded(tracked));
   const [first] = left;
-  if (first === undefined || left.some(({ state }) => state.status !== 'failed')) return [];
+  if (first === undefined || !left.every(hasFailed)) return [];
   const cause = first.state.failure?.cause ?? overdue(first);
   const nodes = left.flatMap(({ operation }) => operation.nodes);
   return [haltedFact(cluster, upgrade, { rule: 'G1', cause, nodes, role: 'worker' })];

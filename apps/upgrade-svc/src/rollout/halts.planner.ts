@@ -13,6 +13,7 @@ import {
 } from '../rules/stop.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
+  hasFailed,
   isUnwell,
   touchedNodes,
   trackedOf,
@@ -110,7 +111,7 @@ export const meltdownOf = (cluster: KnownCluster, upgrade: Upgrade): string | un
 
 /** The rule that stops the roll-out now, if one does and nobody has taken it upon oneself. */
 export const haltOf = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | undefined => {
-  const failed = trackedOf(upgrade).filter(({ state }) => state.status === 'failed');
+  const failed = trackedOf(upgrade).filter(hasFailed);
   const meltdown = meltdownOf(cluster, upgrade) !== undefined;
   const halts = [
     byOneFailure(failed),

@@ -27,18 +27,18 @@ const withPassed = ({ passed }: OperationState, stage: GateStage, gate: string):
   [stage]: [...passed[stage].filter((known) => known !== gate), gate],
 });
 
-/** What is tried again is looked at anew. A permission that was not withdrawn still holds, and so does what was set with it. */
-export const again = (state: OperationState): OperationState => ({
-  ...NEW_OPERATION,
-  postponed: state.postponed,
-  touched: state.touched,
-  cordon: state.cordon,
-  rollingBack: state.rollingBack,
-  staged: state.staged,
-  ...(state.allowed && !state.withdrawn
-    ? { allowed: true, emptied: state.emptied, revision: state.revision, changedAt: state.changedAt }
-    : {}),
-});
+/** What is tried again is looked at anew. What is still under way of the last try is let go first. */
+export const again = (state: OperationState): OperationState =>
+  state.allowed && !state.withdrawn
+    ? { ...state, retryWanted: true }
+    : {
+        ...NEW_OPERATION,
+        postponed: state.postponed,
+        touched: state.touched,
+        cordon: state.cordon,
+        rollingBack: state.rollingBack,
+        staged: state.staged,
+      };
 
 const reported = (upgrade: Upgrade, event: StoredEvent<'NodeReady'>): Upgrade => {
   const { node, revision, software } = event.data;
@@ -188,7 +188,9 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
     case 'UpgradeAllowed':
       return withOperation(upgrade, event.data.operation, () => ({ allowed: true, touched: true, withdrawn: false }));
     case 'UpgradeWithdrawn':
-      return withOperation(upgrade, event.data.operation, () => ({ withdrawn: true }));
+      return withOperation(upgrade, event.data.operation, (state) =>
+        state.retryWanted ? again({ ...state, withdrawn: true }) : { withdrawn: true },
+      );
     case 'NodeQuarantined': {
       const open = openOn(upgrade, event.data.node);
       return open === undefined

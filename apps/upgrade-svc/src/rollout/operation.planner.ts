@@ -196,6 +196,12 @@ const baseOf = ({ uid }: KnownCluster, { id, run }: Upgrade, { operation }: Trac
   operation: operation.id,
 });
 
+/** Nodes that were sick when the plan was made, which somebody took upon oneself (B2). */
+const takenUpon = ({ plan }: Upgrade): readonly NodeName[] =>
+  (plan?.findings ?? []).flatMap(({ rule, facts }) =>
+    rule === 'B2' && Array.isArray(facts['nodes']) ? (facts['nodes'] as NodeName[]) : [],
+  );
+
 const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): AnyRolloutJob => {
   const gates = missing(upgrade, tracked, stage);
   const before = gates.some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
@@ -207,7 +213,7 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
     gates,
     software: softwareAfter(cluster, tracked),
     timeoutMs: stage === 'before' ? before : GATES_AFTER_MS,
-    excused: [...new Set([...upgrade.wish.strategy.excusedNodes, ...touchedNodes(upgrade)])],
+    excused: [...new Set([...upgrade.wish.strategy.excusedNodes, ...takenUpon(upgrade), ...touchedNodes(upgrade)])],
   };
 };
 

@@ -71,6 +71,8 @@ export interface OperationState {
   } | null;
   /** Somebody wants it left out; it ends as soon as it has let go of its node. */
   readonly leaveOut: string | null;
+  /** Somebody wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
+  readonly retryWanted: boolean;
   /** The node gets its former software back. */
   readonly rollingBack: boolean;
 }
@@ -162,6 +164,7 @@ export const NEW_OPERATION: OperationState = {
   staged: [],
   failure: null,
   leaveOut: null,
+  retryWanted: false,
   rollingBack: false,
 };
 
@@ -201,6 +204,9 @@ export const trackedOf = (upgrade: Upgrade): readonly Tracked[] => {
 
 export const hasEnded = ({ state }: Tracked): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
+
+/** It has failed, and nobody has decided about it yet. */
+export const hasFailed = ({ state }: Tracked): boolean => state.status === 'failed' && !state.retryWanted;
 
 /** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */
 export const isInFlight = ({ operation, state }: Tracked): boolean =>

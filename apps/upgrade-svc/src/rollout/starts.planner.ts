@@ -6,6 +6,7 @@ import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
 import {
   hasEnded,
+  hasFailed,
   isAway,
   isUnwell,
   trackedOf,
@@ -17,7 +18,7 @@ import {
 
 /** A failed worker is passed over: whether it stops the others is a matter of rules E. */
 const isPassed = (tracked: Tracked): boolean =>
-  hasEnded(tracked) || (tracked.state.status === 'failed' && tracked.operation.kind === 'worker');
+  hasEnded(tracked) || (hasFailed(tracked) && tracked.operation.kind === 'worker');
 
 /** The operations whose turn it is: those of the first batch that has not ended. */
 export const currentBatch = (upgrade: Upgrade): readonly Tracked[] => {

@@ -112,13 +112,7 @@ const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackReques
         help: 'Only a failed worker gets its former software back; retry a control plane, leave healthy nodes.',
       }),
     );
-  const reset = withOperation(upgrade, failed.operation.id, (state) => ({
-    ...again(state),
-    allowed: false,
-    revision: null,
-    changedAt: null,
-    rollingBack: true,
-  }));
+  const reset = withOperation(upgrade, failed.operation.id, (state) => again({ ...state, rollingBack: true }));
   return { ...reset, run: upgrade.run + 1, resumeAsked: upgrade.halted !== null };
 };
 

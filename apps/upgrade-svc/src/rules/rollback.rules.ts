@@ -51,7 +51,7 @@ export const g3MayRollBack = (
       no('G3', `${node.name} has not failed in this roll-out`, { node: node.name }, 'Healthy nodes are not touched.'),
     ),
     ...skewFindings(back)
-      .filter(({ rule, facts }) => rule === 'A2' && facts['node'] === node.name)
+      .filter(({ rule, facts }) => rule === 'A2' && facts['node'] === node.name && facts['version'] === kubelet)
       .map(({ sentence, facts, help }) => no('G3', sentence, facts, help)),
   ];
 };

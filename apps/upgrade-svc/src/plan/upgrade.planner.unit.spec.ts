@@ -1,0 +1,236 @@
+import { KUBERNETES_RELEASES, UpgradePlan, UpgradeStrategy, type KubernetesVersion } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { changeNode, cp, factsOf, modelNode, modelOf, w, type Model } from '../../test/model.js';
+import { UPGRADE } from '../../test/rollout.story.js';
+import { NO_HOLDS } from '../holds/holds.js';
+import type { ClusterFacts } from '../rules/cluster.facts.js';
+import { canonical } from './canonical.js';
+import { planHash } from './plan.hash.js';
+import type { PlanInput, UpgradeWish } from './plan.wish.js';
+import { planUpgrade } from './upgrade.planner.js';
+
+const AT = '2026-11-21T10:00:00.000Z';
+
+const inputOf = (
+  model: Model,
+  wish: Partial<UpgradeWish>,
+  strategy: Record<string, unknown> = {},
+  rest: Partial<PlanInput> = {},
+): PlanInput => ({
+  wish: {
+    upgradeId: UPGRADE,
+    target: { renewCertificates: false, reboot: false },
+    pools: null,
+    controlPlane: true,
+    strategy: UpgradeStrategy.parse(strategy),
+    overridden: [],
+    ...wish,
+  },
+  facts: factsOf(model, AT),
+  holds: NO_HOLDS,
+  underWay: { operations: [], clusterReady: true },
+  endpoint: 'https://198.18.0.1:6443',
+  releases: KUBERNETES_RELEASES,
+  durations: {},
+  surgeAvailable: false,
+  ...rest,
+});
+
+const to = (version: string) => ({
+  target: { kubernetes: version as KubernetesVersion, renewCertificates: false, reboot: false },
+});
+
+const planned = (input: PlanInput): UpgradePlan => {
+  const check = planUpgrade(input);
+  if (check.outcome === 'rejected')
+    throw new Error(check.findings.map((one) => `${one.rule} ${one.sentence}`).join('; '));
+  return check.plan;
+};
+const rejectedBy = (input: PlanInput): readonly string[] => {
+  const check = planUpgrade(input);
+  return check.outcome === 'rejected' ? [...new Set(check.findings.map(({ rule }) => rule))] : [];
+};
+const steps = ({ operations }: UpgradePlan): readonly string[] =>
+  operations.map(({ kind, node, change, to: versions }) =>
+    [kind, node, change?.kubeadm, versions['kubelet']].filter((part) => typeof part === 'string').join(' '),
+  );
+
+describe('a plan', () => {
+  const plan = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4')));
+
+  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first', () =>
+    expect(steps(plan)).toEqual([
+      'stage 1.34.4',
+      'snapshot-etcd',
+      `control-plane ${cp(2)} apply 1.34.4`,
+      `control-plane ${cp(3)} node 1.34.4`,
+      `control-plane ${cp(1)} node 1.34.4`,
+      'addons',
+      'mark-workers',
+      `worker ${w(1)} node 1.34.4`,
+      `worker ${w(2)} node 1.34.4`,
+      `worker ${w(3)} node 1.34.4`,
+    ]));
+
+  it('is what the contract says, with a reason and a time for each operation', () => {
+    expect(() => UpgradePlan.parse(plan)).not.toThrow();
+    for (const { reason, predictedSeconds } of plan.operations) {
+      expect(reason.length).toBeGreaterThan(10);
+      expect(predictedSeconds).toBeGreaterThan(0);
+    }
+  });
+
+  it('predicts what its batches take one after the other', () =>
+    expect(plan.predictedSeconds).toBe(20 + 5 + 102 + 85 + 85 + 15 + 1 + 45 + 2 * 45));
+
+  it('predicts by what this cluster has shown, where it has', () => {
+    const again = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4'), {}, { durations: { worker: 30 } }));
+    expect(again.predictedSeconds).toBe(plan.predictedSeconds - 3 * 15);
+  });
+
+  it('has the same hash for the same input, and another for another', () => {
+    expect(planHash(planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4'))))).toBe(planHash(plan));
+    expect(planHash(planned(inputOf(modelOf(3, 2, '1.33.13'), to('v1.34.4'))))).not.toBe(planHash(plan));
+    expect(canonical({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
+  });
+
+  it('lets control planes go minor by minor while workers lag and skip', () => {
+    const chain = planned(inputOf(modelOf(1, 1, '1.33.13'), to('v1.36.3')));
+    expect(chain.path).toEqual(['v1.33.13', 'v1.34.4', 'v1.35.4', 'v1.36.3']);
+    expect(steps(chain).filter((step) => step.startsWith('worker'))).toEqual([`worker ${w(1)} node 1.36.3`]);
+    expect(steps(chain).filter((step) => step.startsWith('control-plane'))).toHaveLength(3);
+    expect(steps(chain).filter((step) => step === 'snapshot-etcd')).toHaveLength(3);
+  });
+
+  it('brings workers along first that would fall too far behind', () => {
+    const old = changeNode(modelOf(1, 1, '1.34.4'), w(1), {
+      software: { ...modelNode('x', 'worker', 'w', '1.31.9').software },
+    });
+    const order = steps(planned(inputOf(old, to('v1.35.4')))).filter((step) => /^(worker|control)/.test(step));
+    expect(order).toEqual([
+      `worker ${w(1)} node 1.34.4`,
+      `control-plane ${cp(1)} apply 1.35.4`,
+      `worker ${w(1)} node 1.35.4`,
+    ]);
+  });
+
+  it('leaves nodes alone that are held or up to date, and names them', () => {
+    const done = changeNode(modelOf(1, 3, '1.33.13'), w(1), modelNode(w(1), 'worker', 'w', '1.33.13'));
+    const model = changeNode(done, w(2), { software: modelNode('x', 'worker', 'w', '1.34.4').software });
+    const facts = factsOf(
+      changeNode(model, cp(1), {
+        components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4' },
+        software: modelNode('x', 'worker', 'w', '1.34.4').software,
+      }),
+      AT,
+    );
+    const half = planned(
+      inputOf(model, to('v1.34.4'), {}, { facts, holds: { nodes: { [w(3)]: 'black friday' }, pools: {} } }),
+    );
+    expect(half.held).toEqual([w(3)]);
+    expect(half.current).toEqual([cp(1), w(2)]);
+    expect(steps(half).filter((step) => /^(worker|control)/.test(step))).toEqual([`worker ${w(1)} node 1.34.4`]);
+  });
+
+  it('changes sick nodes early, but begins with a healthy canary', () => {
+    const sick = changeNode(modelOf(1, 3, '1.33.13'), w(3), { ready: false });
+    const order = planned(inputOf(sick, to('v1.34.4'), { excusedNodes: [w(3)] })).operations.filter(
+      ({ kind }) => kind === 'worker',
+    );
+    expect(order.map(({ node, canary }) => [node, canary])).toEqual([
+      [w(1), true],
+      [w(3), false],
+      [w(2), false],
+    ]);
+  });
+
+  it('makes batches of the budget when they rest in between', () => {
+    const soaking = planned(
+      inputOf(modelOf(1, 5, '1.33.13'), to('v1.34.4'), { workers: { maxUnavailable: 2, soakSeconds: 60 } }),
+    );
+    const workers = soaking.operations.filter(({ kind }) => kind === 'worker').map(({ batch }) => batch);
+    expect(workers.map((batch) => batch - workers[0]!)).toEqual([0, 1, 1, 2, 2]);
+  });
+
+  it('changes kubelets of control planes in a second pass when they ask a balanced address (C6)', () => {
+    const facts = factsOf(modelOf(2, 0, '1.33.13'), AT);
+    const three: ClusterFacts = factsOf(modelOf(3, 0, '1.33.13'), AT);
+    const balanced = { ...three, nodes: three.nodes.map((node) => ({ ...node, kubeletTalksToLocalApi: false })) };
+    expect(facts.nodes).toHaveLength(2);
+    expect(
+      steps(planned(inputOf(modelOf(3, 0, '1.33.13'), to('v1.34.4'), {}, { facts: balanced }))).slice(2, 8),
+    ).toEqual([
+      `control-plane ${cp(2)} apply`,
+      `control-plane ${cp(3)} node`,
+      `control-plane ${cp(1)} node`,
+      `control-plane ${cp(2)} 1.34.4`,
+      `control-plane ${cp(3)} 1.34.4`,
+      `control-plane ${cp(1)} 1.34.4`,
+    ]);
+  });
+
+  it('first behaves as the old version when it is made in two steps (G5)', () => {
+    const two = planned(inputOf(modelOf(1, 0, '1.33.13'), to('v1.34.4'), { twoStep: true }));
+    const emulated = two.operations.flatMap(({ change }) => (change === null ? [] : [change.emulatedVersion]));
+    expect(emulated).toEqual(['1.33', null]);
+  });
+
+  it('of other software empties and changes every node, and runs no kubeadm', () => {
+    const runtime = planned(
+      inputOf(modelOf(1, 1, '1.34.4'), {
+        target: { software: { containerd: '1.7.27' }, renewCertificates: false, reboot: false },
+      }),
+    );
+    const nodes = runtime.operations.filter(({ node }) => node !== null);
+    expect(nodes.map(({ node, to: software, drain, change }) => [node, software, drain, change?.kubeadm])).toEqual([
+      [cp(1), { containerd: '1.7.27' }, true, null],
+      [w(1), { containerd: '1.7.27' }, true, null],
+    ]);
+  });
+
+  it('of certificates touches control planes only, and empties none', () => {
+    const renewal = planned(inputOf(modelOf(3, 2, '1.34.4'), { target: { renewCertificates: true, reboot: false } }));
+    expect(steps(renewal)).toEqual([
+      'snapshot-etcd',
+      `control-plane ${cp(2)}`,
+      `control-plane ${cp(3)}`,
+      `control-plane ${cp(1)}`,
+      'addons',
+    ]);
+    expect(renewal.operations.some(({ drain }) => drain)).toBe(false);
+  });
+});
+
+describe('no plan', () => {
+  const model = modelOf(3, 3, '1.33.13');
+
+  it.each([
+    ['for a version that no release is known of', inputOf(model, to('v1.34.99')), ['A4']],
+    ['for a lower minor', inputOf(modelOf(3, 3, '1.34.4'), to('v1.33.13')), ['A1', 'A2']],
+    ['for nothing', inputOf(model, {}), ['A4']],
+    [
+      'beside a join',
+      inputOf(model, to('v1.34.4'), {}, { underWay: { operations: ['x'], clusterReady: true } }),
+      ['B1'],
+    ],
+    ['with a sick node', inputOf(changeNode(model, w(1), { ready: false }), to('v1.34.4')), ['B2']],
+    ['with a surge that nobody makes', inputOf(model, to('v1.34.4'), { workers: { maxSurge: 1 } }), ['D2']],
+    [
+      'with doubled control planes',
+      inputOf(model, to('v1.34.4'), { pools: { 'control-plane': { maxSurge: 1 } } }),
+      ['C7'],
+    ],
+  ])('%s', (_what, input, rules) => expect(rejectedBy(input)).toEqual(expect.arrayContaining(rules.slice(0, 1))));
+
+  it('while a held control plane would leave kubelets newer than its API server', () => {
+    const holds = { nodes: { [cp(3)]: 'a disk is exchanged' }, pools: {} };
+    expect(rejectedBy(inputOf(model, to('v1.34.4'), {}, { holds }))).toEqual(['A2']);
+  });
+
+  it('until an operator takes a rule upon oneself that can be taken; then it is shown and no longer stops', () => {
+    const sick = changeNode(model, w(1), { ready: false });
+    expect(rejectedBy(inputOf(sick, { ...to('v1.34.4'), overridden: ['A1'] }))).toEqual(['B2']);
+    const { findings } = planned(inputOf(sick, { ...to('v1.34.4'), overridden: ['B2'] }));
+    expect(findings).toMatchObject([{ rule: 'B2', severity: 'inform' }]);
+  });
+});

@@ -1,0 +1,160 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+/** Everything that a scenario needs, loaded anew with a guard replaced. */
+const load = async () => ({
+  ...(await import('../../test/model.js')),
+  ...(await import('../../test/exploration.js')),
+  ...(await import('../../test/rollout.simulation.js')),
+  ...(await import('../../test/rollout.story.js')),
+  ABSENT: (await import('./rollout.state.js')).ABSENT,
+});
+type Tools = Awaited<ReturnType<typeof load>>;
+
+const STATES_MAX = 100_000;
+const TIMEOUT_MS = 120_000;
+const SEEDS = 10;
+
+/** The harm that an exhaustive look at 3 + 3 finds first. */
+const explored = ({
+  explore,
+  started,
+  told,
+  modelOf,
+  asked,
+  beginning,
+  toVersion,
+  ABSENT,
+}: Tools): readonly string[] => {
+  const model = modelOf(3, 3, '1.33.13');
+  const world = { rollout: ABSENT, model, moves: 0, failures: 0 };
+  const facts = beginning(model, '1.33.13').map(([, fact]) => fact);
+  const wish = asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 2, canary: false } });
+  return explore(started(told(world, ...facts, wish)), 2, STATES_MAX).harm;
+};
+
+const simulated = (
+  tools: Tools,
+  seed: number,
+  tell: (simulation: InstanceType<Tools['RolloutSimulation']>) => void,
+  model = tools.modelOf(3, 3, '1.33.13'),
+): InstanceType<Tools['RolloutSimulation']> => {
+  const simulation = new tools.RolloutSimulation(model, seed);
+  for (const [context, fact] of tools.beginning(model, '1.33.13')) simulation.say(context, fact);
+  tell(simulation);
+  simulation.run();
+  return simulation;
+};
+
+interface Mutant {
+  readonly guard: string;
+  readonly becomes: string;
+  /** Module -> its replaced exports. */
+  readonly replaced: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** What goes wrong because of it. */
+  readonly harm: (tools: Tools) => readonly string[];
+}
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    guard: 'D2, the budget',
+    becomes: 'always true',
+    replaced: { '../rules/workers.rules.js': { d2MayBegin: () => true } },
+    harm: explored,
+  },
+  {
+    guard: 'C4, apply once',
+    becomes: 'always apply',
+    replaced: { '../rules/control-plane.rules.js': { c4KubeadmCommand: () => 'apply' } },
+    harm: explored,
+  },
+  {
+    guard: 'C2, the leader gives up its lead',
+    becomes: 'it need not',
+    replaced: { '../rules/control-plane.rules.js': { c2NextLeader: () => null } },
+    harm: explored,
+  },
+  {
+    guard: 'C1, the gates before each control plane',
+    becomes: 'none is asked',
+    replaced: { '../rules/control-plane.rules.js': { c1GatesBefore: [] } },
+    harm: (tools) =>
+      simulated(tools, 0, (simulation) => {
+        simulation.say('wish', tools.asked(tools.toVersion('v1.34.4')));
+        simulation.when(
+          ({ type }) => type === 'EtcdSnapshotTaken',
+          () => simulation.happens(tools.cp(3), { memberHealthy: false }),
+        );
+      }).harm,
+  },
+  {
+    guard: 'A6, the skew on the way',
+    becomes: 'nothing is found',
+    replaced: {
+      '../rules/skew.rules.js': { a6SkewOnTheWay: () => [] },
+      './skew.guard.planner.js': { skewBrokenBy: () => [] },
+    },
+    harm: (tools) => {
+      const old = tools.modelNode('demo-w-9', 'worker', 'w', '1.31.4');
+      const model = tools.modelOf(1, 2, '1.33.13');
+      return simulated(
+        tools,
+        0,
+        (simulation) => {
+          simulation.say('wish', tools.hold(old.name, null, true), tools.asked(tools.toVersion('v1.35.4')));
+        },
+        { ...model, nodes: { ...model.nodes, [old.name]: old } },
+      ).harm;
+    },
+  },
+  {
+    guard: 'the question of each job, whether it is wanted',
+    becomes: 'always',
+    replaced: { './rollout.planner.js': { isWanted: () => true } },
+    harm: (tools) =>
+      Array.from({ length: SEEDS }, (_, seed) => {
+        const { harm, model } = simulated(tools, seed + 1, (simulation) => {
+          simulation.say('wish', tools.asked(tools.toVersion('v1.34.4')));
+        });
+        const cordoned = tools.nodesOf(model).filter((node) => node.cordoned);
+        return [...harm, ...cordoned.map(({ name }) => `${name} stays cordoned`)];
+      }).flat(),
+  },
+  {
+    guard: 'D1, a canary that fails stops the others',
+    becomes: 'nothing stops',
+    replaced: { './halts.planner.js': { haltOf: () => undefined } },
+    harm: (tools) => {
+      const simulation = simulated(tools, 0, (one) => {
+        one.stuck.add(tools.w(1));
+        one.say('wish', tools.asked(tools.toVersion('v1.34.4'), { workers: { maxUnavailable: 2 } }));
+      });
+      return simulation.count('UpgradeAllowed', tools.w(2)) > 0 ? ['others went on after the canary had failed'] : [];
+    },
+  },
+];
+
+describe('guards are needed', () => {
+  afterEach(() => {
+    jest.resetModules();
+  });
+
+  it.each(MUTANTS)(
+    '$guard: without it ($becomes) harm is done, with it none',
+    async ({ replaced, harm }) => {
+      jest.resetModules();
+      expect(harm(await load())).toEqual([]);
+      const actual = await Promise.all(
+        Object.keys(replaced).map(async (module) => [module, { ...((await import(module)) as object) }] as const),
+      );
+      jest.resetModules();
+      for (const [module, exports] of actual)
+        jest.unstable_mockModule(module, () => ({ ...exports, ...replaced[module] }));
+      try {
+        expect(harm(await load())).not.toEqual([]);
+      } finally {
+        for (const [module, exports] of actual) jest.unstable_mockModule(module, () => exports);
+      }
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
+import { RolloutSimulation } from '../../test/rollout.simulation.js';
+import { asked, beginning, hold, toVersion, UPGRADE, wish } from '../../test/rollout.story.js';
+
+const cluster = (model: Model = modelOf(1, 3, '1.33.13')): RolloutSimulation => {
+  const simulation = new RolloutSimulation(model);
+  for (const [context, fact] of beginning(model, '1.33.13')) simulation.say(context, fact);
+  return simulation;
+};
+const toNext = toVersion('v1.34.4');
+const data = (simulation: RolloutSimulation, type: string) => simulation.log.find((event) => event.type === type)?.data;
+const hashOf = (simulation: RolloutSimulation): string => {
+  const planned = simulation.log.find((event) => event.type === 'UpgradePlanned');
+  return planned?.type === 'UpgradePlanned' ? planned.data.planHash : '';
+};
+
+describe('a plan that is asked for with approval', () => {
+  it('waits, and runs when its hash is approved', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext, {}, { mode: 'ask' }));
+    simulation.run();
+    expect(simulation.count('RolloutStarted')).toBe(0);
+    simulation.say('wish', wish('UpgradeApproved', { planHash: hashOf(simulation) }));
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('does not run when another hash is approved, and says so', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext, {}, { mode: 'ask' }));
+    simulation.run();
+    simulation.say('wish', wish('UpgradeApproved', { planHash: 'another' }));
+    simulation.run();
+    expect(simulation.count('RolloutStarted')).toBe(0);
+    expect(data(simulation, 'UpgradeWishRefused')).toMatchObject({ wish: 'UpgradeApproved' });
+  });
+});
+
+describe('B1 one upgrade at a time', () => {
+  it('rejects another while one is open, which goes on', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'NodeCordoned',
+      () => simulation.say('wish', asked({ reboot: true }, {}, { upgradeId: 'u-second01' as typeof UPGRADE })),
+    );
+    simulation.run();
+    expect(data(simulation, 'UpgradeRejected')).toMatchObject({ upgradeId: 'u-second01', findings: [{ rule: 'B1' }] });
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+    expect(nodesOf(simulation.model).every(({ boots }) => boots === 0)).toBe(true);
+  });
+
+  it('holds back while a node is being removed, and goes on by itself', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'AddonsUpgraded',
+      () => {
+        simulation.say('wish', wish('NodeRemovalRequested', { node: w(3) }));
+        simulation.after(120, () => {
+          expect(simulation.count('UpgradeAllowed', w(1))).toBe(0);
+          const { [w(3)]: _gone, ...nodes } = simulation.model.nodes;
+          simulation.model = { ...simulation.model, nodes };
+          simulation.say('bootstrap', wish('NodeRemoved', { node: w(3) }));
+        });
+      },
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutPaused')).toMatchObject({
+      by: 'gate',
+      reason: expect.stringContaining('B1') as string,
+    });
+    expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(3)], upgraded: [cp(1), w(1), w(2)] });
+  });
+});
+
+describe('people on the way', () => {
+  it('pause: the node in flight is finished, no other begins until somebody resumes', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      (event) => event.type === 'NodeNotReady' && event.data.node === w(1),
+      () => {
+        simulation.say('wish', wish('UpgradePauseRequested', { reason: 'lunch' }));
+        simulation.after(600, () => {
+          expect(simulation.count('OperationCompleted', w(1))).toBe(1);
+          expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
+          simulation.say('wish', wish('UpgradeResumeRequested'));
+        });
+      },
+    );
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('leave a worker out, but not a control plane', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext), wish('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
+    simulation.when(
+      ({ type }) => type === 'RolloutStarted',
+      () => {
+        simulation.say('wish', wish('UpgradeNodeSkipRequested', { node: cp(1), reason: 'later' }));
+        simulation.say('wish', wish('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
+      },
+    );
+    simulation.run();
+    expect(data(simulation, 'NodeSkipped')).toMatchObject({ node: w(2), reason: 'later' });
+    expect(simulation.model.nodes[w(2)]?.software['kubelet']).toBe('1.33.13');
+    expect(simulation.model.nodes[cp(1)]?.software['kubelet']).toBe('1.34.4');
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('hold a node on the way: it is left as it is, the others go on', () => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'AddonsUpgraded',
+      () => simulation.say('wish', hold(w(2), null, true)),
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(2)] });
+  });
+
+  it('take a rule upon themselves after a refusal: the check is made again', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('wish', asked(toNext));
+    simulation.run();
+    expect(data(simulation, 'UpgradeRejected')).toMatchObject({ findings: [{ rule: 'B2' }] });
+    simulation.say('wish', wish('UpgradeRuleOverridden', { rule: 'B2', reason: 'its fan is broken' }));
+    simulation.run();
+    expect(simulation.count('UpgradePlanned')).toBe(1);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});
+
+describe('D5 a node that cannot be emptied', () => {
+  const kept = (): RolloutSimulation => cluster({ ...modelOf(1, 3, '1.33.13'), kept: [w(1)] });
+  const workers = { drainTimeoutSeconds: 60, canary: false };
+
+  it('stops the roll-out by default, named', () => {
+    const simulation = kept();
+    simulation.say('wish', asked(toNext, { workers }));
+    simulation.run();
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'D5', nodes: [w(1)] });
+    expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
+  });
+
+  it('is left behind with quarantine while the others go on', () => {
+    const simulation = kept();
+    simulation.say(
+      'wish',
+      asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine', maxBlockedNodes: 1 } }),
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutCompleted')).toMatchObject({ quarantined: [w(1)], upgraded: [cp(1), w(2), w(3)] });
+    expect(simulation.model.nodes[w(1)]).toMatchObject({ cordoned: true, desired: { allowed: false } });
+  });
+
+  it('stops by E4 when more are left behind than may be', () => {
+    const simulation = kept();
+    simulation.say('wish', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));
+    simulation.run();
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E4', nodes: [w(1)] });
+  });
+});
+
+describe('E health on the way', () => {
+  it('E5 a node that was well and that nobody touched stops the roll-out after five minutes', () => {
+    const simulation = cluster();
+    simulation.dead.add(w(1));
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'UpgradePlanned',
+      () =>
+        simulation.say(
+          `node-${w(3)}`,
+          wish('NodeNotReady', { node: w(3), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' }),
+        ),
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E5', nodes: [w(3)] });
+  });
+
+  it('E7 a control plane that fails stops everything; a retry ends well', () => {
+    const simulation = cluster();
+    simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'RolloutHalted',
+      () => {
+        simulation.failing.clear();
+        simulation.after(30, () => simulation.say('wish', wish('UpgradeRetryRequested')));
+      },
+    );
+    simulation.run();
+    const failures = simulation.log.flatMap((event) => (event.type === 'OperationFailed' ? [event.data] : []));
+    expect(failures.map(({ attempt, nextAttemptAt }) => [attempt, nextAttemptAt !== null])).toEqual([
+      [1, true],
+      [2, true],
+      [3, false],
+    ]);
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({
+      rule: 'E7',
+      cause: { message: 'the API does not answer' },
+    });
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});

@@ -1,0 +1,15 @@
+import { describe, expect, it } from '@jest/globals';
+import { f1Expiring } from './certificates.rules.js';
+
+const NOW = '2026-11-21T10:00:00.000Z';
+const in_ = (days: number, name: string) => ({
+  name,
+  expiresAt: new Date(Date.parse(NOW) + days * 24 * 3_600_000).toISOString(),
+});
+
+describe('F1 certificates', () => {
+  it('are renewed 90 days before they end', () =>
+    expect(f1Expiring([in_(89, 'apiserver'), in_(91, 'etcd-server')], NOW)).toEqual([in_(89, 'apiserver')]));
+  it('of authorities are not: they are rotated, which is another thing', () =>
+    expect(f1Expiring([in_(10, 'ca'), in_(10, 'etcd-ca')], NOW)).toEqual([]));
+});

@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
+import type { ClusterFacts, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
+import {
+  b1OneOperation,
+  b2ClusterHealthy,
+  b3EtcdHealthy,
+  b4FreshSnapshot,
+  b5RemovedApis,
+  b5RemovedFlags,
+  b6Webhooks,
+  b7Capacity,
+  b7PodsCanMove,
+  b8Certificates,
+  b8Clocks,
+  b9Room,
+  b10EtcdMinor,
+  unreadFindings,
+} from './preflight.rules.js';
+
+const AT = '2026-11-21T10:00:00.000Z';
+const model = modelOf(3, 2, '1.33.13');
+const healthy = factsOf(model, AT);
+const etcd = etcdOf(model);
+
+const withNode = (name: string, change: Partial<NodeFacts>): ClusterFacts => ({
+  ...healthy,
+  nodes: healthy.nodes.map((node) => (node.name === name ? { ...node, ...change } : node)),
+});
+const withMember = (name: string, change: Partial<EtcdFacts['members'][number]>): ClusterFacts => ({
+  ...healthy,
+  etcd: { ...etcd, members: etcd.members.map((one) => (one.name === name ? { ...one, ...change } : one)) },
+});
+const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
+  name: 'shop/web-1',
+  node: w(1),
+  requests: { cpuMillis: 100, memoryBytes: 1e8 },
+  bare: false,
+  emptyDir: false,
+  ...change,
+});
+const later = (ms: number): string => new Date(Date.parse(AT) + ms).toISOString();
+
+/** Each refusal says its rule, what was seen, and what to do. */
+const expectRefused = (
+  findings: readonly { rule: string; severity: string; help: string; facts: object }[],
+  rule: string,
+) => {
+  expect(findings.map((one) => [one.rule, one.severity])).toEqual([[rule, 'refuse']]);
+  expect(findings[0]?.help.length).toBeGreaterThan(5);
+  expect(Object.keys(findings[0]?.facts ?? {}).length).toBeGreaterThan(0);
+};
+
+describe('B1 one operation at a time', () => {
+  it('refuses beside a join or a removal', () =>
+    expectRefused(b1OneOperation({ operations: ['demo-w-4 is joining'], clusterReady: true }), 'B1'));
+  it('refuses a cluster that is not Ready', () =>
+    expect(b1OneOperation({ operations: [], clusterReady: false })).toMatchObject([{ rule: 'B1' }]));
+  it('agrees when nothing else is under way', () =>
+    expect(b1OneOperation({ operations: [], clusterReady: true })).toEqual([]));
+});
+
+describe('B2 the cluster is healthy', () => {
+  it('when every node and all of kube-system are Ready twice in a row', () =>
+    expect(b2ClusterHealthy(healthy, [])).toEqual([]));
+  it('not with a node that is not Ready, unless it is excused', () => {
+    const sick = withNode(w(1), { ready: false, notReadyBecause: 'kubelet stopped' });
+    expectRefused(b2ClusterHealthy(sick, []), 'B2');
+    expect(b2ClusterHealthy(sick, [w(1)])).toEqual([]);
+  });
+  it('not with a silent agent', () => expectRefused(b2ClusterHealthy(withNode(w(1), { lost: true }), []), 'B2'));
+  it('not while CoreDNS is not Ready', () => {
+    const system = [{ kind: 'Deployment' as const, name: 'coredns', wanted: 2, ready: 1 }];
+    expectRefused(b2ClusterHealthy({ ...healthy, system }, []), 'B2');
+  });
+  it('not after one pass', () => expectRefused(b2ClusterHealthy({ ...healthy, healthyPasses: 1 }, []), 'B2'));
+});
+
+describe('B3 etcd is healthy', () => {
+  it('with three members that follow their leader', () => expect(b3EtcdHealthy(healthy)).toEqual([]));
+  it.each([
+    ['that has not started', { started: false }],
+    ['that is not healthy', { healthy: false }],
+    ['that is learning', { learner: true }],
+    ['that is far behind', { behind: 5_000 }],
+    ['of another version', { version: '3.5.21' }],
+    ['whose data fills its quota', { dbBytes: 1.9e9 }],
+  ])('not with a member %s', (_what, change) => expectRefused(b3EtcdHealthy(withMember(cp(2), change)), 'B3'));
+  it('not with an alarm', () =>
+    expectRefused(
+      b3EtcdHealthy({ ...healthy, etcd: { ...etcd, alarms: [{ member: cp(1), alarm: 'NOSPACE' }] } }),
+      'B3',
+    ));
+  it('not with two members', () => {
+    const two = factsOf(modelOf(2, 1, '1.33.13'), AT);
+    expectRefused(b3EtcdHealthy(two), 'B3');
+  });
+  it('not with a member that is no control plane', () => {
+    const findings = b3EtcdHealthy(withMember(cp(2), { node: null }));
+    expect(findings.map(({ rule }) => rule)).toEqual(['B3', 'B3']);
+  });
+});
+
+describe('B4 a fresh snapshot', () => {
+  it('is what a plan begins with', () => expect(b4FreshSnapshot(healthy, true)).toEqual([]));
+  it('is missed when there is none', () => expectRefused(b4FreshSnapshot(healthy, false), 'B4'));
+  it('is younger than 15 minutes', () => {
+    const taken = (ms: number) => ({ ...healthy, snapshot: { at: later(-ms), name: 'demo-1' } });
+    expect(b4FreshSnapshot(taken(14 * 60_000), false)).toEqual([]);
+    expectRefused(b4FreshSnapshot(taken(16 * 60_000), false), 'B4');
+  });
+});
+
+describe('B5 nothing uses what the target no longer has', () => {
+  const use = {
+    api: 'flowschemas.v1beta3.flowcontrol.apiserver.k8s.io',
+    removedIn: '1.34',
+    requests: 7,
+    lastUsedAt: null,
+  };
+  it('refuses an API that is used', () =>
+    expectRefused(b5RemovedApis({ ...healthy, deprecatedApis: [use] }, 'v1.34.4'), 'B5'));
+  it('agrees when the API stays, or was last used long ago', () => {
+    expect(b5RemovedApis({ ...healthy, deprecatedApis: [{ ...use, removedIn: '1.36' }] }, 'v1.34.4')).toEqual([]);
+    const old = { ...use, lastUsedAt: later(-40 * 24 * 3_600_000) };
+    expect(b5RemovedApis({ ...healthy, deprecatedApis: [old] }, 'v1.34.4')).toEqual([]);
+  });
+  it('refuses a flag that is gone', () => {
+    const staticPods = healthy.nodes[0]!.staticPods.map((one) => ({ ...one, args: ['--cloud-provider=external'] }));
+    expectRefused(b5RemovedFlags(withNode(cp(1), { staticPods }), 'v1.34.4'), 'B5');
+    expect(b5RemovedFlags(healthy, 'v1.34.4')).toEqual([]);
+  });
+});
+
+describe('B6 webhooks', () => {
+  const hook = { name: 'policy/pods', failurePolicy: 'Fail' as const, timeoutSeconds: 10, matchesKubeSystem: true };
+  it('that must answer for kube-system are refused', () =>
+    expectRefused(b6Webhooks({ ...healthy, webhooks: [hook] }), 'B6'));
+  it('that may hang for longer than 15 s are refused', () =>
+    expectRefused(
+      b6Webhooks({ ...healthy, webhooks: [{ ...hook, failurePolicy: 'Ignore', timeoutSeconds: 30 }] }),
+      'B6',
+    ));
+  it('that leave kube-system out are fine', () =>
+    expect(b6Webhooks({ ...healthy, webhooks: [{ ...hook, matchesKubeSystem: false }] })).toEqual([]));
+});
+
+describe('B7 pods can move', () => {
+  const budget = { name: 'shop/web', disruptionsAllowed: 0, pods: ['shop/web-1'] };
+  const asked = (facts: Partial<ClusterFacts>) =>
+    b7PodsCanMove({ ...healthy, pods: [pod()], ...facts }, [w(1)]).map(({ rule, severity }) => `${rule} ${severity}`);
+  it('asks about a budget that allows nothing', () => expect(asked({ budgets: [budget] })).toEqual(['B7 ask']));
+  it('asks about a pod under two budgets', () => {
+    const loose = { ...budget, disruptionsAllowed: 1 };
+    expect(asked({ budgets: [loose, { ...loose, name: 'shop/all' }] })).toEqual(['B7 ask']);
+  });
+  it('asks about a bare pod, and tells of an emptyDir', () =>
+    expect(asked({ pods: [pod({ bare: true, emptyDir: true })] })).toEqual(['B7 ask', 'B7 inform']));
+  it('is silent about nodes that are not emptied', () =>
+    expect(b7PodsCanMove({ ...healthy, pods: [pod()], budgets: [budget] }, [])).toEqual([]));
+  it('asks when the nodes that are left have too little room', () => {
+    const full = { ...healthy, pods: [pod({ requests: { cpuMillis: 2_500, memoryBytes: 1e8 } })] };
+    expect(b7Capacity(full, 'w', 1)).toMatchObject([{ rule: 'B7', severity: 'ask', facts: { short: 'cpuMillis' } }]);
+    expect(b7Capacity({ ...healthy, pods: [pod()] }, 'w', 1)).toEqual([]);
+  });
+});
+
+describe('B8 certificates and clocks', () => {
+  const ends = (days: number, name = 'apiserver') =>
+    withNode(cp(1), { certificates: [{ name, expiresAt: later(days * 24 * 3_600_000) }] });
+  it('refuses a certificate that ends within 30 days after the plan, unless the plan renews it', () => {
+    expectRefused(b8Certificates(ends(20), Date.parse(AT), []), 'B8');
+    expect(b8Certificates(ends(20), Date.parse(AT), [cp(1)])).toEqual([]);
+    expect(b8Certificates(ends(40), Date.parse(AT), [])).toEqual([]);
+  });
+  it('refuses an authority that ends, for no renewal helps it', () =>
+    expectRefused(b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), [cp(1)]), 'B8'));
+  it('refuses clocks that are a second apart', () => {
+    expectRefused(b8Clocks(withNode(w(1), { clockSkewMs: -1_200 })), 'B8');
+    expect(b8Clocks(healthy)).toEqual([]);
+  });
+});
+
+describe('B9 room and sources', () => {
+  it('refuses a full disk', () =>
+    expectRefused(b9Room(withNode(w(1), { disk: { freeBytes: 1e9, neededBytes: 2e9 } }), [w(1)]), 'B9'));
+  it('refuses a node that does not reach its source', () =>
+    expectRefused(b9Room(withNode(w(1), { sourceReachable: false }), [w(1)]), 'B9'));
+  it('is silent about nodes that are not changed', () =>
+    expect(b9Room(withNode(w(1), { sourceReachable: false }), [])).toEqual([]));
+});
+
+describe('B10 a minor of etcd', () => {
+  it('needs every member at the version that its guide names', () => {
+    expect(b10EtcdMinor(etcd, '3.5.35', '3.6.5-0')).toEqual([]);
+    const old = { ...etcd, members: etcd.members.map((one) => ({ ...one, version: '3.5.24' })) };
+    expectRefused(b10EtcdMinor(old, '3.5.24', '3.6.5-0'), 'B10');
+  });
+  it('needs a clean v2 store before 3.6', () => {
+    const dirty = { ...etcd, members: etcd.members.map((one) => ({ ...one, v2StoreClean: false })) };
+    expectRefused(b10EtcdMinor(dirty, '3.5.35', '3.6.5-0'), 'B10');
+  });
+  it('is one at a time', () => expectRefused(b10EtcdMinor(etcd, '3.5.35', '3.7.0'), 'B10'));
+  it('asks nothing of a patch', () => expect(b10EtcdMinor(etcd, '3.6.5-0', '3.6.8-0')).toEqual([]));
+});
+
+it('what could not be read refuses by its rule, in the words of the world', () =>
+  expect(
+    unreadFindings({ ...healthy, unread: [{ what: 'etcd', rule: 'B3', message: 'connection refused' }] }),
+  ).toMatchObject([{ rule: 'B3', severity: 'refuse', sentence: 'etcd could not be read: connection refused' }]));

@@ -1,0 +1,110 @@
+import { KUBERNETES_RELEASES } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { cp, modelOf, versionsOf, w } from '../../test/model.js';
+import {
+  a1ApiServersWithinOneMinor,
+  a1NoMinorSkipped,
+  a2KubeletSkew,
+  a2KubeProxySkew,
+  a3ControllersSkew,
+  a4Path,
+  a5KubeadmAtTarget,
+  a6NoKubeletAtTheLimit,
+  a6SkewOnTheWay,
+  type NodeVersions,
+  type Versions,
+} from './skew.rules.js';
+import { kubeletTo, upgradeOf } from './rules.fixtures.js';
+
+const at = (version: string): Versions => versionsOf(modelOf(3, 2, version));
+const but = (versions: Versions, name: string, change: Partial<NodeVersions>): Versions =>
+  versions.map((node) => (node.name === name ? { ...node, ...change } : node));
+const rules = (findings: readonly { readonly rule: string }[]): readonly string[] => findings.map(({ rule }) => rule);
+
+describe('A1 API servers', () => {
+  it('may be one minor apart', () =>
+    expect(a1ApiServersWithinOneMinor(but(at('1.33.13'), cp(2), { apiServer: '1.34.4' }))).toEqual([]));
+  it('may not be two minors apart', () =>
+    expect(rules(a1ApiServersWithinOneMinor(but(at('1.33.13'), cp(2), { apiServer: '1.35.4' })))).toEqual(['A1']));
+  it('never skip a minor, also not alone', () => expect(rules(a1NoMinorSkipped('1.33.13', '1.35.4'))).toEqual(['A1']));
+  it('never go back a minor', () => expect(rules(a1NoMinorSkipped('1.34.4', '1.33.13'))).toEqual(['A1']));
+  it('may go to any patch of their minor', () => expect(a1NoMinorSkipped('1.34.4', '1.34.2')).toEqual([]));
+});
+
+describe('A2 kubelets', () => {
+  it('are never newer than the oldest API server', () =>
+    expect(a2KubeletSkew(but(at('1.33.13'), w(1), { kubelet: '1.34.4' }))).toMatchObject([
+      { rule: 'A2', facts: { node: w(1), version: '1.34.4', apiServer: '1.33.13' } },
+    ]));
+  it('of a control plane may be as new as their own API server, if they ask no other', () => {
+    const newer = but(at('1.33.13'), cp(1), { kubelet: '1.34.4', apiServer: '1.34.4' });
+    expect(a2KubeletSkew(newer)).toEqual([]);
+    expect(rules(a2KubeletSkew(but(newer, cp(1), { kubeletTalksToLocalApi: false })))).toEqual(['A2']);
+  });
+  it.each([
+    ['1.34.4', '1.31.9', 0],
+    ['1.35.4', '1.31.9', 1],
+    ['1.26.1', '1.24.9', 0],
+    ['1.27.1', '1.24.9', 1],
+  ])('beside API server %s may be %s: %i findings', (api, kubelet, findings) =>
+    expect(a2KubeletSkew(but(at(api), w(1), { kubelet }))).toHaveLength(findings),
+  );
+  it('and kube-proxies have the same bounds', () => {
+    expect(rules(a2KubeProxySkew(but(at('1.33.13'), w(1), { kubeProxy: '1.34.4' })))).toEqual(['A2']);
+    expect(a2KubeProxySkew(at('1.34.4'))).toEqual([]);
+  });
+});
+
+describe('A3 controller manager and scheduler', () => {
+  it('are never newer than their API server', () =>
+    expect(rules(a3ControllersSkew(but(at('1.33.13'), cp(1), { scheduler: '1.34.4' })))).toEqual(['A3']));
+  it('may be one minor older, not two', () => {
+    expect(a3ControllersSkew(but(at('1.34.4'), cp(1), { controllerManager: '1.33.13' }))).toEqual([]);
+    expect(rules(a3ControllersSkew(but(at('1.34.4'), cp(1), { controllerManager: '1.32.1' })))).toEqual(['A3']);
+  });
+});
+
+describe('A4 the path', () => {
+  const path = (from: string, to: string) => a4Path(from, to, KUBERNETES_RELEASES);
+  it('first brings the present minor to its latest patch', () =>
+    expect(path('v1.33.5', 'v1.34.4').versions).toEqual(['v1.33.5', 'v1.33.13', 'v1.34.4']));
+  it('leads minor by minor', () =>
+    expect(path('v1.33.13', 'v1.36.3').versions).toEqual(['v1.33.13', 'v1.34.4', 'v1.35.4', 'v1.36.3']));
+  it('ends where no release of a minor is known, and says which', () =>
+    expect(path('v1.30.14', 'v1.33.13').findings).toMatchObject([{ rule: 'A4', facts: { missing: '1.31' } }]));
+  it('is nothing when the target runs', () => expect(path('v1.34.4', 'v1.34.4').versions).toEqual(['v1.34.4']));
+  it('never leads to a lower minor', () => expect(rules(path('v1.34.4', 'v1.33.13').findings)).toEqual(['A1']));
+});
+
+describe('A5 kubeadm', () => {
+  const [operation] = upgradeOf(kubeletTo(cp(1), 'control-plane', '1.33.13', '1.34.4'));
+  it('is brought to the target before it is run', () => expect(a5KubeadmAtTarget(operation!)).toEqual([]));
+  it('of another version is refused', () =>
+    expect(a5KubeadmAtTarget({ ...operation!, to: { ...operation!.to, kubeadm: '1.35.4' } })).toMatchObject([
+      { rule: 'A5', facts: { kubeadm: '1.35.4', kubernetes: '1.34.4' } },
+    ]));
+});
+
+describe('A6 every state on the way', () => {
+  it('keeps the skew when control planes go before workers', () => {
+    const operations = upgradeOf(
+      ...[1, 2, 3].map((index) => kubeletTo(cp(index), 'control-plane', '1.33.13', '1.34.4')),
+      ...[1, 2].map((index) => kubeletTo(w(index), 'worker', '1.33.13', '1.34.4')),
+    );
+    expect(a6SkewOnTheWay(at('1.33.13'), operations)).toEqual([]);
+  });
+  it('breaks when a worker goes first, although the end is the same', () => {
+    const operations = upgradeOf(
+      kubeletTo(w(1), 'worker', '1.33.13', '1.34.4'),
+      ...[1, 2, 3].map((index) => kubeletTo(cp(index), 'control-plane', '1.33.13', '1.34.4')),
+    );
+    expect(a6SkewOnTheWay(at('1.33.13'), operations)).toMatchObject([
+      { rule: 'A2', facts: { node: w(1), operation: 'op-01' } },
+    ]);
+  });
+  it('leaves no room for a kubelet that is as old as it may be and is left out', () => {
+    const old = but(at('1.34.4'), w(2), { kubelet: '1.31.9' });
+    expect(a6NoKubeletAtTheLimit(old, [w(2)])).toMatchObject([{ rule: 'A6', facts: { node: w(2) } }]);
+    expect(a6NoKubeletAtTheLimit(old, [])).toEqual([]);
+  });
+});

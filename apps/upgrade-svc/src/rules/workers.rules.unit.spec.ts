@@ -1,0 +1,115 @@
+import type { MaintenanceWindow } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { poolStrategy } from './rules.fixtures.js';
+import {
+  d1NeedsCanary,
+  d2AtOnce,
+  d2MayBegin,
+  d2Surge,
+  d3MarkWorkers,
+  d4GatesAfter,
+  d5ForceIsBounded,
+  d5OnTimeout,
+  d6MustDrain,
+  d7UserGates,
+  d7Window,
+} from './workers.rules.js';
+
+const NOW = '2026-11-21T10:00:00.000Z'; // A Saturday.
+
+describe('D1 a canary', () => {
+  it('goes first when no node of its pool is up to date', () => expect(d1NeedsCanary(poolStrategy(), 0, 5)).toBe(true));
+  it('is not needed when one is, for one node, or when it is not wanted', () =>
+    expect([
+      d1NeedsCanary(poolStrategy(), 1, 4),
+      d1NeedsCanary(poolStrategy(), 0, 1),
+      d1NeedsCanary(poolStrategy({ canary: false }), 0, 5),
+    ]).toEqual([false, false, false]));
+});
+
+describe('D2 the budget', () => {
+  it.each([
+    ['10%', 0, 1, 1],
+    ['10%', 0, 3, 1],
+    ['10%', 0, 9, 1],
+    ['10%', 0, 10, 1],
+    ['10%', 0, 11, 1],
+    ['10%', 0, 100, 10],
+    ['25%', 0, 10, 2],
+    [0, '10%', 11, 2],
+    [1, '10%', 10, 2],
+    [0, 0, 10, 1],
+    ['29%', 0, 100, 29],
+  ])('of maxUnavailable %s and maxSurge %s among %i nodes is %i', (maxUnavailable, maxSurge, nodes, atOnce) =>
+    expect(d2AtOnce(poolStrategy({ maxUnavailable, maxSurge }), nodes)).toBe(atOnce),
+  );
+  it('asks for as many extra nodes as the surge, rounded up', () =>
+    expect(d2Surge(poolStrategy({ maxSurge: '10%' }), 11)).toBe(2));
+  it('counts nodes that are away for another reason', () =>
+    expect(d2MayBegin('w-1', { atOnce: 2, inFlight: ['w-2'], unready: ['w-3'] })).toBe(false));
+  it('lets a node begin that is away already, for it costs nothing', () =>
+    expect(d2MayBegin('w-3', { atOnce: 2, inFlight: ['w-2'], unready: ['w-3'] })).toBe(true));
+  it('never has more in flight than it allows, however many are sick', () =>
+    expect(d2MayBegin('w-3', { atOnce: 1, inFlight: ['w-2'], unready: ['w-3', 'w-4'] })).toBe(false));
+});
+
+describe('D3 the soft taint', () => {
+  it('is worth it for more than one node that is emptied', () =>
+    expect([
+      d3MarkWorkers([{ drain: true }, { drain: true }]),
+      d3MarkWorkers([{ drain: true }]),
+      d3MarkWorkers([{ drain: false }, { drain: false }]),
+    ]).toEqual([true, false, false]));
+});
+
+describe('D4 a worker is done', () => {
+  it('when it is Ready at its version and its DaemonSet pods are', () =>
+    expect(d4GatesAfter).toEqual(['node-ready', 'daemonsets']));
+});
+
+describe('D5 a node that cannot be emptied in time', () => {
+  it('stops the roll-out unless the pool says otherwise', () => expect(d5OnTimeout(poolStrategy(), NOW)).toBe('stop'));
+  it('is left behind with quarantine', () =>
+    expect(d5OnTimeout(poolStrategy({ onDrainTimeout: 'quarantine' }), NOW)).toBe('quarantine'));
+  it('is forced only until the moment that was named', () => {
+    const force = poolStrategy({ onDrainTimeout: 'force', forceUntil: '2026-11-21T12:00:00.000Z' });
+    expect(d5OnTimeout(force, NOW)).toBe('force');
+    expect(d5OnTimeout(force, '2026-11-21T12:00:00.000Z')).toBe('stop');
+  });
+  it('is never forced without an end', () =>
+    expect(d5ForceIsBounded('w', poolStrategy({ onDrainTimeout: 'force' }))).toMatchObject([{ rule: 'D5' }]));
+});
+
+describe('D6 a node is emptied', () => {
+  const change = { from: '1.34.2', to: '1.34.4', runtime: false, reboot: false };
+  const lenient = poolStrategy({ skipDrainForPatches: true });
+  it('for a new minor of the kubelet, whatever the pool says', () =>
+    expect(d6MustDrain({ ...change, from: '1.33.13' }, lenient)).toBe(true));
+  it('for a new runtime and for a boot', () =>
+    expect([
+      d6MustDrain({ ...change, runtime: true }, lenient),
+      d6MustDrain({ ...change, reboot: true }, lenient),
+    ]).toEqual([true, true]));
+  it('for a patch only if the pool does not spare it', () =>
+    expect([d6MustDrain(change, lenient), d6MustDrain(change, poolStrategy())]).toEqual([false, true]));
+});
+
+describe('D7 gates of the user and windows', () => {
+  const nights: MaintenanceWindow = { days: ['sat', 'sun'], from: '22:00', to: '04:00' };
+  it('each gate of the user is asked before each node', () =>
+    expect(d7UserGates([{ kind: 'http', name: 'shop', url: 'http://198.18.0.10/', status: 200 }])).toEqual([
+      'user:shop',
+    ]));
+  it('no windows mean always', () => expect(d7Window([], NOW)).toEqual({ open: true, changesAt: null }));
+  it('a closed window says when it opens', () =>
+    expect(d7Window([nights], NOW)).toEqual({ open: false, changesAt: '2026-11-21T22:00:00.000Z' }));
+  it('an open one says when it closes, over midnight too', () => {
+    expect(d7Window([nights], '2026-11-21T23:00:00.000Z')).toEqual({
+      open: true,
+      changesAt: '2026-11-22T04:00:00.000Z',
+    });
+    // The night of Sunday ends on Monday.
+    expect(d7Window([nights], '2026-11-23T03:59:00.000Z').open).toBe(true);
+    expect(d7Window([nights], '2026-11-23T04:00:00.000Z').open).toBe(false);
+  });
+});

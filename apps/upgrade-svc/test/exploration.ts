@@ -1,0 +1,255 @@
+import { isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { planHash } from '../src/plan/plan.hash.js';
+import { advance } from '../src/rollout/advance.planner.js';
+import { checkUpgrade } from '../src/rollout/check.planner.js';
+import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
+import { rollout } from '../src/rollout/rollout.decider.js';
+import type { AnyRolloutJob } from '../src/rollout/rollout.jobs.js';
+import { currentJob, jobs } from '../src/rollout/rollout.planner.js';
+import { trackedOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
+import {
+  agentStep,
+  effectOf,
+  factsOf,
+  nodesOf,
+  UID,
+  violations,
+  type Effect,
+  type Model,
+  type ModelNode,
+} from './model.js';
+import { wish } from './rollout.story.js';
+
+const NOW = '2026-11-21T10:00:00.000Z';
+
+/** A state of everything, and what may still go wrong from here on. */
+export interface World {
+  readonly rollout: Rollout;
+  readonly model: Model;
+  /** How often the leader of etcd may still move by itself. */
+  readonly moves: number;
+  /** How often a job may still fail for good. */
+  readonly failures: number;
+}
+
+export interface Move {
+  readonly name: string;
+  readonly to: World;
+}
+
+const stored = (fact: Fact): StoredEvent => ({ ...fact, meta: { time: NOW } }) as unknown as StoredEvent;
+
+export const told = (world: World, ...facts: readonly Fact[]): World => ({
+  ...world,
+  rollout: facts.reduce((state, fact) => rollout.evolve(state, stored(fact)), world.rollout),
+});
+
+const decided = (world: World, command: RolloutCommand): World => {
+  const outcome = rollout.decide(world.rollout, command);
+  return isRefusal(outcome) ? world : told(world, ...outcome);
+};
+
+/** All gates of a stage are asked in one go: they change nothing, so a crash between them is the same as one before. */
+const effectsOf = (world: World, job: AnyRolloutJob): { readonly world: World; readonly facts: Effect['facts'] } => {
+  const gates = job.type === 'CheckGates' ? job.gates : [''];
+  const facts: Effect['facts'][number][] = [];
+  let { model } = world;
+  const desired: Fact[] = [];
+  for (const gate of gates) {
+    const effect = effectOf(
+      model,
+      job.type === 'CheckGates' ? { ...job, gates: [gate as (typeof job.gates)[number]] } : job,
+    );
+    model = effect.model;
+    facts.push(...effect.facts);
+    desired.push(...effect.desired);
+    if (effect.wait !== undefined) break;
+  }
+  return { world: told({ ...world, model }, ...desired), facts };
+};
+
+const jobMoves = (world: World, job: AnyRolloutJob): readonly Move[] => {
+  const name = `${job.type} ${job.node ?? job.operation ?? ''}`;
+  const effect = effectsOf(world, job);
+  const done =
+    effect.facts.length === 0
+      ? effect.world
+      : decided(effect.world, { type: 'RecordFact', data: { facts: effect.facts, now: NOW } });
+  const failed = (): World =>
+    decided(
+      { ...effect.world, failures: world.failures - 1 },
+      {
+        type: 'RecordFailure',
+        data: {
+          job,
+          cause: { operation: job.type, target: job.node ?? 'demo', message: 'it is broken' },
+          attempt: 3,
+          attemptsMax: 3,
+          nextAttemptAt: null,
+          now: NOW,
+        },
+      },
+    );
+  return [
+    { name, to: done },
+    { name: `${name}, and the process dies`, to: effect.world },
+    ...(world.failures > 0 && job.type !== 'ReleaseNode' ? [{ name: `${name} fails for good`, to: failed() }] : []),
+  ];
+};
+
+const agentMoves = (world: World): readonly Move[] =>
+  nodesOf(world.model).flatMap(({ name }) => {
+    const step = agentStep(world.model, name);
+    if (step === undefined) return [];
+    const acted = step.act(world.model);
+    return [{ name: `${step.name} on ${name}`, to: told({ ...world, model: acted.model }, ...acted.facts) }];
+  });
+
+/** The leader may move whenever no control plane may be changed; then it is held by rule C2. */
+const leaderMoves = (world: World): readonly Move[] => {
+  const { rollout: state, model, moves } = world;
+  if (moves === 0 || state.status === 'absent' || state.upgrade === null) return [];
+  if (
+    trackedOf(state.upgrade).some(
+      ({ operation, state: one }) => operation.kind === 'control-plane' && one.allowed && !one.withdrawn,
+    )
+  )
+    return [];
+  return nodesOf(model)
+    .filter(({ role, name }) => role === 'control-plane' && name !== model.leader)
+    .map(({ name }) => ({
+      name: `etcd elects ${name}`,
+      to: { ...world, model: { ...model, leader: name }, moves: moves - 1 },
+    }));
+};
+
+const people = (world: World): readonly Move[] => {
+  const { rollout: state } = world;
+  if (state.status === 'absent' || state.upgrade === null || state.upgrade.resumeAsked) return [];
+  const stopped = state.upgrade.halted !== null;
+  return stopped ? [{ name: 'someone retries', to: told(world, wish('UpgradeRetryRequested')) }] : [];
+};
+
+/** Everything that may happen next. */
+export const movesFrom = (world: World): readonly Move[] => {
+  const { rollout: state } = world;
+  if (state.status === 'absent') return [];
+  const advancing = advance(state, NOW).length > 0;
+  return [
+    ...(advancing ? [{ name: 'Advance', to: decided(world, { type: 'Advance', data: { uid: UID, now: NOW } }) }] : []),
+    ...jobs(state).flatMap((job) => jobMoves(world, currentJob(state, job) ?? job)),
+    ...agentMoves(world),
+    ...leaderMoves(world),
+    ...people(world),
+  ];
+};
+
+/** The world after its plan was made and began. */
+export const started = (world: World): World => {
+  if (world.rollout.status === 'absent' || world.rollout.upgrade === null)
+    throw new Error('nobody asked for an upgrade');
+  const { upgrade } = world.rollout;
+  const check = checkUpgrade(world.rollout, upgrade, factsOf(world.model, NOW));
+  const base = { uid: UID, upgradeId: upgrade.id, now: NOW };
+  if (check.outcome === 'rejected') throw new Error(check.findings.map(({ sentence }) => sentence).join('; '));
+  return decided(world, { type: 'RecordCheck', data: { ...base, ...check, planHash: planHash(check.plan) } });
+};
+
+const sorted = (names: readonly string[]): string => [...names].sort().join(',');
+
+/** What tells two states of an operation apart: not revisions and times, nor in which order gates and nodes answered. */
+const operationKey = (state: OperationState): string =>
+  [
+    state.status,
+    Object.values(state.passed).map(sorted).join('/'),
+    sorted(state.staged),
+    state.allowed,
+    state.touched,
+    state.cordon?.byPlan,
+    state.emptied,
+    state.leaderMoved,
+    state.revision === null,
+    state.nodeReady,
+    state.uncordoned,
+    state.withdrawn,
+    state.effect,
+    state.postponed,
+    state.retryWanted,
+  ].join(';');
+
+const nodeKey = (node: ModelNode): string =>
+  [
+    Object.values(node.components ?? {}).join(),
+    node.software['kubelet'],
+    node.cordoned,
+    node.cordonedBy === null,
+    node.emptied,
+    node.ready,
+    node.memberHealthy,
+    node.desired.allowed,
+    node.desired.change?.id,
+    node.desired.stage?.id,
+    sorted(node.changesDone),
+    node.step,
+    sorted(node.stagesDone),
+  ].join(';');
+
+const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
+  if (state.status === 'absent' || state.upgrade === null) return 'nothing';
+  const { upgrade, nodes } = state;
+  return [
+    ...Object.values(upgrade.operations).map(operationKey),
+    ...nodesOf(model).map(nodeKey),
+    sorted(Object.values(nodes).flatMap(({ name, ready }) => (ready ? [name] : []))),
+    upgrade.status,
+    upgrade.leader,
+    upgrade.halted?.rule,
+    upgrade.paused?.by,
+    upgrade.resumeAsked,
+    model.leader,
+    model.applied.length,
+    sorted(model.marked),
+    model.harm.length,
+    moves,
+    failures,
+  ].join('|');
+};
+
+export interface Explored {
+  readonly states: number;
+  readonly harm: readonly string[];
+  /** Ends that are no completed roll-outs at rest. */
+  readonly badEnds: readonly string[];
+}
+
+const endsWell = ({ rollout: state, model }: World): boolean =>
+  state.status === 'known' &&
+  state.upgrade?.end === 'completed' &&
+  nodesOf(model).every(({ cordoned, ready, desired }) => !cordoned && ready && !desired.allowed);
+
+/** Looks at every state that can be reached, once. Stops at the first harm, with the way that led there. */
+export const explore = (start: World, atOnce: number, statesMax: number): Explored => {
+  const seen = new Set<string>([keyOf(start)]);
+  const ways: { readonly world: World; readonly way: readonly string[] }[] = [{ world: start, way: [] }];
+  const badEnds: string[] = [];
+  while (ways.length > 0) {
+    const { world, way } = ways.pop()!;
+    const fresh = movesFrom(world)
+      .map((move) => ({ ...move, key: keyOf(move.to) }))
+      .filter(({ key }) => !seen.has(key));
+    if (fresh.length === 0 && movesFrom(world).every(({ to }) => keyOf(to) === keyOf(world)) && !endsWell(world))
+      badEnds.push(way.slice(-12).join(' > '));
+    for (const { name, to, key } of fresh) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const broken = violations(to.model, atOnce);
+      if (broken.length > 0)
+        return { states: seen.size, harm: [...broken, [...way, name].slice(-30).join(' > ')], badEnds };
+      if (seen.size > statesMax) throw new Error(`more than ${statesMax} states`);
+      ways.push({ world: to, way: [...way.slice(-30), name] });
+    }
+  }
+  return { states: seen.size, harm: [], badEnds };
+};
+
+export const withLeader = (model: Model, leader: NodeName): Model => ({ ...model, leader });
