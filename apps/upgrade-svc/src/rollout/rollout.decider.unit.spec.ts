@@ -1,7 +1,8 @@
+import type { UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, UPGRADE, wish } from '../../test/rollout.story.js';
+import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
 
 const cluster = (model: Model = modelOf(1, 3, '1.33.13')): RolloutSimulation => {
   const simulation = new RolloutSimulation(model);
@@ -43,7 +44,7 @@ describe('B1 one upgrade at a time', () => {
     simulation.say('wish', asked(toNext));
     simulation.when(
       ({ type }) => type === 'NodeCordoned',
-      () => simulation.say('wish', asked({ reboot: true }, {}, { upgradeId: 'u-second01' as typeof UPGRADE })),
+      () => simulation.say('wish', asked({ reboot: true }, {}, { upgradeId: 'u-second01' as UpgradeId })),
     );
     simulation.run();
     expect(data(simulation, 'UpgradeRejected')).toMatchObject({ upgradeId: 'u-second01', findings: [{ rule: 'B1' }] });
@@ -69,7 +70,7 @@ describe('B1 one upgrade at a time', () => {
     simulation.run();
     expect(data(simulation, 'RolloutPaused')).toMatchObject({
       by: 'gate',
-      reason: expect.stringContaining('B1') as string,
+      reason: expect.stringContaining('B1') as unknown as string,
     });
     expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(3)], upgraded: [cp(1), w(1), w(2)] });
   });

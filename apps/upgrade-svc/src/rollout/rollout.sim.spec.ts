@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { changeNode, cp, modelNode, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
@@ -26,9 +26,10 @@ const begin = (story: Story, seed: number): RolloutSimulation => {
   return simulation;
 };
 
+/** What people read of a roll-out is reviewed as text. Update with UPDATE_GOLDEN=1. */
 const golden = (name: string, actual: string): void => {
-  const file = new URL(`../../test/golden/${name}.log`, import.meta.url);
-  if (process.env['UPDATE_GOLDEN'] === '1' || !existsSync(file)) writeFileSync(file, `${actual}\n`);
+  const file = new URL(`../../test/golden/${name}.story.golden`, import.meta.url);
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, `${actual}\n`);
   expect(`${actual}\n`).toBe(readFileSync(file, 'utf8'));
 };
 
