@@ -38,7 +38,7 @@ export class Cluster {
       .items.map(({ metadata, status }) => ({
         name: metadata.name,
         role: 'node-role.kubernetes.io/control-plane' in metadata.labels ? 'control plane' : 'worker',
-        system: `kubelet ${status.nodeInfo.kubeletVersion}, ${status.nodeInfo.containerRuntimeVersion}, ${status.nodeInfo.osImage}, Linux ${status.nodeInfo.kernelVersion}`,
+        system: `kubelet ${status.nodeInfo.kubeletVersion}, ${status.nodeInfo.containerRuntimeVersion}, ${status.nodeInfo.osImage}, Linux ${status.nodeInfo.kernelVersion.split('-')[0] ?? ''}`,
       }));
   }
 

@@ -73,7 +73,7 @@ export const reportText = (
     `cluster that Fairlead made, by no program of Fairlead's. Of the cases marked [Conformance] in the groups sig-node and sig-network: **${passed.length} passed,`,
     `${failed.length} failed**, ${skipped.length} skipped themselves, ${notRun.length} were not run, ${leftOut.length} were left out. It took ${subject.minutes} minutes.`,
     '',
-    'The images of their pods are made without a registry: agnhost (which stands in for jessie-dnsutils, too), busybox, nonewprivs and pause. Conformance as the project certifies it is',
+    'The images of their pods are made without a registry: agnhost (which stands in for jessie-dnsutils, too), busybox (with bash as its shell), nonewprivs and pause. Conformance as the project certifies it is',
     'more than these two groups; it is not claimed here.',
     '',
     '| Node | Role | System |',

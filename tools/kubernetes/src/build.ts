@@ -32,6 +32,7 @@ import {
   membersOf,
   NETWORK_TOOLS,
   programsOf,
+  TEST_SHELL,
   TEST_TOOLS,
   writeRepository,
   type Distribution,
@@ -41,7 +42,7 @@ import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
 import { folderOf, linkOrCopy } from './files.js';
 import { buildGo, buildOwn } from './go.js';
 import type { Layer } from './image.js';
-import { busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
+import { BUSYBOX_NAMES, busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
 import type { Piece, Workshop } from './pieces.js';
 import {
   cniPluginsRecipe,
@@ -58,6 +59,8 @@ import { Refusal } from './refusal.js';
 
 /** Raised when the way something is put together changes: what was made the old way is then made again. */
 const ASSEMBLY = 1;
+/** As ASSEMBLY, of the images for the tests alone. */
+const TEST_IMAGES = 2;
 const PAUSE_SOURCE = fileURLToPath(new URL('../pause/main.go', import.meta.url));
 
 export interface BuildPlaces {
@@ -212,7 +215,7 @@ export class Builder {
 
   private busyboxImage(network: Distribution): Piece {
     const { reference, path } = SHARED_IMAGES.busybox;
-    return this.piece('busybox', 'image of busybox', { network: network.name }, async (into) => {
+    return this.piece('busybox', 'image of busybox', { BUSYBOX_NAMES, network: network.name }, async (into) => {
       await makeImage(await folderOf(join(into, path)), [reference], {
         layers: [busyboxLayer(await this.busybox(network))],
         programs: {},
@@ -238,22 +241,28 @@ export class Builder {
   private conformanceTools(version: string, network: Distribution): Piece {
     const recipe = conformanceRecipe(version);
     const title = `tests of Kubernetes ${version}`;
-    return this.piece(`conformance-${version}`, title, { recipe, network: network.name }, async (into, note) => {
-      const folder = await this.compile(recipe);
-      for (const name of CONFORMANCE_PROGRAMS)
-        await place(join(folder, name), into, mirrorPaths.conformance(version, name));
-      const packages = await (await this.apt(network)).fetch(TEST_TOOLS.packages, note);
-      const images = testImages({
-        programs: folder,
-        source: await this.sourceOf(recipe),
-        busybox: busyboxLayer(await this.busybox(network)),
-        tools: await programsOf(packages, TEST_TOOLS.programs),
-      });
-      for (const { name, references, recipe: image } of await images) {
-        const path = mirrorPaths.conformance(version, `${name}.tar`);
-        await makeImage(await folderOf(join(into, path)), references, image);
-      }
-    });
+    return this.piece(
+      `conformance-${version}`,
+      title,
+      { recipe, TEST_IMAGES, network: network.name },
+      async (into, note) => {
+        const folder = await this.compile(recipe);
+        for (const name of CONFORMANCE_PROGRAMS)
+          await place(join(folder, name), into, mirrorPaths.conformance(version, name));
+        const packages = await (await this.apt(network)).fetch(TEST_TOOLS.packages, note);
+        const images = testImages({
+          programs: folder,
+          source: await this.sourceOf(recipe),
+          busybox: busyboxLayer(await this.busybox(network)),
+          shell: await programsOf(await this.fetch(network, TEST_SHELL.packages), TEST_SHELL.programs),
+          tools: await programsOf(packages, TEST_TOOLS.programs),
+        });
+        for (const { name, references, recipe: image } of await images) {
+          const path = mirrorPaths.conformance(version, `${name}.tar`);
+          await makeImage(await folderOf(join(into, path)), references, image);
+        }
+      },
+    );
   }
 
   private piece(name: string, title: string, recipe: unknown, make: Piece['make']): Piece {

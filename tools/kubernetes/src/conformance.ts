@@ -20,6 +20,8 @@ interface Ingredients {
   /** Folder of the module k8s.io/kubernetes. */
   readonly source: string;
   readonly busybox: Layer;
+  /** bash-static. */
+  readonly shell: Layer;
   /** Layer with TEST_TOOLS. */
   readonly tools: Layer;
 }
@@ -31,6 +33,7 @@ const REPOSITORY = 'registry.k8s.io/e2e-test-images';
  * jessie-dnsutils, too: both are asked for dig and getent, the one with Debian 13's and the other with Debian 8's library.
  */
 export const testImages = async (given: Ingredients): Promise<readonly TestImage[]> => {
+  const system = [given.busybox, shellLayer(given)];
   const manifest = await readFile(join(given.source, 'test/utils/image/manifest.go'), 'utf8');
   const reference = (id: string) => referenceIn(manifest, id);
   const jessie = reference('JessieDnsutils');
@@ -39,7 +42,7 @@ export const testImages = async (given: Ingredients): Promise<readonly TestImage
       name: 'agnhost',
       references: [required(reference('Agnhost'), 'Agnhost'), ...(jessie === undefined ? [] : [jessie])],
       recipe: {
-        layers: [given.busybox, await agnhostLayer(given)],
+        layers: [...system, await agnhostLayer(given)],
         programs: { agnhost: join(given.programs, 'agnhost') },
         config: { entrypoint: ['/agnhost'], command: ['pause'] },
       },
@@ -47,13 +50,13 @@ export const testImages = async (given: Ingredients): Promise<readonly TestImage
     {
       name: 'busybox',
       references: [required(reference('BusyBox'), 'BusyBox')],
-      recipe: { layers: [given.busybox], programs: {}, config: { command: ['sh'] } },
+      recipe: { layers: system, programs: {}, config: { command: ['sh'] } },
     },
     {
       name: 'nonewprivs',
       references: [required(reference('Nonewprivs'), 'Nonewprivs')],
       recipe: {
-        layers: [given.busybox, [await setuid('usr/local/bin/nnp', join(given.programs, 'nnp'))]],
+        layers: [...system, [await setuid('usr/local/bin/nnp', join(given.programs, 'nnp'))]],
         programs: {},
         config: { command: ['nnp'] },
       },
@@ -73,6 +76,15 @@ const required = (reference: string | undefined, id: string): string => {
   if (reference !== undefined) return reference;
   throw new Refusal(`These tests name no image ${id} any more; tools/kubernetes/src/conformance.ts must follow.`);
 };
+
+/**
+ * Debian's busybox prefers its own nc to the one that lies in /usr/bin, and its shell drops variables such as data-1. The one that
+ * the official images have is built otherwise; bash behaves as that one does.
+ */
+const shellLayer = ({ shell }: Ingredients): Layer => [
+  ...shell.filter(({ entry }) => entry.path === 'usr/bin/bash-static'),
+  { entry: symlinkEntry('usr/bin/sh', 'bash-static') },
+];
 
 /** Beside its program: tools, a certificate for its HTTPS, a second name, and the user that the tests look for in it. */
 const agnhostLayer = async ({ source, tools }: Ingredients): Promise<Layer> => {

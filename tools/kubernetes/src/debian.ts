@@ -83,6 +83,9 @@ export const TEST_TOOLS: ProgramSet = {
   programs: new Set(['bash', 'curl', 'dig', 'getent', 'nc.openbsd', 'ss'].map((name) => `usr/bin/${name}`)),
 };
 
+/** A shell that passes everything of its environment on, and calls the programs that lie in an image. */
+export const TEST_SHELL: ProgramSet = { packages: ['bash-static'], programs: new Set(['usr/bin/bash-static']) };
+
 /** A small system. */
 export const BUSYBOX_PACKAGE = 'busybox-static';
 
