@@ -44,6 +44,8 @@ export const AgentProfile = HostProfile.pick({
   cgroupDriver: true,
   failSwapOn: true,
   imageRepository: true,
+  imagePullPolicy: true,
+  ignorePreflightErrors: true,
 });
 export type AgentProfile = z.infer<typeof AgentProfile>;
 

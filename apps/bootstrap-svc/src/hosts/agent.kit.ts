@@ -34,13 +34,16 @@ const versionOf = async (file: string): Promise<string> => {
 
 /** What the agent is told of its host's kind: as kubeadm is, and where its software comes from. */
 const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentProfile => {
-  const { cgroupDriver, failSwapOn, imageRepository } = tuningOf(tuning, profile);
+  const told = tuningOf(tuning, profile);
+  const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = told;
   const { source = { kind: 'packages' } as const } = profile ?? {};
   return {
     // By the time that the agent starts, the bundle is a folder of its host.
     source: source.kind === 'bundle' ? { kind: 'files', location: AGENT_PATHS.mirror } : source,
     cgroupDriver,
     failSwapOn,
+    imagePullPolicy,
+    ignorePreflightErrors: [...ignorePreflightErrors],
     ...(imageRepository === undefined ? {} : { imageRepository }),
   };
 };

@@ -104,7 +104,8 @@ export class AgentLoop {
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.because);
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
-    this.changes = new NodeChanges({ identity, host, software, ask, log, say, sleep, store: this.memory });
+    const { profile = {} } = config;
+    this.changes = new NodeChanges({ identity, host, software, profile, ask, log, say, sleep, store: this.memory });
     this.probes = new Probes({ identity, ask, metronome, say });
   }
 

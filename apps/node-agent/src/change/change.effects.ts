@@ -61,7 +61,8 @@ export class NodeChanges {
         await store.write({ change: finished(record) });
         return undefined;
       }
-      if (step.do === 'stop') return { item: ITEM, command: commandOf(step.phase, change) ?? '', message: step.reason };
+      if (step.do === 'stop')
+        return { item: ITEM, command: commandOf(step.phase, change, this.options.profile) ?? '', message: step.reason };
       const outcome = await this.take(step, { change, revision, software, record, bootId, ensureRest });
       record = outcome.record;
       if (outcome.failure !== undefined) return outcome.failure;
@@ -94,12 +95,16 @@ export class NodeChanges {
     const { phase } = step;
     if (step.do === 'confirm') {
       const told = { phase, status: 'done', attempt: step.attempt, tookMs: null } as const;
-      await this.tell(change.id, revision, { ...told, command: commandOf(phase, change), message: null });
+      await this.tell(change.id, revision, {
+        ...told,
+        command: commandOf(phase, change, this.options.profile),
+        message: null,
+      });
       return { record: await this.keep(succeeded(task.record, phase)), failure: undefined };
     }
     const record = await this.keep(began(task.record, phase, bootId));
     const attempt = record.phases[phase]?.attempts ?? 1;
-    const told = { phase, attempt, command: commandOf(phase, change) };
+    const told = { phase, attempt, command: commandOf(phase, change, this.options.profile) };
     await this.tell(change.id, revision, { ...told, status: 'started', tookMs: null, message: null });
     const startedMs = performance.now();
     try {

@@ -1,4 +1,4 @@
-import type { NodeChange, SoftwareVersions } from '@fairlead/contracts';
+import type { AgentProfile, NodeChange, SoftwareVersions } from '@fairlead/contracts';
 import type { AgentFact } from '../agent/agent.decider.js';
 import { node, uid } from '../agent/agent.fixtures.js';
 import type { CommandResult, HostPort } from '../agent/agent.ports.js';
@@ -62,6 +62,7 @@ export class ModelHost {
   readonly facts: AgentFact[] = [];
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
+  profile: AgentProfile = {};
   operations = 0;
   cut: PowerCut | undefined;
   /** Answers of commands by their beginning; the others succeed. */
@@ -151,6 +152,7 @@ export class ModelHost {
       identity: { uid, node },
       host: port,
       software: this.softwareOf(life),
+      profile: this.profile,
       store: new ChangeStore(port, log),
       say: (facts) => this.operate(life, () => void this.facts.push(...facts)),
       // Whatever has its manifest answers, at once.

@@ -1,4 +1,4 @@
-import { WorldFailure, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
+import { WorldFailure, type AgentProfile, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
 import type { HostPort } from '../agent/agent.ports.js';
 import { commandLine, mustRun, replaceFile } from '../software/item.js';
 import type { HostSoftware } from '../software/host.software.js';
@@ -18,6 +18,8 @@ const REBOOT_LIMIT_MS = 600_000;
 export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
+  /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
+  readonly profile: AgentProfile;
   /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
   readonly ensureRest: () => Promise<void>;
 }
@@ -31,17 +33,24 @@ export interface PhaseTask {
   readonly keepServer: (server: string) => Promise<void>;
 }
 
-const upgradeArguments = ({ kubeadm, kubernetes }: NodeChange): readonly string[] =>
-  kubeadm === 'apply'
-    ? // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
-      ['upgrade', 'apply', kubernetes ?? '', '--yes', '--ignore-preflight-errors=CreateJob']
-    : ['upgrade', 'node'];
+const upgradeArguments = ({ kubeadm, kubernetes }: NodeChange, profile: AgentProfile): readonly string[] => {
+  const ignored = [
+    // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
+    ...(kubeadm === 'apply' ? ['CreateJob'] : []),
+    ...(profile.ignorePreflightErrors ?? []),
+    ...(profile.imagePullPolicy === 'Never' ? ['ImagePull'] : []),
+  ];
+  return [
+    ...(kubeadm === 'apply' ? ['upgrade', 'apply', kubernetes ?? '', '--yes'] : ['upgrade', 'node']),
+    ...(ignored.length === 0 ? [] : [`--ignore-preflight-errors=${ignored.join(',')}`]),
+  ];
+};
 
 /** For people and for events: the command that a phase is about, where it is about one. */
-export const commandOf = (phase: ChangePhase, change: NodeChange): string | null => {
+export const commandOf = (phase: ChangePhase, change: NodeChange, profile: AgentProfile): string | null => {
   switch (phase) {
     case 'kubeadm':
-      return commandLine('kubeadm', upgradeArguments(change));
+      return commandLine('kubeadm', upgradeArguments(change, profile));
     case 'kubelet':
       return 'systemctl restart kubelet';
     case 'certificates':
@@ -102,7 +111,7 @@ const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: Pha
       ownServer === null ? keepServer(server) : Promise.resolve(),
     );
   if (change.stopApiServerFirst) await stopApiServer(parts);
-  await mustRun(parts.host, 'kubeadm', upgradeArguments(change), KUBEADM_TIMEOUT_MS);
+  await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };
 
 const exchangeKubelet = async (parts: PhaseParts, { change, wanted, ownServer }: PhaseTask): Promise<void> => {

@@ -82,6 +82,18 @@ describe('a change of a control plane', () => {
     expect(host.server).toBe(OWN);
   });
 
+  it('tells kubeadm again what it must not mind on a host of this kind, which an upgrade does not remember', async () => {
+    const kubeadmOf = async (kubeadm: 'apply' | 'node'): Promise<string | undefined> => {
+      const host = new ModelHost();
+      host.profile = { ignorePreflightErrors: ['SystemVerification'], imagePullPolicy: 'Never' };
+      const wanted = change({ kubeadm, reboot: false, renewCertificates: false });
+      await host.changes().ensure(desired({ change: wanted }), host.bootId, nothing);
+      return host.commands.find((line) => line.startsWith('kubeadm upgrade'));
+    };
+    expect(await kubeadmOf('apply')).toContain('--ignore-preflight-errors=CreateJob,SystemVerification,ImagePull');
+    expect(await kubeadmOf('node')).toContain('upgrade node --ignore-preflight-errors=SystemVerification,ImagePull');
+  });
+
   it('lets its API server end in order before its etcd goes (C3)', async () => {
     const host = new ModelHost();
     const change3 = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
