@@ -1,6 +1,7 @@
 import type { PlanOperation } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.wish.js';
+import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
 import { d2MayBegin, d7Window } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
@@ -65,12 +66,14 @@ export const startable = (cluster: KnownCluster, upgrade: Upgrade, now: string):
   const waiting = batch.filter(({ state }) => state.status === 'waiting').map((tracked) => inTurn(upgrade, tracked));
   if (trackedOf(upgrade).some(({ operation, state }) => state.status === 'open' && operation.kind !== 'worker'))
     return [];
+  const progress = trackedOf(upgrade).map((one) => ({ operation: one.operation, ended: hasEnded(one) }));
   const starting: Tracked[] = [];
   for (const tracked of waiting) {
     const { operation } = tracked;
     const soak = soakEndsAt(upgrade, operation);
     if (soak !== null && soak > now) continue;
     if (operation.kind !== 'worker') return [tracked];
+    if (!c9WorkersMayBegin(progress, operation)) continue;
     const pool = poolNow(cluster, upgrade, operation.pool);
     const inFlight = [...pool.inFlight, ...starting.flatMap((one) => one.operation.nodes)];
     if (operation.node !== null && d2MayBegin(operation.node, { ...pool, inFlight })) starting.push(tracked);
