@@ -92,6 +92,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     events,
     journal,
     ask: options.ask ?? httpAsk,
+    removeFile: files && ((path) => files.remove(path)),
     watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, host, metronome, random, log }, listener),
     metronome,
     clock,

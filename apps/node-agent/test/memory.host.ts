@@ -102,9 +102,6 @@ export class MemoryHost implements HostPort {
         break;
       case 'kubeadm':
         break;
-      case 'rm':
-        this.files.delete(args.at(-1) ?? '');
-        break;
       case 'apt-mark':
         for (const name of args.slice(1)) this.packages.get(name)!.held = true;
         break;

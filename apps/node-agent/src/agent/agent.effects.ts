@@ -62,6 +62,8 @@ export interface AgentParts {
   readonly events: EventLog;
   readonly journal: Journal;
   readonly ask: Ask;
+  /** undefined: a host whose files nobody removes. */
+  readonly removeFile?: ((path: string) => Promise<void>) | undefined;
   readonly watchNode: WatchNode;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
@@ -99,13 +101,14 @@ export class AgentLoop {
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
-    const { config, host, software, ask, metronome, log } = parts;
+    const { config, host, software, ask, metronome, log, removeFile } = parts;
     const identity = { uid: config.uid, node: config.node };
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.because);
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
-    this.changes = new NodeChanges({ identity, host, software, profile, ask, log, say, sleep, store: this.memory });
+    const store = this.memory;
+    this.changes = new NodeChanges({ identity, host, software, profile, removeFile, ask, log, say, sleep, store });
     this.probes = new Probes({ identity, ask, metronome, say });
   }
 

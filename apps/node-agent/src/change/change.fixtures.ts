@@ -60,6 +60,7 @@ export class ModelHost {
   ]);
   readonly commands: string[] = [];
   readonly facts: AgentFact[] = [];
+  readonly manifestsAtSleep: (readonly string[])[] = [];
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
@@ -153,6 +154,7 @@ export class ModelHost {
       host: port,
       software: this.softwareOf(life),
       profile: this.profile,
+      removeFile: (path) => this.operate(life, () => void this.files.delete(path)),
       store: new ChangeStore(port, log),
       say: (facts) => this.operate(life, () => void this.facts.push(...facts)),
       // Whatever has its manifest answers, at once.
@@ -164,7 +166,10 @@ export class ModelHost {
             : { kind: 'silent', message: 'refused' },
         );
       },
-      sleep,
+      sleep: (ms) => {
+        this.manifestsAtSleep.push(this.manifests);
+        return sleep(ms);
+      },
       log,
     });
   }
@@ -177,7 +182,6 @@ export class ModelHost {
       this.boots += 1;
       this.goOff().catch(() => undefined);
     }
-    if (line.startsWith('rm -f ')) this.files.delete(line.slice('rm -f '.length));
     return ok;
   }
 }

@@ -4,7 +4,7 @@ import { commandLine, mustRun, replaceFile } from '../software/item.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { ChangePhase } from './change.decider.js';
 import { serverIn, withServer } from './kubelet.server.js';
-import { restartStaticPods, type StaticPodParts } from './static.pods.js';
+import { restartStaticPods, stopApiServer, type StaticPodParts } from './static.pods.js';
 
 const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
@@ -20,6 +20,8 @@ export interface PhaseParts extends StaticPodParts {
   readonly software: HostSoftware;
   /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
   readonly profile: AgentProfile;
+  /** undefined: a host whose files nobody removes, as those of the lab's light mode. */
+  readonly removeFile: ((path: string) => Promise<void>) | undefined;
   /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
   readonly ensureRest: () => Promise<void>;
 }
@@ -82,16 +84,6 @@ const pointKubelet = async (
   await restartKubelet(host);
 };
 
-/** In-flight requests get this time to end, as kubeadm's own documentation has it. */
-const API_SERVER_GRACE_MS = 20_000;
-
-/** Its etcd is about to go: the API server stops taking requests before that (upgrade rule C3). */
-const stopApiServer = async ({ host, sleep }: PhaseParts): Promise<void> => {
-  // Code 1: none runs, as after a crash in this very wait. The kubelet starts it again by itself.
-  const { code } = await host.run('pkill', ['-TERM', '-x', 'kube-apiserver'], { timeoutMs: SERVICE_TIMEOUT_MS });
-  if (code === 0) await sleep(API_SERVER_GRACE_MS);
-};
-
 /**
  * While kubeadm exchanges this node's etcd and API server, its kubelet talks to the others: by its own it could not even
  * delete the mirror pod of what has stopped (docs/adr).
@@ -132,7 +124,7 @@ const renewCertificates = async (parts: PhaseParts): Promise<void> => {
   await mustRun(parts.host, 'kubeadm', ['certs', 'renew', 'all'], SERVICE_TIMEOUT_MS);
   await restartStaticPods(parts);
   // It opens everything past RBAC, and nobody needs it after the first start (upgrade rule F).
-  await mustRun(parts.host, 'rm', ['-f', SUPER_ADMIN]);
+  await parts.removeFile?.(SUPER_ADMIN);
 };
 
 /** Ends with the agent. If it does not, nobody has booted. */

@@ -2,13 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import { randomOf } from '../../test/random.js';
 import { BALANCED, change, desired, ModelHost, OWN, told, type PowerCut } from './change.fixtures.js';
 
+/** With everything that a change may be. */
+const WHOLE = change({ stopApiServerFirst: true });
+
 const LIVES_MAX = 30;
 const SEEDS = 100;
 
 /** Lives until the power goes, again and again, and answers when the change is done. */
 const liveThrough = async (cuts: readonly (PowerCut | undefined)[]): Promise<ModelHost> => {
   const host = new ModelHost();
-  const wanted = desired();
+  const wanted = desired({ change: WHOLE });
   const nothing = (): Promise<void> => Promise.resolve();
   for (let life = 0; life < LIVES_MAX; life += 1) {
     host.powerOn(cuts[life]);
@@ -23,11 +26,11 @@ const liveThrough = async (cuts: readonly (PowerCut | undefined)[]): Promise<Mod
 const lengths = async (): Promise<readonly number[]> => {
   const host = new ModelHost();
   host.powerOn();
-  void host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+  void host.changes().ensure(desired({ change: WHOLE }), host.bootId, () => Promise.resolve());
   await host.off;
   const first = host.operations;
   host.powerOn();
-  await host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+  await host.changes().ensure(desired({ change: WHOLE }), host.bootId, () => Promise.resolve());
   return [first, host.operations];
 };
 
@@ -74,11 +77,11 @@ describe('a change over power cuts', () => {
     const forgetful = async (at: number): Promise<number> => {
       const host = new ModelHost();
       host.powerOn({ at, when: 'after' });
-      void host.changes().ensure(desired(), host.bootId, () => Promise.resolve());
+      void host.changes().ensure(desired({ change: WHOLE }), host.bootId, () => Promise.resolve());
       await host.off;
       host.files.delete('/var/lib/fairlead/change.json');
       host.powerOn();
-      const isDone = host.changes().ensure(desired({ change: change() }), host.bootId, () => Promise.resolve());
+      const isDone = host.changes().ensure(desired({ change: WHOLE }), host.bootId, () => Promise.resolve());
       await Promise.race([isDone, host.off]);
       return host.boots;
     };

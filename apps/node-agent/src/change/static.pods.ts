@@ -76,3 +76,19 @@ export const restartStaticPods = async (parts: StaticPodParts): Promise<void> =>
   await unparkStaticPods(parts);
   for (const pod of STATIC_PODS) await restart(parts, pod);
 };
+
+/** In-flight requests get this time to end, as kubeadm's own documentation has it. */
+const API_SERVER_GRACE_MS = 20_000;
+
+/**
+ * The API server of this node ends in order before its etcd goes (upgrade rule C3). It is the kubelet that stops it, by its manifest: a
+ * signal by the name of a program would reach whatever bears that name on the machine, also outside of this host.
+ */
+export const stopApiServer = async (parts: StaticPodParts): Promise<void> => {
+  const pod = STATIC_PODS.find(({ name }) => name === 'kube-apiserver');
+  const { host } = parts;
+  if (pod === undefined || !(await host.exists(manifestOf(pod.name))) || !(await isWell(parts, pod))) return;
+  await host.rename(manifestOf(pod.name), parkedOf(pod.name));
+  await parts.sleep(API_SERVER_GRACE_MS);
+  await host.rename(parkedOf(pod.name), manifestOf(pod.name));
+};
