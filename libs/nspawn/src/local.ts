@@ -10,6 +10,10 @@ export interface Local {
   readonly networks: Networks;
   readonly hosts: Hosts;
   readonly balancers: Balancers;
+  /** Brings back what was up when it was last seen: networks, hosts that had power, balancers. */
+  resume(): Promise<void>;
+  /** Shuts everything down and leaves nothing but files: `resume` brings it back. */
+  suspend(): Promise<void>;
   /** Deletes everything of the state folder: hosts, balancers, networks. */
   clear(): Promise<void>;
   /** What of it is still there, by looking at the machine. `of`: networks and hosts that are no longer recorded. */
@@ -31,6 +35,14 @@ export const openLocal = (wanted: Places): Local => {
     networks,
     hosts,
     balancers,
+    resume: async () => {
+      for (const { name, cidr } of networks.all()) await networks.ensure(name, cidr);
+      await Promise.all([hosts.resume(), balancers.resume()]);
+    },
+    suspend: async () => {
+      await Promise.all([hosts.suspend(), balancers.suspend()]);
+      for (const { name } of networks.all()) await networks.takeDown(name);
+    },
     clear: async () => {
       await Promise.all(hosts.all().map(({ name }) => hosts.delete(name)));
       await Promise.all(balancers.all().map(({ name }) => balancers.delete(name)));

@@ -1,6 +1,6 @@
 import type { Api, ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
-import { DEFAULT_NAMESPACE, DEMO, LAB, type DemoSettings } from './up.settings.js';
+import { DEFAULT_NAMESPACE, DEMO, SITES, type DemoSettings, type Provider } from './up.settings.js';
 
 export const DEMO_AT: ClusterAt = { namespace: DEFAULT_NAMESPACE, cluster: DEMO.cluster };
 
@@ -8,10 +8,10 @@ export const DEMO_AT: ClusterAt = { namespace: DEFAULT_NAMESPACE, cluster: DEMO.
 export type DemoState = 'requested' | 'exists' | 'was-deleted';
 
 /** Asks for the demo cluster, once in the life of a data folder. */
-export const ensureDemo = async (api: Api, settings: DemoSettings): Promise<DemoState> => {
+export const ensureDemo = async (api: Api, provider: Provider, settings: DemoSettings): Promise<DemoState> => {
   if ((await unlessNotFound(api.cluster(DEMO_AT))) !== undefined) return 'exists';
   if ((await unlessNotFound(api.events(DEMO_AT, 0)))?.length) return 'was-deleted';
-  await api.createCluster(DEMO_AT.namespace, demoRequest(settings), `fairlead-up-${DEMO.cluster}`);
+  await api.createCluster(DEMO_AT.namespace, demoRequest(provider, settings), `fairlead-up-${DEMO.cluster}`);
   return 'requested';
 };
 
@@ -24,12 +24,13 @@ const unlessNotFound = async <Found>(asked: Promise<Found>): Promise<Found | und
   }
 };
 
-export const demoRequest = ({ controlPlanes, workers, kubernetesVersion }: DemoSettings): ClusterRequest => ({
+export const demoRequest = (
+  provider: Provider,
+  { controlPlanes, workers, kubernetesVersion }: DemoSettings,
+): ClusterRequest => ({
   name: DEMO.cluster,
-  controlPlane: [{ connection: LAB.connection, count: controlPlanes, spec: DEMO.spec }],
-  ...(workers === 0
-    ? { singleNode: true }
-    : { worker: [{ connection: LAB.connection, count: workers, spec: DEMO.spec }] }),
+  controlPlane: [nodesAt(provider, controlPlanes)],
+  ...(workers === 0 ? { singleNode: true } : { worker: [nodesAt(provider, workers)] }),
   serviceType: DEMO.serviceType,
   config: {
     kubernetes: {
@@ -37,5 +38,10 @@ export const demoRequest = ({ controlPlanes, workers, kubernetesVersion }: DemoS
       ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
     },
   },
-  description: 'Made by fairlead up; its machines are simulated',
+  description: `Made by fairlead up; its machines are ${SITES[provider].machines}`,
 });
+
+const nodesAt = (provider: Provider, count: number) => {
+  const { connection, spec } = SITES[provider];
+  return { connection, count, spec };
+};

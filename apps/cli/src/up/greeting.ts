@@ -1,4 +1,5 @@
 import type { Colors } from 'picocolors/types.js';
+import type { Site } from './up.settings.js';
 
 export interface Greeting {
   readonly server: string;
@@ -10,6 +11,8 @@ export interface Greeting {
   readonly failed?: string | undefined;
   /** How the user calls this program. */
   readonly command: string;
+  /** Where machines come from. */
+  readonly site: Site;
   readonly serves: boolean;
 }
 
@@ -36,7 +39,7 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
       ? serves
         ? 'Fairlead serves.'
         : 'Fairlead has served.'
-      : `The cluster ${colors.bold(cluster.name)} is Ready. Its machines are simulated (the lab).`,
+      : `The cluster ${colors.bold(cluster.name)} is Ready. Its machines are ${greeting.site.machines}.`,
     '',
     ...facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     '',
@@ -52,7 +55,7 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
   ].join('\n');
 };
 
-const nextCommands = ({ cluster, failed, command }: Greeting): readonly string[] => [
+const nextCommands = ({ cluster, failed, command, site }: Greeting): readonly string[] => [
   ...(failed === undefined
     ? []
     : [
@@ -63,12 +66,14 @@ const nextCommands = ({ cluster, failed, command }: Greeting): readonly string[]
   ...(failed !== undefined
     ? []
     : cluster === undefined
-      ? [`${command} cluster create demo --control-planes 3 --workers 2 --connection lab --spec lab.medium --wait`]
+      ? [
+          `${command} cluster create demo --control-planes 3 --workers 2 --connection ${site.connection} --spec ${site.spec} --wait`,
+        ]
       : [
           `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
           `${command} cluster describe ${cluster.name}`,
           `${command} events ${cluster.name} --follow`,
-          `${command} node add ${cluster.name} --count 1 --connection lab --spec lab.medium --wait`,
+          `${command} node add ${cluster.name} --count 1 --connection ${site.connection} --spec ${site.spec} --wait`,
           `${command} cluster delete ${cluster.name} --wait`,
         ]),
   `${command} --help`,

@@ -19,7 +19,8 @@ import { readInstance, removeInstance, type Instance } from '../instance/instanc
 import { VERSION } from '../version.js';
 import { ensureKeys } from './keys.store.js';
 import { isReadyLine, planPrograms, type ProgramPlan } from './programs.planner.js';
-import type { LabAccess } from './registration.effects.js';
+import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
+import type { SiteAccess } from './registration.effects.js';
 import { provideStreams } from './streams.effects.js';
 import type { UpSettings } from './up.settings.js';
 
@@ -51,9 +52,12 @@ type CrashState = Extract<ReplicaState, { status: 'waiting' | 'failed' }>;
 
 export interface RunningInstance {
   readonly instance: Instance;
-  readonly lab: LabAccess;
-  /** Ends everything, in good order. After `fast` aborts, programs are not asked any more. */
-  stop(fast: AbortSignal): Promise<void>;
+  readonly site: SiteAccess;
+  /**
+   * Ends everything, in good order. After `fast` aborts, programs are not asked any more. Real hosts are machines of their own: they go on,
+   * unless `withHosts`. Answers with a sentence on what still runs, if anything does.
+   */
+  stop(fast: AbortSignal, withHosts: boolean): Promise<string | undefined>;
 }
 
 /** Starts everything that an instance is; when something does not come up, ends what did and throws. */
@@ -65,6 +69,7 @@ export const startInstance = async (
 ): Promise<RunningInstance> => {
   refuseRunning(settings.dataDir);
   await refuseTakenPort(settings.port);
+  const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
   const crashed = crashListener(watcher);
   let natsIsBack = (): void => undefined;
   const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
@@ -72,6 +77,7 @@ export const startInstance = async (
       dataDir: settings.dataDir,
       env,
       log: watcher.onNotice,
+      ...(localHosts === undefined ? {} : { natsHost: localHosts.address }),
       onState: (name, state) => {
         crashed(name, state);
         if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
@@ -80,7 +86,10 @@ export const startInstance = async (
   );
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashed });
   const streams = (): Promise<void> => provideStreams(environment.nats.url, environment.nats.credsFile('admin'));
-  const stop = (fast: AbortSignal): Promise<void> => stopAll(settings.dataDir, programs, environment, fast);
+  const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
+    await stopAll(settings.dataDir, programs, environment, fast);
+    return localHosts?.release(withHosts);
+  };
   try {
     interrupted.throwIfAborted();
     await timed(watcher, 'Streams', streams);
@@ -99,25 +108,36 @@ export const startInstance = async (
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
       gatewayPort: settings.port,
-      lab: { port: labPort, token: keys.labToken, delays: settings.delays, light: settings.light },
+      lab:
+        settings.provider === 'lab'
+          ? { port: labPort, token: keys.labToken, delays: settings.delays, light: settings.light }
+          : undefined,
     });
     const starting = new Starting(programs, env);
-    const ready = timed(watcher, 'Lab (simulated hosts)', () =>
-      starting.all(plans.filter(({ name }) => name === 'lab')),
-    );
+    const lab = plans.filter(({ name }) => name === 'lab');
+    const ready =
+      lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
     ready.catch(() => undefined); // Whoever waits for it hears of it.
     const services = plans.filter(({ name }) => name !== 'lab');
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
     );
-    const lab = { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready };
-    return { instance: instanceOf(settings, keys.localTokenFile), lab, stop };
+    const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
+    return { instance: instanceOf(settings, keys.localTokenFile), site, stop };
   } catch (error) {
     watcher.onNotice('Stopping ...');
-    await stop(AbortSignal.abort());
+    await stop(AbortSignal.abort(), false);
     throw error;
   }
 };
+
+const siteOf = (
+  hosts: LocalHosts | undefined,
+  lab: { readonly endpoint: string; readonly token: string; readonly ready: Promise<void> },
+): SiteAccess =>
+  hosts === undefined
+    ? { provider: 'lab', settings: { endpoint: lab.endpoint }, token: lab.token, ready: lab.ready }
+    : { provider: 'nspawn', settings: hosts.settings, ready: Promise.resolve() };
 
 /** Does not wait for work whose result nobody wants any more. */
 const unlessAborted = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {

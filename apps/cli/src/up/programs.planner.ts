@@ -17,7 +17,15 @@ export interface Surroundings {
   readonly masterKeyFile: string;
   readonly localTokenFile: string;
   readonly gatewayPort: number;
-  readonly lab: { readonly port: number; readonly token: string; readonly delays: LabDelays; readonly light: boolean };
+  /** undefined: machines come from elsewhere. */
+  readonly lab: LabProgram | undefined;
+}
+
+interface LabProgram {
+  readonly port: number;
+  readonly token: string;
+  readonly delays: LabDelays;
+  readonly light: boolean;
 }
 
 /** How a program is started. */
@@ -34,7 +42,7 @@ export interface ProgramPlan {
 
 /** Every program of the instance: the lab first, because a service may ask it at once. */
 export const planPrograms = (surroundings: Surroundings): readonly ProgramPlan[] => [
-  labPlan(surroundings),
+  ...(surroundings.lab === undefined ? [] : [labPlan(surroundings, surroundings.lab)]),
   ...SERVICE_NAMES.map((service) => servicePlan(service, surroundings)),
 ];
 
@@ -46,7 +54,7 @@ const entriesOf = (folder: string): Pick<ProgramPlan, 'main' | 'bundle'> => ({
 /** Simulated hosts are many processes; on a small machine the services must not wait for them. */
 const LAB_NICENESS = 5;
 
-const labPlan = ({ checkout, dataDir, lab }: Surroundings): ProgramPlan => ({
+const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramPlan => ({
   name: 'lab',
   ...entriesOf(`${checkout}/libs/lab`),
   args: [

@@ -1,21 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
-import { DEFAULT_NAMESPACE, LAB } from './up.settings.js';
+import { DEFAULT_NAMESPACE, SITES, type Provider } from './up.settings.js';
 
 const VERIFIED_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
-export interface LabAccess {
-  readonly endpoint: string;
-  readonly token: string;
+/** How infra-svc reaches what an instance begins with. */
+export interface SiteAccess {
+  readonly provider: Provider;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Sealed, and never shown again. */
+  readonly token?: string;
   /** Resolves when it answers. */
   readonly ready: Promise<void>;
 }
 
-/** Makes sure that the instance has a namespace to begin with and knows its lab. Changes nothing that is as it should be. */
-export const registerDefaults = async (api: Api, lab: LabAccess): Promise<void> => {
-  await Promise.all([ensureNamespace(api, DEFAULT_NAMESPACE), ensureLab(api, lab)]);
+/** Makes sure that the instance has a namespace and a connection to begin with. Changes nothing that is as it should be. */
+export const registerDefaults = async (api: Api, site: SiteAccess): Promise<void> => {
+  await Promise.all([ensureNamespace(api, DEFAULT_NAMESPACE), ensureSite(api, site)]);
 };
 
 const ensureNamespace = async (api: Api, name: string): Promise<void> => {
@@ -23,16 +26,18 @@ const ensureNamespace = async (api: Api, name: string): Promise<void> => {
   await api.createNamespace(name, 'Made by fairlead up').catch(unless('namespace.exists'));
 };
 
-/** The lab's port may be another one after a restart, when somebody else has taken the old one. */
-const ensureLab = async (api: Api, { endpoint, token, ready }: LabAccess): Promise<void> => {
-  const known = (await api.connections()).find(({ name }) => name === LAB.connection);
-  if (known?.settings['endpoint'] === endpoint) return;
+/** Addresses may be others after a restart, when somebody else has taken the old ones. */
+const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAccess): Promise<void> => {
+  const { connection, region, zone } = SITES[provider];
+  const known = (await api.connections()).find(({ name }) => name === connection);
+  const isSame = Object.entries(settings).every(([name, value]) => known?.settings[name] === value);
+  if (known !== undefined && isSame) return;
   await ready; // It is asked what it offers as soon as it is registered.
-  await api.putConnection(LAB.connection, {
-    provider: 'lab',
-    region: LAB.region,
-    zone: LAB.zone,
-    settings: { endpoint, token },
+  await api.putConnection(connection, {
+    provider,
+    region,
+    zone,
+    settings: { ...settings, ...(token === undefined ? {} : { token }) },
   });
 };
 
@@ -42,17 +47,17 @@ const unless =
     if (!(error instanceof CliFailure) || error.code !== code) throw error;
   };
 
-/** Resolves when infra-svc has reached the lab; throws its words when it cannot. */
-export const labVerified = async (api: Api, interrupted: AbortSignal): Promise<void> => {
+/** Resolves when infra-svc has reached what the instance begins with; throws its words when it cannot. */
+export const siteVerified = async (api: Api, provider: Provider, interrupted: AbortSignal): Promise<void> => {
   const deadline = performance.now() + VERIFIED_TIMEOUT_MS;
   for (;;) {
-    const { verified, problem } = await api.connection(LAB.connection);
+    const { verified, problem } = await api.connection(SITES[provider].connection);
     if (verified !== null) return;
     if (performance.now() >= deadline) {
       throw new CliFailure('timed-out', {
-        code: 'cli.lab-unverified',
-        message: `The lab was not reached within ${VERIFIED_TIMEOUT_MS / 1_000} s${problem === '' ? '' : `: ${problem}`}`,
-        help: 'See the logs of infra-svc and lab in the data folder.',
+        code: 'cli.site-unverified',
+        message: `The connection ${SITES[provider].connection} was not verified within ${VERIFIED_TIMEOUT_MS / 1_000} s${problem === '' ? '' : `: ${problem}`}`,
+        help: `See the log of infra-svc${provider === 'lab' ? ' and lab' : ''} in the data folder.`,
       });
     }
     await sleep(POLL_MS, undefined, { signal: interrupted });

@@ -41,17 +41,17 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
   const running = await startInstance(settings, { ...io.env }, watcher, first);
   try {
     const api = apiOf(running.instance, io);
-    await registerDefaults(api, running.lab);
+    await registerDefaults(api, running.site);
     writeInstance(running.instance); // From now on others find it.
     io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
-    await running.lab.ready;
+    await running.site.ready;
     const { failure } = await welcome(api, settings, io, { serves: !once });
     if (failure !== undefined && once) throw failure;
     if (failure !== undefined) io.err(failureText(failure, io.colors));
     if (!once) await untilAborted(first);
     first.throwIfAborted();
   } finally {
-    await stop(running, io, second);
+    await stop(running, io, { fast: second, withHosts: once });
   }
 };
 
@@ -88,12 +88,18 @@ const untilAborted = async (signal: AbortSignal): Promise<void> => {
 
 const KEEP_ALIVE_MS = 60_000;
 
-const stop = async (running: RunningInstance, io: Io, fast: AbortSignal): Promise<void> => {
+const stop = async (
+  running: RunningInstance,
+  io: Io,
+  { fast, withHosts }: { readonly fast: AbortSignal; readonly withHosts: boolean },
+): Promise<void> => {
   io.err('\nStopping ...\n');
   const startedAtMs = performance.now();
   try {
-    await running.stop(fast);
-    io.err(`Stopped after ${formatDuration(performance.now() - startedAtMs)}; nothing is left running.\n`);
+    const goesOn = await running.stop(fast, withHosts);
+    io.err(
+      `Stopped after ${formatDuration(performance.now() - startedAtMs)}; ${goesOn ?? 'nothing is left running'}.\n`,
+    );
   } catch (error) {
     throw new CliFailure('failed', {
       code: 'cli.stop-failed',

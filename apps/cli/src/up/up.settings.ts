@@ -16,7 +16,7 @@ export interface DemoSettings {
 }
 
 /** What this version can build machines with. */
-export const PROVIDERS = ['lab'] as const;
+export const PROVIDERS = ['lab', 'nspawn'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 export const LAB_DELAYS = ['real', 'none'] as const;
@@ -24,7 +24,26 @@ export type LabDelays = (typeof LAB_DELAYS)[number];
 
 export const DEFAULT_PORT = 7080;
 export const DEFAULT_NAMESPACE = 'default';
-export const DEMO = { cluster: 'demo', spec: 'lab.medium', serviceType: 'single', networkCni: 'flannel' } as const;
+export const DEMO = { cluster: 'demo', serviceType: 'single', networkCni: 'flannel' } as const;
 
-/** Where the simulated hosts are, and what they are called there. */
-export const LAB = { connection: 'lab', region: 'lab-1', zone: 'lab-1a' } as const;
+/** The connection that an instance begins with, and what its machines are. */
+export interface Site {
+  readonly connection: string;
+  readonly region: string;
+  /** Empty: any. */
+  readonly zone: string;
+  /** The size of the demo's machines. */
+  readonly spec: string;
+  readonly machines: string;
+}
+
+export const SITES: Readonly<Record<Provider, Site>> = {
+  lab: { connection: 'lab', region: 'lab-1', zone: 'lab-1a', spec: 'lab.medium', machines: 'simulated (the lab)' },
+  nspawn: {
+    connection: 'nspawn',
+    region: 'local',
+    zone: '',
+    spec: 'nspawn.medium',
+    machines: 'real Linux hosts on this machine (systemd-nspawn)',
+  },
+};

@@ -3,6 +3,7 @@ import pc from 'picocolors';
 import { ClusterRequest } from '@fairlead/contracts';
 import { demoRequest } from './demo.effects.js';
 import { greetingText } from './greeting.js';
+import { SITES } from './up.settings.js';
 import { isReadyLine, planPrograms, SERVICE_NAMES, type Surroundings } from './programs.planner.js';
 
 const surroundings: Surroundings = {
@@ -33,6 +34,9 @@ const planned = (name: string, given: Surroundings = surroundings) => {
 describe('the programs of an instance', () => {
   it('are the lab and the four services', () =>
     expect(planPrograms(surroundings).map(({ name }) => name)).toEqual(['lab', ...SERVICE_NAMES]));
+
+  it('are only the services where machines come from elsewhere', () =>
+    expect(planPrograms({ ...surroundings, lab: undefined }).map(({ name }) => name)).toEqual([...SERVICE_NAMES]));
 
   it('each get their own credential and database', () => {
     for (const name of SERVICE_NAMES) {
@@ -87,7 +91,7 @@ describe('the programs of an instance', () => {
 
 describe('the demo cluster', () => {
   it('is what the REST API accepts', () => {
-    const request = demoRequest({ controlPlanes: 3, workers: 2, kubernetesVersion: 'v1.34.4' });
+    const request = demoRequest('lab', { controlPlanes: 3, workers: 2, kubernetesVersion: 'v1.34.4' });
     expect(ClusterRequest.safeParse(request).success).toBe(true);
     expect(request).toMatchObject({
       name: 'demo',
@@ -96,8 +100,15 @@ describe('the demo cluster', () => {
     });
   });
 
+  it('is made of real hosts where there are some, and says so', () => {
+    const request = demoRequest('nspawn', { controlPlanes: 1, workers: 1, kubernetesVersion: undefined });
+    expect(ClusterRequest.safeParse(request).success).toBe(true);
+    expect(request.controlPlane).toEqual([{ connection: 'nspawn', count: 1, spec: 'nspawn.medium' }]);
+    expect(JSON.stringify(request)).not.toContain('simulated');
+  });
+
   it('is a single node without workers', () =>
-    expect(demoRequest({ controlPlanes: 1, workers: 0, kubernetesVersion: undefined })).toMatchObject({
+    expect(demoRequest('lab', { controlPlanes: 1, workers: 0, kubernetesVersion: undefined })).toMatchObject({
       singleNode: true,
     }));
 });
@@ -108,6 +119,7 @@ describe('the greeting', () => {
     tokenFile: '/data/keys/local.token',
     dataDir: '/data',
     command: 'npx fairlead',
+    site: SITES.lab,
   };
   const cluster = { name: 'demo', kubeconfigFile: '/data/kubeconfigs/demo.yaml', endpoint: 'https://127.10.0.1:6443' };
   const text = (greeting: Parameters<typeof greetingText>[0]): string => greetingText(greeting, pc.createColors(false));

@@ -8,8 +8,8 @@ import { currentOperation, type Progress } from '../progress/progress.projection
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { greetingText, type Greeting } from './greeting.js';
-import { labVerified } from './registration.effects.js';
-import type { DemoSettings, UpSettings } from './up.settings.js';
+import { siteVerified } from './registration.effects.js';
+import { SITES, type DemoSettings, type Provider, type UpSettings } from './up.settings.js';
 
 /** What became of the demo: Ready, failed, or none (not asked for, or deleted by its user). */
 interface DemoOutcome {
@@ -27,7 +27,8 @@ export const welcome = async (
   io: Io,
   { serves }: { readonly serves: boolean },
 ): Promise<Pick<DemoOutcome, 'failure'>> => {
-  const { ready, failure } = settings.demo === undefined ? {} : await demoOutcome(api, settings.demo, io);
+  const { ready, failure } =
+    settings.demo === undefined ? {} : await demoOutcome(api, settings.provider, settings.demo, io);
   const greeting: Greeting = {
     server: api.server,
     tokenFile: join(settings.dataDir, 'keys', 'local.token'),
@@ -35,15 +36,16 @@ export const welcome = async (
     cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),
     failed: failure === undefined ? undefined : DEMO_AT.cluster,
     command: commandName(io),
+    site: SITES[settings.provider],
     serves,
   };
   io.out(greetingText(greeting, io.colors));
   return failure === undefined ? {} : { failure };
 };
 
-const demoOutcome = async (api: Api, demo: DemoSettings, io: Io): Promise<DemoOutcome> => {
-  await labVerified(api, io.interrupts.first);
-  if ((await ensureDemo(api, demo)) === 'was-deleted') {
+const demoOutcome = async (api: Api, provider: Provider, demo: DemoSettings, io: Io): Promise<DemoOutcome> => {
+  await siteVerified(api, provider, io.interrupts.first);
+  if ((await ensureDemo(api, provider, demo)) === 'was-deleted') {
     io.err(`The cluster ${DEMO_AT.cluster} was deleted and is not made again.\n`);
     return {};
   }

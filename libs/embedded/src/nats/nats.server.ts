@@ -11,6 +11,7 @@ import { natsConfig } from './nats.config.js';
 export const NATS_PROCESS = 'nats';
 const READY_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
+const ANY_ADDRESS = '0.0.0.0';
 const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface StartNatsOptions {
@@ -42,7 +43,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
   const configFile = join(dataDir, 'nats', 'nats.conf');
   writeWhole(configFile, natsConfig({ host, port, monitorPort, storeDir: join(dataDir, 'nats'), auth }));
   const monitorUrl = `http://${LOOPBACK}:${monitorPort}`;
-  const url = `nats://${LOOPBACK}:${port}`;
+  const url = `nats://${host === ANY_ADDRESS ? LOOPBACK : host}:${port}`;
   try {
     await supervisor.start({
       name: NATS_PROCESS,

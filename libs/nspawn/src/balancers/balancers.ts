@@ -83,6 +83,25 @@ export class Balancers {
     });
   }
 
+  /** Ends what keeps them up; `resume` brings them back as they were. */
+  async suspend(): Promise<void> {
+    await Promise.all(this.all().map(({ name }) => this.turns.of(name, () => this.end(name))));
+  }
+
+  /** Starts again what nobody keeps up any more, as after the machine itself was switched off. */
+  async resume(): Promise<void> {
+    const lost = this.all().filter(({ name }) => !this.isKept(name));
+    await Promise.all(
+      lost.map((balancer) =>
+        this.turns.of(balancer.name, async () => {
+          const network = this.networks.find(balancer.network);
+          const isConfigured = readIfAny(this.at(balancer.name, BALANCER_FILES.config)) !== undefined;
+          if (network !== undefined && isConfigured && !this.isKept(balancer.name)) await this.start(balancer, network);
+        }),
+      ),
+    );
+  }
+
   /** Nothing of it is left. */
   delete(name: string): Promise<void> {
     return this.turns.of(name, async () => {

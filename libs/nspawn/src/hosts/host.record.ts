@@ -20,7 +20,7 @@ export const HostRecord = z.strictObject({
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
-/** off: it was stopped, or stopped itself, or lost its power. on: it runs, or it shall as soon as somebody looks. */
+/** What a host shall have. off: it was switched off, by itself or by us. on: it runs, or shall again as soon as somebody looks. */
 export type Power = 'on' | 'off';
 
 /** Where everything of a host lies in its folder. */

@@ -15,7 +15,7 @@ import { HOST_FOLDERS, hostFiles } from './host.files.js';
 import { generateHostKey } from './host.keys.js';
 import { HOST_FILES, type HostRecord } from './host.record.js';
 import { childOf, HostStore } from './host.store.js';
-import { keeperScript, NSPAWN_LOCKS } from './keeper.script.js';
+import { keeperScript, NSPAWN_LOCKS, portOf, WITHHELD } from './keeper.script.js';
 import { untilGreets } from './reach.js';
 
 export interface WantedHost {
@@ -115,6 +115,19 @@ export class Hosts {
     });
   }
 
+  /** Gives power to every host that had it when it was last seen: after the machine itself was switched off, none has. */
+  async resume(): Promise<void> {
+    const lost = this.all().filter(({ name, status }) => status === 'stopped' && this.store.power(name) === 'on');
+    await Promise.all(lost.map(({ name }) => this.start(name)));
+  }
+
+  /** Shuts down every host; `resume` gives power again to those that had it. */
+  async suspend(): Promise<void> {
+    const wanted = this.all().filter(({ name }) => this.store.power(name) === 'on');
+    await Promise.all(this.all().map(({ name }) => this.stop(name)));
+    for (const { name } of wanted) this.store.setPower(name, 'on');
+  }
+
   /** Gives power to a host that has none. */
   start(name: string): Promise<void> {
     return this.turns.of(name, () => this.power(this.known(name)));
@@ -125,6 +138,7 @@ export class Hosts {
     return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
       const keeper = this.store.keeper(name);
+      this.store.setPower(name, 'off');
       if (boot !== undefined && keeper !== undefined) {
         signalProcess(keeper.pid, 'SIGTERM');
         if (await waitUntil(() => !isAlive(keeper), { timeoutMs, everyMs: POLL_MS })) return;
@@ -138,9 +152,11 @@ export class Hosts {
     return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
       const first = boot === undefined ? undefined : childOf(boot.pid);
+      this.store.setPower(name, 'off');
       if (first !== undefined) signalProcess(first, 'SIGKILL');
       const off = (): boolean => this.store.keeper(name) === undefined;
-      if (!(await waitUntil(off, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS }))) await this.end(this.known(name));
+      await waitUntil(off, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS });
+      await this.end(this.known(name)); // Also of a host that nobody keeps any more.
     });
   }
 
@@ -164,14 +180,18 @@ export class Hosts {
     });
   }
 
-  /** Runs a program inside a running host, as root, in all of its namespaces. Never throws for what the program does. */
+  /**
+   * Runs a program inside a running host, as root, in all of its namespaces, with no more rights than the host itself has: who only
+   * enters namespaces keeps the machine's, and could set its clock. Rejects when the host has no power; never for what the program does.
+   */
   async execute(name: string, words: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<CommandResult> {
     const boot = this.store.boot(name);
     const first = boot === undefined ? undefined : childOf(boot.pid);
     if (first === undefined) {
       throw new WorldFailure({ operation: 'run a command on host', target: name, message: 'it has no power' });
     }
-    return runCommand('nsenter', ['--target', String(first), '--all', ...words], {
+    const withoutRights = ['--bounding-set', WITHHELD.map((name) => `-${name}`).join(','), '--inh-caps', '-all'];
+    return runCommand('setpriv', [...withoutRights, 'nsenter', '--target', String(first), '--all', ...words], {
       timeoutMs,
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
     });
@@ -332,9 +352,6 @@ export class Hosts {
 }
 
 export const tagOfHost = (stateDir: string, name: string): string => `h${tagOf(stateDir, 'host', name)}`;
-
-/** systemd-nspawn names the bridge's end of a host's cable so. */
-export const portOf = (tag: string): string => `vb-${tag}`;
 
 const refusal = (target: string, message: string): WorldFailure =>
   new WorldFailure({ operation: 'create host', target, message, retryable: false });

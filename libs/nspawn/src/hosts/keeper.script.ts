@@ -16,8 +16,15 @@ const GROUP_TRIES_MAX = 100;
  * What a host may not do, though it is privileged in its own namespaces: set the machine's clock or load its modules. Everything else a
  * node's software may ask for; systemd-nspawn's filter keeps swapon, kexec and the like from it.
  */
-const CAPABILITIES = ['--capability=all', '--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE'];
+export const WITHHELD = ['sys_time', 'sys_module'] as const;
+const CAPABILITIES = [
+  '--capability=all',
+  `--drop-capability=${WITHHELD.map((name) => `CAP_${name.toUpperCase()}`).join(',')}`,
+];
 const CALLS = 'bpf perf_event_open @keyring';
+
+/** systemd-nspawn names the bridge's end of a host's cable so. */
+export const portOf = (tag: string): string => `vb-${tag}`;
 
 /** The command line that boots a host; `bridge` is only known when it is booted. */
 export const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder: string): readonly string[] => [
@@ -43,7 +50,7 @@ export const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, 
 /**
  * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
  * host itself, belongs to nobody, and is found again by what it writes down; a second one for the same host ends at once. The host's file
- * system is mounted for it alone, so whatever ends it takes the mount along; the host dies with it, as with its power.
+ * system is mounted for it alone, so the mount goes when it and the host have ended.
  * Arguments: the host's groups, one in each hierarchy.
  */
 export const keeperScript = (host: HostRecord, folder: string, namespace: string): string => `#!/bin/sh
@@ -58,11 +65,13 @@ mount -t overlay overlay -o ${quote(overlayOptions(host, folder))} ${HOST_FILES.
 stat --format='inode-%d:%i' ${HOST_FILES.root} >${HOST_FILES.nspawnLock}
 identity $$ ${HOST_FILES.keeperIdentity}
 rm -f ${HOST_FILES.ended}
-child=
-trap '[ -z "$child" ] || kill -TERM "$child"' TERM
+child='' terminated=''
+trap 'terminated=yes; [ -z "$child" ] || kill -TERM "$child"' TERM
 while :; do
   drop_groups "$@"
   make_groups "$@"
+  # The last boot's cable, where the kernel has not taken its namespace down yet.
+  ip -n ${quote(namespace)} link delete ${portOf(host.tag)} 2>/dev/null
   (
     for group in "$@"; do echo 0 >"$group/cgroup.procs" || exit 1; done
     exec 9>&-
@@ -81,11 +90,12 @@ ${nspawnArguments(host, folder)
     code=$?
     kill -0 "$child" 2>/dev/null || break
   done
-  child=
-  [ "$code" = ${REBOOT_CODE} ] || break
+  child=''
+  { [ "$code" = ${REBOOT_CODE} ] && [ -z "$terminated" ]; } || break
   sleep ${REBOOT_PAUSE_SECONDS}
 done
-echo off >${HOST_FILES.power}
+# Who switched itself off stays off; who was ended from outside may be wanted again.
+[ "$code" != 0 ] || [ -n "$terminated" ] || echo off >${HOST_FILES.power}
 echo "$code" >${HOST_FILES.ended}
 drop_groups "$@"
 rm -f "${NSPAWN_LOCKS}/$(cat ${HOST_FILES.nspawnLock})" ${HOST_FILES.bootIdentity} ${HOST_FILES.keeperIdentity}
@@ -93,10 +103,13 @@ rm -f "${NSPAWN_LOCKS}/$(cat ${HOST_FILES.nspawnLock})" ${HOST_FILES.bootIdentit
 
 /** Shell functions of every keeper. */
 const functions = (host: HostRecord): string => `${IDENTITY_FUNCTION}
+# Whatever is still in the groups belongs to an earlier boot: systemd-nspawn that is killed leaves its payload behind.
 drop_groups() {
   tries=0
   for group in "$@"; do
     while [ -d "$group" ] && [ $tries -lt ${GROUP_TRIES_MAX} ]; do
+      # shellcheck disable=SC2038 # These are numbers.
+      find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null | xargs -r kill -KILL 2>/dev/null
       find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
       [ -d "$group" ] || break
       tries=$((tries + 1))

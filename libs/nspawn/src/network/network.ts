@@ -69,14 +69,19 @@ export class Networks {
     return network;
   }
 
-  /** Nothing may be on it any more. */
-  async remove(name: string): Promise<void> {
+  /** Nothing of it is up any more; `ensure` brings it back as it was. Nothing may be on it. */
+  async takeDown(name: string): Promise<void> {
     const network = this.find(name);
     if (network === undefined) return;
     await removeDevice(network.device);
     if (existsSync(join(NAMESPACES, network.namespace))) {
       await run({ operation: 'delete network', target: name }, 'ip', ['netns', 'delete', network.namespace]);
     }
+  }
+
+  /** Nothing may be on it any more. */
+  async remove(name: string): Promise<void> {
+    await this.takeDown(name);
     rmSync(this.folderOf(name), { recursive: true, force: true });
   }
 

@@ -2,9 +2,9 @@ import type { HostProfile, MachineSpec } from '@fairlead/contracts';
 
 /** The machine sizes of local hosts. They are limits: what a host does not use, others may. */
 export const SPECS: readonly MachineSpec[] = [
-  { name: 'nspawn.small', cpuCount: 1, memoryGiB: 1, cpuClockGHz: null },
-  { name: 'nspawn.medium', cpuCount: 2, memoryGiB: 2, cpuClockGHz: null },
-  { name: 'nspawn.large', cpuCount: 4, memoryGiB: 4, cpuClockGHz: null },
+  { name: 'nspawn.small', cpuCount: 1, memoryGiB: 2, cpuClockGHz: null },
+  { name: 'nspawn.medium', cpuCount: 2, memoryGiB: 4, cpuClockGHz: null },
+  { name: 'nspawn.large', cpuCount: 4, memoryGiB: 8, cpuClockGHz: null },
 ];
 
 /** Where hosts see the mirror of Kubernetes' own files, and our own Node. */
