@@ -154,18 +154,22 @@ describe('bootstrap-svc', () => {
       await until('ClusterReady');
       expect(world.violations).toEqual([]);
       expect(own().filter((type) => type === 'NodeBootstrapped')).toHaveLength(5);
-      expect(own().slice(own().indexOf('ControlPlaneInitialized'))).toEqual([
+      const told = own().slice(own().indexOf('ControlPlaneInitialized'));
+      const joined = 'WorkerJoined';
+      expect(told.filter((type) => type !== joined)).toEqual([
         'ControlPlaneInitialized',
         'NetworkReady',
         'ControlPlaneJoined',
         'ControlPlaneJoined',
         'ControlPlaneReady',
-        'WorkerJoined',
-        'WorkerJoined',
         'AddonInstalled',
         'AddonInstalled',
         'ClusterReady',
       ]);
+      // Workers join beside the control planes: after the network, before the addons.
+      expect(told.filter((type) => type === joined)).toHaveLength(2);
+      expect(told.indexOf(joined)).toBeGreaterThan(told.indexOf('NetworkReady'));
+      expect(told.lastIndexOf(joined)).toBeLessThan(told.indexOf('AddonInstalled'));
     },
     STORY_MS,
   );

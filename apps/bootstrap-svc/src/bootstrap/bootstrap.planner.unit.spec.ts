@@ -235,12 +235,14 @@ describe('an API that its control planes balance themselves', () => {
     ]);
   });
 
-  it('is balanced on a control plane before it joins', () => {
+  it('is balanced on a control plane before it joins; workers wait for none of that', () => {
+    const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
     const joining = [...begun, ...fit(...five), apiBalanced(cp(1), ...all), controlPlaneInitialized, networkReady];
-    expect(wantedAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`]);
+    expect(wantedAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`, ...workers]);
     expect(wantedAfter(...joining, apiBalanced(cp(2), ...all))).toEqual([
       `BalanceApi/${cp(3)}`,
       `JoinControlPlane/${cp(2)}`,
+      ...workers,
     ]);
   });
 
