@@ -8,8 +8,8 @@ const ready = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || typ
 
 /** What the event is about, within its cluster. */
 const subjectOf = ({ data }: StoredEvent): string => {
-  const about = data as { readonly node?: string; readonly addon?: string };
-  return about.node ?? about.addon ?? '';
+  const about = data as { readonly node?: string; readonly addon?: string; readonly revision?: number };
+  return `${about.node ?? about.addon ?? ''} ${about.revision ?? ''}`;
 };
 
 describe('two replicas of every service', () => {
