@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionView, StoredEvent } from '@fairlead/contracts';
+import { cacheFolder, localMirror } from '@fairlead/mirror';
+import { addressPlanOf, machineIsUnified, openLocal, type Host, type Local } from '@fairlead/nspawn';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import ssh2 from 'ssh2';
+import { startSystem, type System } from '../system/system.js';
+
+const MINUTE_MS = 60_000;
+const NETWORK = '198.18.66.0/24';
+const API_ADDRESS = '198.18.66.200';
+const VERSION = process.env['FAIRLEAD_REAL_VERSION'] ?? 'v1.34.4';
+const HOSTS = ['rack-1', 'rack-2', 'rack-3', 'rack-4', 'rack-5'];
+const MIRROR_AT = '/opt/fairlead/mirror';
+
+/** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
+const forward = async (to: { port: number }): Promise<{ readonly port: number; readonly server: Server }> => {
+  const server = createServer((client: Socket) => {
+    const upstream = connect(to.port, '127.0.0.1');
+    for (const [one, other] of [[client, upstream] as const, [upstream, client] as const]) {
+      one.pipe(other);
+      one.on('error', () => other.destroy());
+      one.on('close', () => other.destroy());
+    }
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '0.0.0.0', resolve));
+  return { port: (server.address() as AddressInfo).port, server };
+};
+
+/** What differs from machines of one's own: hosts that share a kernel, and Kubernetes' files in a folder. */
+const profile = {
+  source: { kind: 'files', location: MIRROR_AT },
+  nodeBinary: '/opt/fairlead/node',
+  cgroupDriver: machineIsUnified() ? 'systemd' : 'cgroupfs',
+  failSwapOn: false,
+  kubeProxyMode: 'nftables',
+  tuneConntrack: false,
+  imagePullPolicy: 'Never',
+  resolvConf: '/etc/resolv.conf',
+  ignorePreflightErrors: ['SystemVerification', 'FileContent--proc-sys-net-bridge-bridge-nf-call-iptables', 'Swap'],
+};
+
+const body = (name: string): object => ({
+  name,
+  controlPlane: [{ connection: 'site', count: 3, spec: 'ssh.any' }],
+  worker: [{ connection: 'site', count: 2, spec: 'ssh.any' }],
+  serviceType: 'single',
+  config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
+});
+
+// It needs a namespace of its own, where nothing of it leaves: npm run e2e:real -- ssh.
+const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
+
+(inOwnNetwork ? describe : describe.skip)('five hosts that Fairlead did not make', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-real-ssh-'));
+  const key = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'ops' });
+  const target = { port: 0 };
+  let local: Local;
+  let system: System;
+  let forwarder: Server;
+
+  const inventory = async (): Promise<readonly Host[]> => {
+    const network = (await local.networks.ensure('site', NETWORK)).name;
+    return Promise.all(
+      HOSTS.map(async (name) => {
+        const readOnly = { [MIRROR_AT]: localMirror(process.env) };
+        const wanted = {
+          name,
+          network,
+          authorizedKeys: [key.public],
+          cpus: null,
+          memoryMiB: null,
+          readOnly,
+          labels: {},
+        };
+        await local.hosts.ensure(wanted);
+        return local.hosts.untilReachable(name, AbortSignal.timeout(2 * MINUTE_MS));
+      }),
+    );
+  };
+
+  const over = (event: StoredEvent): boolean =>
+    ['ClusterReady', 'ClusterFailed', 'ClusterRejected', 'InfrastructureFailed'].includes(event.type);
+
+  const create = async (name: string): Promise<readonly StoredEvent[]> => {
+    const answer = await system.call('POST', '/ns/default/clusters', body(name));
+    expect([answer.status, answer.body]).toEqual([202, expect.anything()]);
+    const last = await system.until(name, over, 10 * MINUTE_MS);
+    expect([last.type, last.data]).toEqual(['ClusterReady', expect.anything()]);
+    return system.events(name);
+  };
+
+  const remove = async (name: string): Promise<void> => {
+    expect((await system.call('DELETE', `/ns/default/clusters/${name}`)).status).toBe(202);
+    await system.until(name, ({ type }) => type === 'ClusterDeleted', 5 * MINUTE_MS);
+  };
+
+  const statesOf = async (): Promise<readonly string[]> => {
+    const { body: view } = await system.call<ConnectionView>('GET', '/connections/site');
+    return (view.hosts ?? []).map(({ state, problem }) => [state, problem].join(' ').trim());
+  };
+
+  const onHost = async (host: string, ...words: readonly string[]): Promise<string> =>
+    (await local.hosts.execute(host, words)).stdout.trim();
+
+  /** Who has the shared address; a host without power has nothing. */
+  const holder = async (): Promise<readonly string[]> => {
+    const shown = await Promise.all(
+      HOSTS.map((host) => onHost(host, 'ip', '-o', '-4', 'address', 'show').catch(() => '')),
+    );
+    return HOSTS.filter((_host, at) => shown[at]?.includes(` ${API_ADDRESS}/`));
+  };
+
+  beforeAll(async () => {
+    local = openLocal({ stateDir: join(stateDir, 'hosts'), cacheDir: cacheFolder(process.env) });
+    const hosts = await inventory();
+    const way = await forward(target);
+    forwarder = way.server;
+    const uplink = addressPlanOf(NETWORK)?.uplink;
+    system = await startSystem({
+      durable: true,
+      env: { AGENT_NATS_URLS: `nats://${uplink}:${way.port}`, LOG_LEVEL: 'warn' },
+    });
+    target.port = Number(new URL(system.environment.nats.url).port);
+    const settings = {
+      hosts: hosts.map(({ name, address, hostKey }) => ({ name, address, user: 'ops', hostKey })),
+      apiAddress: API_ADDRESS,
+      networkCidr: NETWORK,
+      profile,
+      secret: key.private,
+    };
+    const registered = await system.call('PUT', '/connections/site', { provider: 'ssh', settings });
+    expect([registered.status, registered.body]).toEqual([200, expect.anything()]);
+  }, 5 * MINUTE_MS);
+
+  afterAll(async () => {
+    await system?.stop();
+    await local?.clear();
+    forwarder?.close();
+    rmSync(stateDir, { recursive: true, force: true });
+  }, 3 * MINUTE_MS);
+
+  it(
+    'become a cluster, whose API is balanced by its control planes at the shared address',
+    async () => {
+      const events = await create('first');
+      const story = events.map(({ type }) => type);
+      expect(story.filter((type) => type === 'ApiBalanced')).toHaveLength(3);
+      expect(story.indexOf('ApiBalanced')).toBeLessThan(story.indexOf('ControlPlaneInitialized'));
+      expect(await holder()).toHaveLength(1);
+      expect(await statesOf()).toEqual(HOSTS.map(() => 'in-use'));
+    },
+    12 * MINUTE_MS,
+  );
+
+  it(
+    'keep the API at its address when the host that holds it has no power, and come back',
+    async () => {
+      const [first] = await holder();
+      await local.hosts.powerCut(first!);
+      const deadline = Date.now() + MINUTE_MS;
+      let now = await holder();
+      while ((now.length !== 1 || now[0] === first) && Date.now() < deadline) now = await holder();
+      expect(now).toHaveLength(1);
+      expect(now[0]).not.toBe(first);
+      await local.hosts.start(first!);
+      await local.hosts.untilReachable(first!, AbortSignal.timeout(MINUTE_MS));
+    },
+    4 * MINUTE_MS,
+  );
+
+  it(
+    'come back clean when the cluster is deleted, and become another one',
+    async () => {
+      await remove('first');
+      expect(await statesOf()).toEqual(HOSTS.map(() => 'free'));
+      for (const host of HOSTS) {
+        expect([host, await onHost(host, 'find', '/etc/kubernetes', '/var/lib/etcd', '-mindepth', '1')]).toEqual([
+          host,
+          '',
+        ]);
+        expect([host, await onHost(host, 'systemctl', 'is-active', 'fairlead-agent')]).toEqual([host, 'inactive']);
+        expect(await onHost(host, 'nft', 'list', 'tables')).not.toContain('kube-proxy');
+      }
+      await create('second');
+      expect(await statesOf()).toEqual(HOSTS.map(() => 'in-use'));
+      await remove('second');
+      expect(await statesOf()).toEqual(HOSTS.map(() => 'free'));
+    },
+    18 * MINUTE_MS,
+  );
+});
