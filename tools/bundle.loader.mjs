@@ -33,8 +33,12 @@ const keep = (script) => {
   }
 };
 
+// As Node itself from 21 on. The PostgreSQL driver asks it whether this is Cloudflare's runtime; where there is none it loads all of fetch to find out.
+globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node.split('.')[0]}` };
+
 const cachedData = read();
-const source = readFileSync(bundle, 'utf8');
+// All of it is ASCII (esbuild escapes the rest), and this is read faster than UTF-8.
+const source = readFileSync(bundle, 'latin1');
 // No loader for import(): code that was kept cannot use one, so the bundle has none (see bundle.mjs).
 const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
   filename: bundle,

@@ -278,8 +278,8 @@ export class FakeKubernetes implements KubernetesApi {
     private readonly pass: Passage,
   ) {}
 
-  of(_access: KubernetesAccess): KubernetesCluster {
-    return new FakeCluster(this.world, this.pass);
+  of(_access: KubernetesAccess): Promise<KubernetesCluster> {
+    return Promise.resolve(new FakeCluster(this.world, this.pass));
   }
 
   forget(): void {

@@ -71,7 +71,7 @@ export const startLabCluster = async (
   const kubeconfig = await simulated.kubeconfig({ server: `https://${HOST}:${first?.port}`, user: 'admin' });
   const api = new ClientNodeKubernetes();
   const client = new KubernetesClient('demo', kubeconfig, () => undefined);
-  const cluster = api.of({ uid: 'uid-1', cluster: 'demo', kubeconfig });
+  const cluster = await api.of({ uid: 'uid-1', cluster: 'demo', kubeconfig });
   const lab: LabCluster = {
     simulated,
     api,

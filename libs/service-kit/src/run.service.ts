@@ -35,7 +35,8 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import { authenticatorOf } from '@fairlead/embedded/credentials';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import 'reflect-metadata';
@@ -102,9 +103,7 @@ const connectNats = (definition: ServiceDefinition, config: ServiceConfig): Prom
     pingInterval: 10_000,
     // Otherwise every request makes an Error in advance, for its stack.
     noAsyncTraces: true,
-    ...(config.natsCredentials === undefined
-      ? {}
-      : { authenticator: credsAuthenticator(new TextEncoder().encode(config.natsCredentials)) }),
+    ...(config.natsCredentials === undefined ? {} : { authenticator: authenticatorOf(config.natsCredentials) }),
   });
 
 const connectDatabase = async (

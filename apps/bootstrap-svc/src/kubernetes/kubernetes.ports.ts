@@ -74,7 +74,7 @@ export interface KubernetesCluster {
 }
 
 export interface KubernetesApi {
-  of(access: KubernetesAccess): KubernetesCluster;
+  of(access: KubernetesAccess): Promise<KubernetesCluster>;
   /** Closes what is open to that cluster. */
   forget(uid: string): void;
   close(): void;

@@ -114,14 +114,15 @@ export const startInstance = async (
           : undefined,
     });
     const starting = new Starting(programs, env);
-    const lab = plans.filter(({ name }) => name === 'lab');
-    const ready =
-      lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
-    ready.catch(() => undefined); // Whoever waits for it hears of it.
     const services = plans.filter(({ name }) => name !== 'lab');
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
     );
+    // Whoever has a cluster here already waits for the services only.
+    const lab = plans.filter(({ name }) => name === 'lab');
+    const ready =
+      lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
+    ready.catch(() => undefined); // Whoever waits for it hears of it.
     const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
     return { instance: instanceOf(settings, keys.localTokenFile), site, stop };
   } catch (error) {

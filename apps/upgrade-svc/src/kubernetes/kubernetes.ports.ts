@@ -181,7 +181,7 @@ export interface UpgradeCluster {
 }
 
 export interface KubernetesApi {
-  of(access: KubernetesAccess): UpgradeCluster;
+  of(access: KubernetesAccess): Promise<UpgradeCluster>;
   forget(uid: string): void;
   close(): void;
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import { connect } from '@nats-io/transport-node';
+import { authenticatorOf } from '../credentials/creds.js';
 import type { NatsCredentials } from '../credentials/operator.store.js';
 import { writeWhole } from '../folder/files.js';
 import { freePorts, LOOPBACK } from '../process/ports.js';
@@ -75,7 +76,7 @@ export const checkWith = async (url: string, credsFile: string | undefined): Pro
     name: 'fairlead-check',
     timeout: CONNECT_TIMEOUT_MS,
     reconnect: false,
-    ...(credsFile === undefined ? {} : { authenticator: credsAuthenticator(readFileSync(credsFile)) }),
+    ...(credsFile === undefined ? {} : { authenticator: authenticatorOf(readFileSync(credsFile, 'utf8')) }),
   });
   try {
     await checkServer(connection);

@@ -68,7 +68,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     beforeAll(async () => {
       under = await startCluster();
       api = makeApi();
-      cluster = api.of({ uid: 'uid-1', cluster: 'demo', kubeconfig: under.kubeconfig });
+      cluster = await api.of({ uid: 'uid-1', cluster: 'demo', kubeconfig: under.kubeconfig });
     }, 30_000);
 
     afterAll(async () => {

@@ -1,0 +1,266 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { KubernetesClients, statusOf, type KubernetesAccess, type KubernetesClient } from '@fairlead/kubernetes';
+import { PatchStrategy, type KubernetesObject, type V1Job } from '@kubernetes/client-node';
+import type {
+  BudgetView,
+  DeprecatedApiView,
+  EvictionAnswer,
+  JobState,
+  LeaseView,
+  Manifest,
+  NodeView,
+  PodView,
+  Program,
+  ProgramEnd,
+  UpgradeCluster,
+  WebhookView,
+  WorkloadView,
+} from '../../kubernetes/kubernetes.ports.js';
+import { deprecatedApisIn } from './deprecated.metrics.js';
+import { evictPod } from './eviction.js';
+import { cordonNode, setTaint, uncordonNode } from './node.marks.js';
+import { daemonSetView, deploymentView, nodeView, podView, selects } from './views.js';
+import { webhookView } from './webhooks.js';
+
+const FIELD_MANAGER = 'fairlead';
+const KUBE_SYSTEM = 'kube-system';
+const API_PORT = 6443;
+const ALREADY_THERE = 409;
+
+/** What a health path's answer finds wrong. */
+const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
+  if (status === 200) return [];
+  const failing = [...text.matchAll(/^\[-\](\S+)/gm)].map(([, check]) => check ?? '');
+  return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
+};
+
+class ClientNodeCluster implements UpgradeCluster {
+  constructor(private readonly client: KubernetesClient) {}
+
+  async failingChecks(): Promise<readonly string[]> {
+    return failingIn(await this.client.call('read /readyz', () => this.client.get('/readyz?verbose')));
+  }
+
+  async failingChecksOn(controlPlane: string): Promise<readonly string[]> {
+    const pod = `https:kube-apiserver-${controlPlane}:${API_PORT}`;
+    const path = `/api/v1/namespaces/${KUBE_SYSTEM}/pods/${pod}/proxy/readyz?verbose`;
+    return failingIn(await this.client.call(`read /readyz of ${controlPlane}`, () => this.client.get(path)));
+  }
+
+  async nodes(): Promise<readonly NodeView[]> {
+    return (await this.client.listAll('list nodes', (at) => this.client.core.listNode(at))).map(nodeView);
+  }
+
+  async node(name: string): Promise<NodeView | undefined> {
+    const node = await this.client.find(`read node ${name}`, () => this.client.core.readNode({ name }));
+    return node === undefined ? undefined : nodeView(node);
+  }
+
+  async pods(): Promise<readonly PodView[]> {
+    const pods = await this.client.listAll('list pods', (at) => this.client.core.listPodForAllNamespaces(at));
+    return pods.map(podView);
+  }
+
+  async podsOn(node: string): Promise<readonly PodView[]> {
+    const fieldSelector = `spec.nodeName=${node}`;
+    const pods = await this.client.listAll(`list pods on ${node}`, (at) =>
+      this.client.core.listPodForAllNamespaces({ ...at, fieldSelector }),
+    );
+    return pods.map(podView);
+  }
+
+  async staticPods(): Promise<readonly PodView[]> {
+    const pods = await this.client.listAll('list static pods', (at) =>
+      this.client.core.listNamespacedPod({ ...at, namespace: KUBE_SYSTEM, labelSelector: 'tier=control-plane' }),
+    );
+    return pods.map(podView).filter(({ mirror }) => mirror);
+  }
+
+  async budgets(): Promise<readonly BudgetView[]> {
+    const items = await this.client.listAll('list disruption budgets', (at) =>
+      this.client.policy.listPodDisruptionBudgetForAllNamespaces(at),
+    );
+    return items.map(({ metadata, spec, status }) => ({
+      namespace: metadata?.namespace ?? '',
+      name: metadata?.name ?? '',
+      disruptionsAllowed: status?.disruptionsAllowed ?? 0,
+      covers: ({ namespace, labels }) =>
+        namespace === metadata?.namespace && spec?.selector !== undefined && selects(spec.selector, labels),
+    }));
+  }
+
+  async webhooks(): Promise<readonly WebhookView[]> {
+    const { admission } = this.client;
+    const [validating, mutating] = await Promise.all([
+      this.client.listAll('list validating webhooks', (at) => admission.listValidatingWebhookConfiguration(at)),
+      this.client.listAll('list mutating webhooks', (at) => admission.listMutatingWebhookConfiguration(at)),
+    ]);
+    return [...validating, ...mutating].flatMap(({ metadata, webhooks }) =>
+      (webhooks ?? []).map((webhook) => webhookView(metadata?.name ?? '', webhook)),
+    );
+  }
+
+  async workloads(namespace: string): Promise<readonly WorkloadView[]> {
+    const { apps } = this.client;
+    const [daemonSets, deployments] = await Promise.all([
+      this.client.listAll('list DaemonSets', (at) => apps.listNamespacedDaemonSet({ ...at, namespace })),
+      this.client.listAll('list Deployments', (at) => apps.listNamespacedDeployment({ ...at, namespace })),
+    ]);
+    return [...daemonSets.map(daemonSetView), ...deployments.map(deploymentView)];
+  }
+
+  async lease(name: string): Promise<LeaseView | undefined> {
+    const lease = await this.client.find(`read lease ${name}`, () =>
+      this.client.coordination.readNamespacedLease({ name, namespace: KUBE_SYSTEM }),
+    );
+    const { holderIdentity = '', renewTime } = lease?.spec ?? {};
+    // The library's type says a kind of Date, and it hands over the text. A lease that nobody holds has none.
+    return renewTime === undefined
+      ? undefined
+      : { name, holder: holderIdentity, renewedAt: new Date(renewTime as Date | string).toISOString() };
+  }
+
+  async deprecatedApis(): Promise<readonly DeprecatedApiView[]> {
+    const answer = await this.client.call('read /metrics', () => this.client.get('/metrics', METRICS_BYTES_MAX));
+    if (answer.status === 200) return deprecatedApisIn(answer.text);
+    const message = `HTTP ${answer.status}: ${answer.text.slice(0, 300)}`;
+    throw new WorldFailure({ operation: 'read /metrics', target: 'the API server', message });
+  }
+
+  async freeDisk(node: string): Promise<number> {
+    const operation = `read the figures of ${node}`;
+    const path = `/api/v1/nodes/${node}/proxy/stats/summary?only_cpu_and_memory=false`;
+    const { status, text } = await this.client.call(operation, () => this.client.get(path, METRICS_BYTES_MAX));
+    const failed = (message: string): WorldFailure => new WorldFailure({ operation, target: node, message });
+    if (status !== 200) throw failed(`HTTP ${status}: ${text.slice(0, 300)}`);
+    const { node: figures } = JSON.parse(text) as Summary;
+    const free = [figures?.fs?.availableBytes, figures?.runtime?.imageFs?.availableBytes].filter(
+      (bytes) => bytes !== undefined,
+    );
+    if (free.length === 0) throw failed('its kubelet says nothing of its disks');
+    return Math.min(...free);
+  }
+
+  async attachedVolumes(node: string): Promise<readonly string[]> {
+    const attachments = await this.client.listAll('list volume attachments', (at) =>
+      this.client.storage.listVolumeAttachment(at),
+    );
+    return attachments
+      .filter(({ spec }) => spec.nodeName === node)
+      .flatMap(({ spec }) => spec.source.persistentVolumeName ?? []);
+  }
+
+  async volumeOf(namespace: string, name: string): Promise<string | undefined> {
+    const claim = await this.client.find(`read claim ${namespace}/${name}`, () =>
+      this.client.core.readNamespacedPersistentVolumeClaim({ namespace, name }),
+    );
+    return claim?.spec?.volumeName;
+  }
+
+  run(program: Program): Promise<ProgramEnd> {
+    return this.client.exec(program);
+  }
+
+  cordon(node: string, mark: string): Promise<boolean | undefined> {
+    return cordonNode(this.client, node, mark);
+  }
+
+  uncordon(node: string, mark: string): Promise<void> {
+    return uncordonNode(this.client, node, mark);
+  }
+
+  async taint(nodes: readonly string[], key: string): Promise<readonly string[]> {
+    const tainted: string[] = [];
+    for (const node of nodes) if (await setTaint(this.client, node, { key, present: true })) tainted.push(node);
+    return tainted;
+  }
+
+  async untaint(nodes: readonly string[], key: string): Promise<void> {
+    for (const node of nodes) await setTaint(this.client, node, { key, present: false });
+  }
+
+  evict(pod: PodView): Promise<EvictionAnswer> {
+    return evictPod(this.client, pod);
+  }
+
+  async deletePod({ namespace, name, uid }: PodView): Promise<void> {
+    await this.client.find(`delete pod ${namespace}/${name}`, () =>
+      this.client.core
+        .deleteNamespacedPod({ namespace, name, body: { preconditions: { uid } } })
+        .catch((error: unknown) => {
+          // The pod that was meant is gone; another one has its name.
+          if (statusOf(error) === ALREADY_THERE) return undefined;
+          throw error;
+        }),
+    );
+  }
+
+  async job(namespace: string, name: string): Promise<JobState> {
+    const job = await this.client.find(`read job ${namespace}/${name}`, () =>
+      this.client.batch.readNamespacedJob({ namespace, name }),
+    );
+    if (job === undefined) return 'absent';
+    const holds = (wanted: string): boolean =>
+      job.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') ?? false;
+    return holds('Complete') ? 'succeeded' : holds('Failed') ? 'failed' : 'running';
+  }
+
+  async createJob(manifest: Manifest): Promise<void> {
+    const { name, namespace = 'default' } = manifest.metadata;
+    await this.client.call(`create job ${namespace}/${name}`, () =>
+      this.client.batch
+        .createNamespacedJob({ namespace, body: manifest as unknown as V1Job })
+        .catch((error: unknown) => {
+          if (statusOf(error) !== ALREADY_THERE) throw error;
+        }),
+    );
+  }
+
+  async deleteJob(namespace: string, name: string): Promise<void> {
+    await this.client.find(`delete job ${namespace}/${name}`, () =>
+      this.client.batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' }),
+    );
+  }
+
+  async apply(manifests: readonly Manifest[]): Promise<void> {
+    for (const manifest of manifests) {
+      await this.client.call(`apply ${manifest.kind} ${manifest.metadata.name}`, () =>
+        this.client.objects.patch(
+          manifest as unknown as KubernetesObject,
+          undefined,
+          undefined,
+          FIELD_MANAGER,
+          true,
+          PatchStrategy.ServerSideApply,
+        ),
+      );
+    }
+  }
+}
+
+/** An API server of a large cluster has tens of megabytes of metrics. */
+const METRICS_BYTES_MAX = 64 * 1024 * 1024;
+
+interface Figures {
+  readonly availableBytes?: number;
+}
+interface Summary {
+  readonly node?: { readonly fs?: Figures; readonly runtime?: { readonly imageFs?: Figures } };
+}
+
+/** What is open to clusters. */
+export class ClientNodeClusters {
+  private readonly clients = new KubernetesClients();
+
+  of(access: KubernetesAccess): UpgradeCluster {
+    return new ClientNodeCluster(this.clients.of(access));
+  }
+
+  forget(uid: string): void {
+    this.clients.forget(uid);
+  }
+
+  close(): void {
+    this.clients.close();
+  }
+}
