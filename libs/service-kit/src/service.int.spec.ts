@@ -12,9 +12,19 @@ import {
   type NodeName,
   type SecretRef,
 } from '@fairlead/contracts';
-import { job, later, timer, type Command, type Decider, type Process, type Projection } from '@fairlead/event-sourcing';
+import {
+  job,
+  later,
+  timer,
+  type Command,
+  type Decider,
+  type EventStore,
+  type Process,
+  type Projection,
+} from '@fairlead/event-sourcing';
 import {
   ensureStreams,
+  EVENT_STORE,
   HANDLE,
   JOB_FAILURES,
   OnEvent,
@@ -227,6 +237,20 @@ describe('a service on the kit', () => {
     const { seq } = await say('read-your-writes', reached('w1'));
     expect(await service.get<Positions>(POSITIONS).waitFor(seq, 5_000)).toBe(true);
     expect((await rowOf('read-your-writes'))?.seen[0]).toBe('w1');
+  });
+
+  it('tells readers that it has passed an event which has no effect in it', async () => {
+    const store = service.get<EventStore>(EVENT_STORE);
+    const stream = { namespace: 'default', cluster: 'no-effect', context: 'bootstrap' } as const;
+    const appended = await store.append(
+      stream,
+      { seq: 0, streamVersion: 0, hash: '0'.repeat(64) },
+      [{ type: 'NodeBootstrapped', data: { uid, node: 'w1' as NodeName } }],
+      cause,
+    );
+    if (appended.kind === 'conflict') throw new Error('somebody else wrote to the stream');
+    expect(await service.get<Positions>(POSITIONS).waitFor(appended.position.seq, 5_000)).toBe(true);
+    expect(await rowOf('no-effect')).toBeUndefined();
   });
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {

@@ -22,13 +22,19 @@ export interface LaneLog {
   error(message: string): void;
 }
 
+/** What is done when an event of certain types is read. */
+export interface EventHandlers {
+  readonly types: ReadonlySet<string>;
+  call(event: StoredEvent): Promise<void>;
+}
+
 export interface LaneOptions {
   readonly service: string;
   readonly nc: NatsConnection;
   readonly store: LaneStore;
   readonly consumers: Consumers;
   /** Methods decorated with OnEvent; undefined when the service has none. */
-  readonly handlers: ((event: StoredEvent) => Promise<void>) | undefined;
+  readonly handlers: EventHandlers | undefined;
   readonly log: LaneLog;
   /** States in the log that a cluster is parked; rejects when the log cannot be reached. */
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
@@ -38,6 +44,8 @@ export interface LaneOptions {
 
 const ROWS_CACHED_MAX = 20_000;
 const IDLE_POLL_MS = 5_000;
+/** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
+const FLUSH_AFTER_MS = 250;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
 /** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
@@ -48,6 +56,20 @@ type Changes = Omit<BatchChanges, 'partition' | 'positions'> & {
   readonly jobs: readonly Caused<JobReaction>[];
   readonly processOfJob: ReadonlyMap<Caused, string>;
 };
+
+const NOWHERE: Position = { seq: 0, epoch: 0 };
+const NO_CHANGES: Changes = {
+  tables: [],
+  states: [],
+  timers: [],
+  parked: [],
+  released: [],
+  jobs: [],
+  processOfJob: new Map(),
+};
+
+const changesAnything = ({ tables, states, timers, parked, jobs }: Changes): boolean =>
+  timers.length + parked.length + jobs.length > 0 || [...tables, ...states].some(({ rows }) => rows.length > 0);
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
@@ -64,7 +86,9 @@ export class Lane {
   private finished: Promise<void> | undefined;
   private wakeUp: (() => void) | undefined;
   private woken = false;
+  /** How far each consumer has come, and how far the database knows of it. */
   private positions = new Map<string, Position>();
+  private written = new Map<string, Position>();
   private parked = new Map<string, number>();
   private readonly cache = new LRUCache<string, { readonly doc: unknown }>({ max: ROWS_CACHED_MAX });
 
@@ -102,7 +126,7 @@ export class Lane {
           await this.load();
           loaded = true;
         }
-        if (!(await this.step())) await this.idle();
+        await this.round();
         failures = 0;
       } catch (error) {
         if (error instanceof LostOwnership) throw error;
@@ -118,13 +142,13 @@ export class Lane {
   }
 
   private names(): readonly string[] {
-    const names = consumerNames(this.options.consumers);
-    return this.options.handlers === undefined ? names : [...names, HANDLERS_CONSUMER];
+    return [...consumerNames(this.options.consumers), ...this.handlersConsumer()];
   }
 
   private async load(): Promise<void> {
     this.cache.clear();
-    this.positions = await this.options.store.positions(this.partition, this.names());
+    this.written = await this.options.store.positions(this.partition, this.names());
+    this.positions = new Map(this.written);
     const parked = await this.options.store.parked();
     this.parked = new Map(parked.map(({ consumer, poison }) => [`${consumer}|${poison.clusterKey}`, poison.seq]));
     for (const { consumer, poison, announced } of parked) {
@@ -134,20 +158,21 @@ export class Lane {
   }
 
   private position(consumer: string): Position {
-    return this.positions.get(consumer) ?? { seq: 0, epoch: 0 };
+    return this.positions.get(consumer) ?? NOWHERE;
   }
 
   private lowest(): number {
     return Math.min(...[...this.positions.values()].map(({ seq }) => seq));
   }
 
-  /** Works on one batch; false when there was nothing to read. */
+  /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
   private async step(): Promise<boolean> {
     const after = this.lowest();
+    this.woken = false; // Before reading: what comes from now on may not be in this batch.
     const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
     const last = raw[raw.length - 1];
     if (last === undefined) return false;
-    this.woken = raw.length === READ_BATCH;
+    if (raw.length === READ_BATCH) this.woken = true;
     const events = raw.flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
     // A release changes who is parked, so what comes after it is a batch of its own.
     const release = events.findIndex(
@@ -165,13 +190,31 @@ export class Lane {
 
   private async apply(events: readonly StoredEvent[], upTo: number): Promise<void> {
     const changes = await this.changesOf(events, (consumer, event) => this.concerns(consumer, event));
-    await this.commit(changes, upTo);
-    await this.callHandlers(events, upTo);
+    const calls = events.filter((event) => this.isHandled(event));
+    this.move(consumerNames(this.options.consumers), upTo);
+    if (calls.length === 0) this.move(this.handlersConsumer(), upTo);
+    if (changesAnything(changes)) await this.commit(changes);
+    if (calls.length > 0) await this.callHandlers(calls, upTo);
     this.options.onAdvance(this.partition, this.lowest());
   }
 
   private concerns(consumer: string, event: StoredEvent): boolean {
     return event.meta.seq > this.position(consumer).seq && !this.parked.has(`${consumer}|${clusterKeyOf(event)}`);
+  }
+
+  private isHandled(event: StoredEvent): boolean {
+    return this.options.handlers?.types.has(event.type) === true && this.concerns(HANDLERS_CONSUMER, event);
+  }
+
+  private handlersConsumer(): readonly string[] {
+    return this.options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
+  }
+
+  private move(consumers: readonly string[], upTo: number): void {
+    for (const consumer of consumers) {
+      const { seq, epoch } = this.position(consumer);
+      this.positions.set(consumer, { seq: Math.max(seq, upTo), epoch });
+    }
   }
 
   private async changesOf(
@@ -264,7 +307,7 @@ export class Lane {
   }
 
   /** Jobs are queued before the commit: a crash in between queues them again, under the same ids. */
-  private async commit(changes: Changes, upTo: number | undefined): Promise<void> {
+  private async commit(changes: Changes): Promise<void> {
     const { service, nc, store } = this.options;
     await Promise.all(
       changes.jobs.map((caused) =>
@@ -272,12 +315,13 @@ export class Lane {
       ),
     );
     // A position that does not move is still compared, so that only the owner of the partition can write.
-    const positions = consumerNames(this.options.consumers).map((consumer) => {
-      const from = this.position(consumer);
-      return { consumer, from, to: Math.max(from.seq, upTo ?? from.seq) };
-    });
+    const positions = this.names().map((consumer) => ({
+      consumer,
+      from: this.written.get(consumer) ?? NOWHERE,
+      to: this.position(consumer).seq,
+    }));
     await store.commit({ ...changes, partition: this.partition, positions });
-    for (const { consumer, from, to } of positions) this.positions.set(consumer, { ...from, seq: to });
+    for (const { consumer, from, to } of positions) this.written.set(consumer, { ...from, seq: to });
     this.remember(changes);
     for (const { consumer, poison } of changes.parked) await this.announce(consumer, poison);
   }
@@ -303,36 +347,24 @@ export class Lane {
     }
   }
 
-  private async callHandlers(events: readonly StoredEvent[], upTo: number): Promise<void> {
-    const { handlers, store } = this.options;
-    if (handlers === undefined) return;
-    const from = this.position(HANDLERS_CONSUMER);
+  /** Their effects are repeatable: a crash before their position is written calls them again. */
+  private async callHandlers(calls: readonly StoredEvent[], upTo: number): Promise<void> {
     const parked: { consumer: string; poison: Poison }[] = [];
-    for (const event of events.filter((candidate) => this.concerns(HANDLERS_CONSUMER, candidate))) {
-      const poison = await this.callHandler(handlers, event);
+    // A cluster that is parked by one of them takes no more of this batch.
+    for (const event of calls) {
+      const poison = this.isHandled(event) ? await this.callHandler(event) : undefined;
       if (poison === undefined) continue;
       parked.push({ consumer: HANDLERS_CONSUMER, poison });
       this.parked.set(`${HANDLERS_CONSUMER}|${poison.clusterKey}`, poison.seq);
     }
-    if (from.seq >= upTo) return;
-    const nothing = { tables: [], states: [], timers: [], released: [] };
-    await store.commit({
-      ...nothing,
-      parked,
-      partition: this.partition,
-      positions: [{ consumer: HANDLERS_CONSUMER, from, to: upTo }],
-    });
-    this.positions.set(HANDLERS_CONSUMER, { ...from, seq: upTo });
-    for (const { consumer, poison } of parked) await this.announce(consumer, poison);
+    this.move([HANDLERS_CONSUMER], upTo);
+    await this.commit({ ...NO_CHANGES, parked });
   }
 
-  private async callHandler(
-    handlers: (event: StoredEvent) => Promise<void>,
-    event: StoredEvent,
-  ): Promise<Poison | undefined> {
+  private async callHandler(event: StoredEvent): Promise<Poison | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await handlers(event);
+        await this.options.handlers?.call(event);
         return undefined;
       } catch (error) {
         if (attempt === HANDLER_ATTEMPTS_MAX) {
@@ -367,7 +399,7 @@ export class Lane {
     const changes = await this.changesOf(events, (candidate) => candidate === consumer);
     // Jobs of events before the fault were asked for long ago; a replay only mends the state.
     const jobs = changes.jobs.filter((caused) => caused.event.meta.seq >= parkedAt);
-    await this.commit({ ...changes, jobs, released: [{ consumer, clusterKey }] }, undefined);
+    await this.commit({ ...changes, jobs, released: [{ consumer, clusterKey }] });
     if (!changes.parked.some((again) => again.poison.clusterKey === clusterKey))
       this.parked.delete(`${consumer}|${clusterKey}`);
   }
@@ -382,16 +414,26 @@ export class Lane {
     for (const key of new Set(events.map(clusterKeyOf))) this.cache.set(`${consumer}|${key}`, { doc: undefined });
   }
 
-  private async idle(): Promise<void> {
-    if (this.woken) {
-      this.woken = false;
-      for (const wait of LOOK_AGAIN_MS) {
-        await this.pause(wait);
-        if (!this.running || this.woken || (await this.step())) return;
-      }
-      return;
+  /** Works on one batch, then waits for the next wake-up. */
+  private async round(): Promise<void> {
+    const wasWoken = this.woken;
+    const found = await this.step();
+    if (!found && wasWoken) await this.lookAgain();
+    if (this.woken || !this.running) return;
+    const flushes = this.unwritten();
+    await this.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
+    if (flushes && !this.woken) await this.commit(NO_CHANGES);
+  }
+
+  private unwritten(): boolean {
+    return [...this.positions].some(([consumer, { seq }]) => seq > (this.written.get(consumer)?.seq ?? 0));
+  }
+
+  private async lookAgain(): Promise<void> {
+    for (const wait of LOOK_AGAIN_MS) {
+      await this.pause(wait);
+      if (!this.running || (await this.step())) return;
     }
-    await this.pause(IDLE_POLL_MS);
   }
 
   private pause(ms: number): Promise<void> {

@@ -1,9 +1,9 @@
-import { parseEventSubject, type StoredEvent } from '@fairlead/contracts';
+import { parseEventSubject } from '@fairlead/contracts';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
 import type { Consumers } from './consumers.js';
-import { Lane, type LaneLog } from './lane.js';
+import { Lane, type EventHandlers, type LaneLog } from './lane.js';
 import { LaneStore } from './lane.store.js';
 import { Leases } from './leases.js';
 
@@ -13,7 +13,7 @@ export interface LanesOptions {
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly consumers: Consumers;
-  readonly handlers: ((event: StoredEvent) => Promise<void>) | undefined;
+  readonly handlers: EventHandlers | undefined;
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
   readonly log: LaneLog;
 }

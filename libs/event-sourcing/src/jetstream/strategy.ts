@@ -1,4 +1,4 @@
-import { isEventType, type StoredEvent } from '@fairlead/contracts';
+import { isEventType } from '@fairlead/contracts';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { isObservable, lastValueFrom } from 'rxjs';
@@ -14,7 +14,7 @@ import {
   type RecordJobFailure,
 } from './decorators.js';
 import { JobsWorker, type JobHandler } from './jobs.worker.js';
-import type { LaneLog } from './lane.js';
+import type { EventHandlers, LaneLog } from './lane.js';
 import { announceParked } from './parking.js';
 import type { Handle } from '../handle.js';
 import { Lanes } from './lanes.js';
@@ -108,7 +108,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     return handlers;
   }
 
-  private eventHandlers(): ((event: StoredEvent) => Promise<void>) | undefined {
+  private eventHandlers(): EventHandlers | undefined {
     const handlers = new Map<string, MessageHandler>();
     for (const [pattern, handler] of this.messageHandlers) {
       if (!pattern.startsWith(EVENT_PREFIX)) continue;
@@ -118,9 +118,12 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     }
     if (handlers.size === 0) return undefined;
     // Nest chains the handlers of one pattern: calling the first calls them all.
-    return async (event) => {
-      const handler = handlers.get(event.type);
-      if (handler !== undefined) await this.call(handler, event, undefined);
+    return {
+      types: new Set(handlers.keys()),
+      call: async (event) => {
+        const handler = handlers.get(event.type);
+        if (handler !== undefined) await this.call(handler, event, undefined);
+      },
     };
   }
 
