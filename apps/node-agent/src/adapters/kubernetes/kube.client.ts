@@ -1,6 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { createSecureContext } from 'node:tls';
 import type { KubeAccess } from './kubeconfig.js';
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -20,9 +21,8 @@ export class KubeClient {
   constructor(private readonly access: KubeAccess) {
     const { ca, cert, key } = access;
     this.agent = new Agent({
-      cert,
-      key,
-      ...(ca === undefined ? {} : { ca }),
+      // Made once: parsing the certificates is the most of a new connection.
+      secureContext: createSecureContext({ cert, key, ...(ca === undefined ? {} : { ca }) }),
       keepAlive: true,
       keepAliveMsecs: KEEP_ALIVE_MS,
     });
