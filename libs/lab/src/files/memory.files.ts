@@ -182,13 +182,6 @@ export class MemoryFiles implements HostFiles {
     this.onChange();
   }
 
-  /** Puts the same content at another path, with folders above it; the content itself is shared. */
-  copy(from: string, to: string, permissions: number): void {
-    const source = this.get(this.follow(from), from);
-    if (source.kind !== 'file') throw new FileFault('EISDIR', from);
-    this.place(to, source.content, permissions);
-  }
-
   private createFile(path: string, permissions: number): FileEntry {
     this.requireFolderOf(path);
     const file = { kind: 'file' as const, permissions, modifiedAtMs: Date.now(), content: Buffer.alloc(0) };

@@ -89,8 +89,8 @@ export class SteppedHost {
     const root = '"${FAIRLEAD_ROOT:-}"';
     const put = [
       `printf '%s  %s\\n' ${AGENT_SHA256} ${root}${staged} | sha256sum --check --status`,
-      `install -D -m 644 ${root}${staged} ${root}${AGENT_PATHS.nextProgram}`,
-      `rm -f ${root}${staged}`,
+      `chmod 644 ${root}${staged}`,
+      `mv -f ${root}${staged} ${root}${AGENT_PATHS.nextProgram}`,
     ];
     const { code, stderr } = await this.ssh.execCommand(put.join(' && '));
     if (code !== 0) throw new Error(`the agent could not be put in place: ${stderr}`);

@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import pLimit from 'p-limit';
 import { TestLab, first, until, type TestMachine } from '../lab.fixtures.js';
 import { SteppedHost, clusterSettings, nodeSettings, prepareInput } from './light.fixtures.js';
+
+type WriteFile = (path: string, text: string, done: (error?: Error | null) => void) => void;
 
 interface Balancer {
   readonly host: string;
@@ -116,6 +120,28 @@ describe.each([{ light: true }, { light: false }])(
 );
 
 describe('a light lab', () => {
+  it('knows the commands by which an uploaded file is checked and put in place', async () => {
+    const lab = await TestLab.start({ light: true });
+    try {
+      const ssh = await lab.ssh(await lab.machine('m'));
+      const text = 'an agent';
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      const sftp = await ssh.requestSFTP();
+      await promisify(sftp.writeFile.bind(sftp) as WriteFile)('/opt/agent.new', text);
+      const commands = [
+        `printf '%s  %s\\n' ${sha256} "\${FAIRLEAD_ROOT:-}"/opt/agent.new | sha256sum --check --status`,
+        'chmod 600 "${FAIRLEAD_ROOT:-}"/opt/agent.new',
+        'mv -f "${FAIRLEAD_ROOT:-}"/opt/agent.new "${FAIRLEAD_ROOT:-}"/opt/agent',
+      ];
+      expect(await ssh.execCommand(commands.join(' && '))).toMatchObject({ code: 0, stderr: '' });
+      const placed = await promisify(sftp.stat.bind(sftp))('/opt/agent');
+      expect(placed.mode & 0o777).toBe(0o600);
+      ssh.dispose();
+    } finally {
+      await lab.stop();
+    }
+  });
+
   it('has two hundred hosts in a few seconds, each with an SSH server of its own, and again after a restart', async () => {
     const lab = await TestLab.start({ light: true });
     try {

@@ -5,7 +5,6 @@ import type { HostShell, RunningCall, ShellCall, ShellExit } from '../ssh/host.s
 import { LIGHT_STEPS, StepFault, type LightHost } from './light.steps.js';
 
 const NOT_KNOWN_EXIT_CODE = 127;
-const EXECUTABLE_BITS = 0o7777;
 
 interface Answer {
   readonly code: number;
@@ -22,7 +21,8 @@ const withoutRoot = (command: string): string =>
 
 const STEP_COMMAND = /^sh (\/\S+\/([a-z-]+)-([A-Za-z0-9]+)\.sh)$/;
 const CHECK_COMMAND = /^printf '%s {2}%s\\n' ([0-9a-f]{64}) (\/\S+) \| sha256sum --check --status$/;
-const INSTALL_COMMAND = /^install -D -m ([0-7]+) (\/\S+) (\/\S+)$/;
+const MODE_COMMAND = /^chmod ([0-7]+) (\/\S+)$/;
+const MOVE_COMMAND = /^mv -f (\/\S+) (\/\S+)$/;
 const REMOVE_COMMAND = /^rm -f (\/\S+)$/;
 const PLAIN_COMMAND = /^[a-z][a-z0-9-]*( [A-Za-z0-9_./:=@%+,-]+)*$/;
 
@@ -98,9 +98,15 @@ export class LightShell implements HostShell {
 const carryOutClause = async (light: LightHost, clause: string): Promise<Answer> => {
   const check = CHECK_COMMAND.exec(clause);
   if (check?.[1] !== undefined && check[2] !== undefined) return checkFile(light, check[1], check[2]);
-  const install = INSTALL_COMMAND.exec(clause);
-  if (install?.[2] !== undefined && install[3] !== undefined) {
-    return installFile(light, Number.parseInt(install[1] ?? '', 8), install[2], install[3]);
+  const mode = MODE_COMMAND.exec(clause);
+  if (mode?.[1] !== undefined && mode[2] !== undefined) {
+    await light.files.setMode(mode[2], Number.parseInt(mode[1], 8));
+    return done();
+  }
+  const move = MOVE_COMMAND.exec(clause);
+  if (move?.[1] !== undefined && move[2] !== undefined) {
+    await light.files.rename(move[1], move[2]);
+    return done();
   }
   const remove = REMOVE_COMMAND.exec(clause);
   if (remove?.[1] !== undefined) {
@@ -138,10 +144,4 @@ const runKnownStep = <Step extends StepName>(light: LightHost, step: Step, input
 const checkFile = async ({ files, blobs }: LightHost, sha256: string, path: string): Promise<Answer> => {
   const content = files.readBytes(path);
   return content !== undefined && blobs.nameOf(content) === sha256 ? done() : failed(1, '');
-};
-
-const installFile = async ({ files }: LightHost, mode: number, from: string, to: string): Promise<Answer> => {
-  if (!(await files.exists(from))) return failed(1, `install: cannot stat '${from}': No such file or directory`);
-  files.copy(from, to, mode & EXECUTABLE_BITS);
-  return done();
 };
