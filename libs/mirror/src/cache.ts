@@ -8,7 +8,7 @@ const given = (value: string | undefined): string | undefined =>
 
 /** Where Fairlead keeps what is large and can be made again, outside of every checkout. */
 export const cacheFolder = (env: Environment): string => {
-  const own = given(env['FAIRLEAD_CACHE_DIR']);
+  const own = given(env['FAIRLEAD_CACHE']);
   if (own !== undefined) return resolve(own);
   return join(given(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'fairlead');
 };

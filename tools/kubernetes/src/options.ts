@@ -23,7 +23,7 @@ export const HELP = `Makes a mirror of Kubernetes from Go modules, for machines 
 
   version             ${KUBERNETES_RELEASES.map(({ version }) => version).join(', ')};
                       absent: ${DEFAULT_KUBERNETES_VERSION}
-  --out <folder>      where the mirror shall be; else $FAIRLEAD_CACHE_DIR, $XDG_CACHE_HOME/fairlead or
+  --out <folder>      where the mirror shall be; else $FAIRLEAD_CACHE, $XDG_CACHE_HOME/fairlead or
                       ~/.cache/fairlead, and there "kubernetes"
   --packages <names>  hosts' distributions whose packages shall be in it, or "none"; known are
                       ${DISTRIBUTIONS.map(({ name }) => name).join(', ')}; absent: debian-13, on Ubuntu its own

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const io = (isLive = false) => fakeIo({ cwd: folder, env: { FAIRLEAD_CACHE_DIR: cache }, isLive });
+const io = (isLive = false) => fakeIo({ cwd: folder, env: { FAIRLEAD_CACHE: cache }, isLive });
 
 describe('fairlead bundle create', () => {
   it('packs the mirror of this machine, and prints the SHA-256 that a connection takes', async () => {
