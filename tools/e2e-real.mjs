@@ -2,11 +2,13 @@
 // It prepares what it needs by the project's own commands, and says loudly what it could not check and why.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
+const begunAt = Date.now();
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stories = join(root, 'test', 'real');
 const known = readdirSync(stories)
@@ -16,23 +18,41 @@ const known = readdirSync(stories)
 const BY_DEFAULT = known.filter((name) => name !== 'ratio');
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client'];
 
-const options = process.argv.slice(2);
-if (options.includes('--help')) {
+/** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
+const MINUTES = { create: 9, ssh: 10, kill: 9, ratio: 25 };
+const MINUTES_OF_OTHERS = 20;
+const MIRROR_MINUTES = 16;
+const ROOTFS_MINUTES = 3;
+
+const { values: options, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean' },
+    'if-possible': { type: 'boolean', default: false },
+    minutes: { type: 'string', default: 'Infinity' },
+    report: { type: 'string' },
+  },
+});
+if (options.help) {
   process.stdout.write(`usage: npm run e2e:real [-- story ...] [-- --if-possible]
 
 Stories: ${known.join(', ')}; without a name: ${BY_DEFAULT.join(', ')}.
 --if-possible   where real hosts cannot stand, says what was not checked and ends well
+--minutes <n>   begins no story that would probably end later than this, and says so
+--report <file> writes {"passed": 1, "failed": 0, "skipped": 0} there, too
 FAIRLEAD_REAL_VERSION=v1.33.13 builds clusters of another version that the mirror has.
 `);
   process.exit(0);
 }
-const ifPossible = options.includes('--if-possible');
-const asked = options.filter((option) => !option.startsWith('--'));
+const ifPossible = options['if-possible'];
 const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   process.stderr.write(`there is no story ${unknown.join(', ')}; there are: ${known.join(', ')}\n`);
   process.exit(2);
 }
+const wanted = asked.length > 0 ? asked : BY_DEFAULT;
+const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
+const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
 
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
@@ -53,13 +73,29 @@ const whyNot = () => {
 
 const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 
-const notChecked = (why) => {
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+/** The last thing that is said. */
+const end = () => {
+  const { passed, failed, skipped } = total;
+  if (options.report !== undefined) writeFileSync(options.report, `${JSON.stringify(total)}\n`);
+  process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+  process.exit(failed === 0 && (passed > 0 || ifPossible) ? 0 : 1);
+};
+
+/** Not to have looked is no success, unless whoever asked says so. */
+const notChecked = (stories, why) => {
   process.stdout.write(`
-!!! NOT CHECKED: real Kubernetes on real hosts (${(asked.length > 0 ? asked : BY_DEFAULT).join(', ')})
+!!! NOT CHECKED: real Kubernetes on real hosts (${stories.join(', ')})
 !!! because ${why}
+
 `);
-  process.stdout.write(ifPossible ? '0 passed, 0 failed, 1 skipped\n' : '0 passed, 1 failed\n');
-  process.exit(ifPossible ? 0 : 1);
+  total[ifPossible ? 'skipped' : 'failed'] += stories.length;
+};
+
+const noneChecked = (why) => {
+  notChecked(wanted, why);
+  end();
 };
 
 /** A step of the preparation; what it says is shown. */
@@ -69,11 +105,11 @@ const step = (title, command, args) => {
   const { status, signal } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   say(`${title}: ${status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`} after ${seconds} s`);
-  if (status !== 0) notChecked(`this failed: ${title}`);
+  if (status !== 0) noneChecked(`this failed: ${title}`);
 };
 
 const refused = whyNot();
-if (refused !== undefined) notChecked(refused);
+if (refused !== undefined) noneChecked(refused);
 
 step('install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
 
@@ -84,7 +120,10 @@ const hasVersion = () =>
   JSON.parse(readFileSync(catalogue, 'utf8')).releases.some((release) => release.version === version);
 if (!hasVersion()) {
   if (!has('go'))
-    notChecked(`there is no mirror with ${version}, and no Go to build it with: npm run kubernetes:build`);
+    noneChecked(`there is no mirror with ${version}, and no Go to build it with: npm run kubernetes:build`);
+  const needed = MIRROR_MINUTES + ROOTFS_MINUTES + minutesOf(wanted[0]);
+  if (needed > minutesLeft())
+    noneChecked(`a mirror and the first story take about ${needed} minutes, and ${minutesLeft().toFixed(0)} are left`);
   step(`a mirror of Kubernetes ${version} (about 15 minutes, once)`, 'npm', [
     ...['run', '--silent', 'kubernetes:build', '--', version],
   ]);
@@ -97,23 +136,31 @@ const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
 await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
 
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
-const report = join(scratch, 'report.json');
-const specs = (asked.length > 0 ? asked : BY_DEFAULT).map((name) => join(stories, `${name}.real.spec.ts`));
-say(`stories: ${specs.length} file(s), in a network namespace of their own`);
-spawnSync(
-  'unshare',
-  [
-    ...['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'],
-    ...[process.execPath, '--experimental-vm-modules', '--no-warnings', join(root, 'node_modules/jest/bin/jest.js')],
-    ...['--maxWorkers=1', '--forceExit', '--verbose', '--json', `--outputFile=${report}`],
-    ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', ...specs],
-  ],
-  { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_OWN_NETWORK: 'yes' } },
-);
-const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;
+
+/** Each story in a process and a network namespace of its own, so that none finds what another left. */
+const tell = (story) => {
+  const report = join(scratch, `${story}.json`);
+  say(`story: ${story}`);
+  spawnSync(
+    'unshare',
+    [
+      ...['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'],
+      ...[process.execPath, '--experimental-vm-modules', '--no-warnings', join(root, 'node_modules/jest/bin/jest.js')],
+      ...['--maxWorkers=1', '--forceExit', '--verbose', '--json', `--outputFile=${report}`],
+      ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', join(stories, `${story}.real.spec.ts`)],
+    ],
+    { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_OWN_NETWORK: 'yes' } },
+  );
+  const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;
+  total.passed += counts?.numPassedTests ?? 0;
+  // A story that could not even be loaded has no tests to count, and is a failure all the same.
+  total.failed += counts === undefined ? 1 : counts.numFailedTests + counts.numRuntimeErrorTestSuites;
+  total.skipped += counts?.numPendingTests ?? 0;
+};
+
+for (const story of wanted) {
+  if (minutesOf(story) <= minutesLeft()) tell(story);
+  else notChecked([story], `it takes about ${minutesOf(story)} minutes, and ${minutesLeft().toFixed(0)} are left`);
+}
 rmSync(scratch, { recursive: true });
-const passed = counts?.numPassedTests ?? 0;
-const failed = counts === undefined ? 1 : counts.numFailedTests + counts.numRuntimeErrorTestSuites;
-const skipped = counts?.numPendingTests ?? 0;
-process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+end();

@@ -1,4 +1,5 @@
-// What `npm test` runs: prepares the checkout like `npm start`, then lint, types of specs, drift of generated files, every spec.
+// What `npm test` runs: prepares the checkout like `npm start`, then lint, types of specs, drift of generated files, every spec,
+// and the stories of real Kubernetes on real hosts where this machine can have them and the time suffices.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,6 +9,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const filters = process.argv.slice(2);
+const begunAt = Date.now();
+/** Real stories that would not end within so many minutes after the beginning are left out, loudly. */
+const MINUTES = Number(process.env.FAIRLEAD_TEST_MINUTES ?? 75);
+/** The order is by what each shows, since the time may not suffice for all; an empty FAIRLEAD_REAL_STORIES leaves them out. */
+const REAL_STORIES = (process.env.FAIRLEAD_REAL_STORIES ?? 'create ssh kill').split(' ').filter(Boolean);
 
 const run = (title, command, args, env = {}) => {
   const startedAt = Date.now();
@@ -70,10 +76,24 @@ const jest = (title, args) => {
   return jestCounts(report);
 };
 
+/** They write down their counts themselves; without these something broke before it could be counted. */
+const realHosts = () => {
+  const report = join(scratch, 'real-hosts.json');
+  const minutes = (MINUTES - (Date.now() - begunAt) / 60_000).toFixed(1);
+  const options = ['--if-possible', `--minutes=${minutes}`, `--report=${report}`];
+  run('stories: real hosts', process.execPath, [join(root, 'tools', 'e2e-real.mjs'), ...options, ...REAL_STORIES]);
+  try {
+    return JSON.parse(readFileSync(report, 'utf8'));
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+};
+
 // Stories run the whole product and take the machine for themselves.
 const counts = [
   jest('specs: unit, int, sim', ['--maxWorkers=2', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$']),
   jest('stories: e2e', ['--maxWorkers=1', '--testMatch', '**/*.e2e.spec.ts']),
+  ...(filters.length === 0 && REAL_STORIES.length > 0 ? [realHosts()] : []),
 ];
 rmSync(scratch, { recursive: true, force: true });
 const sum = (key) => counts.reduce((total, count) => total + count[key], 0);

@@ -34,6 +34,13 @@ describe('a real create during which every service is killed again and again', (
     kills += SERVICE_NAMES.length;
   };
 
+  const failuresOn = (name: string): readonly string[] =>
+    events.flatMap((event) =>
+      event.type === 'BootstrapStepFailed' && event.data.node === name
+        ? [`${event.data.step}, attempt ${event.data.attempt}: ${event.data.cause.message}`]
+        : [],
+    );
+
   beforeAll(async () => {
     system = await startRealSystem();
     const seen = new Set<string>();
@@ -77,7 +84,10 @@ describe('a real create during which every service is killed again and again', (
         const log = await system.onHost(host, 'sh', '-c', 'cat /var/log/fairlead/kubeadm-*.log');
         const begun = log.match(/Running pre-flight checks$/gm)?.length ?? 0;
         const cleaned = log.match(/^\[reset\]/gm)?.length ?? 0;
-        expect({ name, begun, cleaned }).toEqual({ name, begun: 1, cleaned: 0 });
+        const failures = failuresOn(name);
+        // The log goes with the host.
+        if (begun !== 1) process.stdout.write(`kubeadm on ${name}:\n${log}\n`);
+        expect({ name, begun, cleaned, failures }).toEqual({ name, begun: 1, cleaned: 0, failures: [] });
         const done = leader ? /has initialized successfully/ : /This node has joined the cluster/;
         expect({ name, role, done: done.test(log) }).toEqual({ name, role, done: true });
       }
