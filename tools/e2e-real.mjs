@@ -113,6 +113,10 @@ if (refused !== undefined) noneChecked(refused);
 
 step('install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
 
+const { fileWatches, noRoomToWatch } = await import('@fairlead/nspawn');
+const noRoom = noRoomToWatch(fileWatches(), 3, 2);
+if (noRoom !== undefined) noneChecked(noRoom);
+
 const { localMirror } = await import('@fairlead/mirror');
 const catalogue = join(localMirror(process.env), 'catalogue.json');
 const hasVersion = () =>

@@ -1,8 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { groupsFor, hierarchiesOf, isUnified } from './cgroups.rules.js';
-import { installLine, obstaclesOf } from './requirements.rules.js';
+import { installLine, noRoomToWatch, obstaclesOf } from './requirements.rules.js';
 
-const FINE = { platform: 'linux', isRoot: true, missingPrograms: [], hasOverlay: true } as const;
+const FINE = {
+  platform: 'linux' as const,
+  isRoot: true,
+  missingPrograms: [],
+  hasOverlay: true,
+  watches: { limit: 128, used: 5 },
+};
 
 describe('a machine that cannot have hosts', () => {
   it('is told everything that is in the way at once, with what helps', () => {
@@ -20,6 +26,18 @@ describe('a machine that cannot have hosts', () => {
     ]));
 
   it('has no obstacle when all is there', () => expect(obstaclesOf(FINE)).toEqual([]));
+
+  it('whose hosts would watch more files than its kernel lets root is told how to allow more', () => {
+    expect(obstaclesOf({ ...FINE, watches: { limit: 128, used: 110 } })).toEqual([
+      "a cluster of 1 + 0 hosts has up to 26 inotify instances, and 110 of root's 128 are in use. " +
+        'Allow more: sysctl -w fs.inotify.max_user_instances=512',
+    ]);
+  });
+
+  it('has room for one cluster of five hosts where its kernel allows as much as most do, and not for two', () => {
+    expect(noRoomToWatch(FINE.watches, 3, 2)).toBeUndefined();
+    expect(noRoomToWatch({ ...FINE.watches, used: 5 + 107 }, 3, 2)).toMatch(/^a cluster of 3 \+ 2 hosts/);
+  });
 
   it('names each package once', () => expect(installLine(['nsenter', 'unshare', 'flock'])).toMatch(/ util-linux$/));
 });

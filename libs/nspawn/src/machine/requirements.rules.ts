@@ -18,17 +18,44 @@ export interface Findings {
   readonly isRoot: boolean;
   readonly missingPrograms: readonly string[];
   readonly hasOverlay: boolean;
+  readonly watches: FileWatches;
 }
 
+/** How many inotify instances root may have, on the machine and all its hosts together, and has. Most kernels begin with 128. */
+export interface FileWatches {
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** What systemd, containerd, the kubelet and Kubernetes' own programs have of them on one host. */
+const WATCHES = { controlPlane: 26, worker: 15 } as const;
+
+/** What helps where a cluster would exceed the limit; undefined: it has room. A kubelet without any does not run. */
+export const noRoomToWatch = (
+  { limit, used }: FileWatches,
+  controlPlanes: number,
+  workers: number,
+): string | undefined => {
+  const needed = controlPlanes * WATCHES.controlPlane + workers * WATCHES.worker;
+  if (limit - used >= needed) return undefined;
+  return (
+    `a cluster of ${controlPlanes} + ${workers} hosts has up to ${needed} inotify instances, and ${used} of root's ${limit} are in use. ` +
+    `Allow more: sysctl -w fs.inotify.max_user_instances=${Math.max(512, 2 * (used + needed))}`
+  );
+};
+
 /** What is in the way of local hosts, each with what helps. Empty: nothing. */
-export const obstaclesOf = ({ platform, isRoot, missingPrograms, hasOverlay }: Findings): readonly string[] => {
+export const obstaclesOf = (findings: Findings): readonly string[] => {
+  const { platform, isRoot, missingPrograms, hasOverlay, watches } = findings;
   if (platform !== 'linux') return [`local hosts need Linux; this is ${platform}`];
+  const unwatched = noRoomToWatch(watches, 1, 0);
   return [
     ...(isRoot ? [] : ['local hosts need root: they have namespaces, mounts and groups of their own']),
     ...(missingPrograms.length === 0
       ? []
       : [`missing: ${missingPrograms.join(', ')}. Install them: ${installLine(missingPrograms)}`]),
     ...(hasOverlay ? [] : ['this kernel has no overlay file system (modprobe overlay)']),
+    ...(unwatched === undefined ? [] : [unwatched]),
   ];
 };
 

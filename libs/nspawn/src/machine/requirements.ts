@@ -1,7 +1,7 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { runCommand } from '@fairlead/embedded/process';
-import { obstaclesOf, REQUIRED_PROGRAMS, type Findings } from './requirements.rules.js';
+import { obstaclesOf, REQUIRED_PROGRAMS, type FileWatches, type Findings } from './requirements.rules.js';
 
 const MODPROBE_TIMEOUT_MS = 10_000;
 /** What hosts use of the kernel and cannot load themselves. Built in on many machines, and then modprobe has nothing to do. */
@@ -25,6 +25,31 @@ const hasOverlay = (): boolean => {
   }
 };
 
+const ROOT = 0;
+
+/** A process that ends while it is looked at has nothing open. */
+const unlessGone = <T>(look: () => T, otherwise: T): T => {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+};
+
+const watchesOf = (process: string): number => {
+  if (unlessGone(() => statSync(process).uid, undefined) !== ROOT) return 0;
+  const open = unlessGone(() => readdirSync(join(process, 'fd')), []);
+  return open.filter((each) => unlessGone(() => readlinkSync(join(process, 'fd', each)), '') === 'anon_inode:inotify')
+    .length;
+};
+
+/** Counted among root's processes, those of all hosts included. */
+export const fileWatches = (): FileWatches => {
+  const limit = unlessGone(() => Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8')), Infinity);
+  const processes = unlessGone(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
+  return { limit, used: processes.reduce((sum, name) => sum + watchesOf(join('/proc', name)), 0) };
+};
+
 /** What is in the way of hosts on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
 export const obstacles = async (): Promise<readonly string[]> => obstaclesOf(await findings());
 
@@ -39,5 +64,6 @@ export const findings = async (): Promise<Findings> => {
     isRoot,
     missingPrograms: REQUIRED_PROGRAMS.filter((program) => !isOnPath(program)),
     hasOverlay: hasOverlay(),
+    watches: fileWatches(),
   };
 };
