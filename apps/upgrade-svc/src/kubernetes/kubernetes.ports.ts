@@ -91,7 +91,8 @@ export interface DeprecatedApiView {
   readonly version: string;
   readonly resource: string;
   /** `1.35` */
-  readonly removedIn: string;
+  /** null: no release has been named. */
+  readonly removedIn: string | null;
 }
 
 /** What an eviction was answered. */

@@ -151,7 +151,8 @@ export interface DeprecatedApiFacts {
   /** resource.version.group, as kubectl names them. */
   readonly api: string;
   /** `1.35`: the first minor without it. */
-  readonly removedIn: string;
+  /** The minor without it; null: it is deprecated, and nobody has said yet when it goes. */
+  readonly removedIn: string | null;
   readonly requests: number;
   /** When it was last used; null: the API servers do not say. */
   readonly lastUsedAt: string | null;

@@ -175,6 +175,7 @@ export const b5RemovedApis = (facts: ClusterFacts, target: string): readonly Fin
   const used = facts.deprecatedApis.filter(
     ({ removedIn, requests, lastUsedAt }) =>
       requests > 0 &&
+      removedIn !== null &&
       minorsAhead(removedIn, target) >= 0 &&
       (lastUsedAt === null || Date.parse(facts.at) - Date.parse(lastUsedAt) <= API_USE_WINDOW_MS),
   );

@@ -125,6 +125,8 @@ describe('B5 nothing uses what the target no longer has', () => {
     const old = { ...use, lastUsedAt: later(-40 * 24 * 3_600_000) };
     expect(b5RemovedApis({ ...healthy, deprecatedApis: [old] }, 'v1.34.4')).toEqual([]);
   });
+  it('agrees when no release is named in which the API goes, as of Endpoints', () =>
+    expect(b5RemovedApis({ ...healthy, deprecatedApis: [{ ...use, removedIn: null }] }, 'v1.34.4')).toEqual([]));
   it('refuses a flag that is gone', () => {
     const staticPods = healthy.nodes[0]!.staticPods.map((one) => ({ ...one, args: ['--cloud-provider=external'] }));
     expectRefused(b5RemovedFlags(withNode(cp(1), { staticPods }), 'v1.34.4'), 'B5');

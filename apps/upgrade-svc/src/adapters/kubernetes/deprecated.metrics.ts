@@ -14,5 +14,6 @@ export const deprecatedApisIn = (metrics: string): readonly DeprecatedApiView[] 
       group: labels.get('group') ?? '',
       version: labels.get('version') ?? '',
       resource: labels.get('resource') ?? '',
-      removedIn: labels.get('removed_release') ?? '',
+      // Endpoints, of Kubernetes 1.33, are deprecated and stay: their label is empty.
+      removedIn: labels.get('removed_release') || null,
     }));
