@@ -3,6 +3,7 @@ import type {
   Fact,
   NodeChange,
   NodeName,
+  Probe,
   NodeRole,
   SoftwareVersions,
   ClusterUid,
@@ -35,6 +36,8 @@ export interface ModelNode {
     readonly allowed: boolean;
     readonly change: NodeChange | null;
     readonly stage: { readonly id: string; readonly software: SoftwareVersions } | null;
+    /** Stay until they are taken back, whatever else becomes wanted. */
+    readonly probes?: readonly Probe[];
   };
   /** Change ids that the agent remembers to have done, and how far it is in the present one. */
   readonly changesDone: readonly string[];
@@ -225,14 +228,16 @@ const waits = (model: Model, wait: string, ...facts: readonly EffectFact[]): Eff
   wait,
 });
 
-type Wanted = Pick<ModelNode['desired'], 'software' | 'allowed' | 'change' | 'stage'>;
+type Wanted = Pick<ModelNode['desired'], 'software' | 'allowed' | 'change' | 'stage' | 'probes'>;
 
 const setDesired = (model: Model, name: NodeName, wanted: Wanted): Effect => {
   const node = model.nodes[name];
   if (node === undefined) return nothing(model);
   const { revision, ...before } = node.desired;
-  if (JSON.stringify(before) === JSON.stringify(wanted)) return nothing(model);
-  const desired = { revision: revision + 1, ...wanted };
+  const probes = wanted.probes ?? before.probes ?? [];
+  const all = { ...wanted, probes };
+  if (JSON.stringify({ ...before, probes: before.probes ?? [] }) === JSON.stringify(all)) return nothing(model);
+  const desired = { revision: revision + 1, ...all };
   const data: EventData<'DesiredVersionsSet'> = {
     uid: UID,
     node: name,
@@ -241,6 +246,7 @@ const setDesired = (model: Model, name: NodeName, wanted: Wanted): Effect => {
     changesAllowed: wanted.allowed,
     ...(wanted.change === null ? {} : { change: wanted.change }),
     ...(wanted.stage === null ? {} : { stage: wanted.stage }),
+    ...(probes.length === 0 ? {} : { probes: [...probes] }),
   };
   const model2 = changeNode(model, name, {
     desired: {
@@ -249,6 +255,7 @@ const setDesired = (model: Model, name: NodeName, wanted: Wanted): Effect => {
       allowed: wanted.allowed,
       change: wanted.change,
       stage: wanted.stage,
+      probes,
     },
     step: 0,
   });
@@ -349,6 +356,18 @@ const forEach = (model: Model, names: readonly NodeName[], act: (before: Model, 
     return { model: next.model, facts: [], desired: [...before.desired, ...next.desired] };
   }, nothing(model));
 
+const withProbes = (model: Model, name: NodeName, probes: readonly Probe[]): Effect => {
+  const node = model.nodes[name];
+  return node === undefined ? nothing(model) : setDesired(model, name, { ...wantedOf(node), probes });
+};
+
+const wantedOf = ({ desired: { software, allowed, change, stage } }: ModelNode): Wanted => ({
+  software,
+  allowed,
+  change,
+  stage,
+});
+
 /** What a job does to the world; the same again does no more. */
 export const effectOf = (model: Model, job: AnyRolloutJob): Effect => {
   switch (job.type) {
@@ -398,6 +417,10 @@ export const effectOf = (model: Model, job: AnyRolloutJob): Effect => {
         { ...model, marked: model.marked.filter((name) => !job.nodes.includes(name)) },
         { type: 'NodesUnmarked', data: { ...idsOf(job), nodes: [...job.nodes] } },
       );
+    case 'BeginProbes':
+      return forEach(model, job.nodes, (before, name) => withProbes(before, name, job.probes));
+    case 'EndProbes':
+      return forEach(model, job.nodes, (before, name) => withProbes(before, name, []));
     case 'UpgradeAddons':
       return effect(
         { ...model, proxy: job.kubernetes?.slice(1) ?? model.proxy },

@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { isRefusal, WorldFailure, type NodeName, type Probe } from '@fairlead/contracts';
 import {
   HANDLE,
   OnJob,
@@ -9,11 +9,18 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
-import type { ChangeNode, ReleaseNode, RolloutJob, StageNodes } from '../rollout/rollout.jobs.js';
+import type {
+  BeginProbes,
+  ChangeNode,
+  EndProbes,
+  ReleaseNode,
+  RolloutJob,
+  StageNodes,
+} from '../rollout/rollout.jobs.js';
 import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
 import { ROLLOUT_RUNNER } from '../rollout/tokens.js';
 import { UPGRADE_TAINT } from '../drain/marks.js';
-import { desired, type SetDesiredVersions, type WithdrawPermission } from './desired.decider.js';
+import { desired, type SetDesiredVersions, type SetProbes, type WithdrawPermission } from './desired.decider.js';
 
 const DECISIONS_AT_ONCE = 8;
 
@@ -45,12 +52,26 @@ export class ChangesEffects {
   @OnJob<ChangeNode>('ChangeNode', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
   changeNode(job: Job<ChangeNode>, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (wanted) => {
-      const { uid, software, change, probes, rollback } = wanted.data;
+      const { uid, software, change, rollback } = wanted.data;
       const node = nodeOf(wanted);
-      const asked = probes.length === 0 ? {} : { probes: [...probes] };
-      const data = { uid, node, software, changesAllowed: true, change, ...asked, rollback };
+      const data = { uid, node, software, changesAllowed: true, change, rollback };
       await this.decide(job, node, { type: 'SetDesiredVersions', data });
     });
+  }
+
+  @OnJob<BeginProbes>('BeginProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  beginProbes(job: Job<BeginProbes>, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, ({ data }) => this.setProbes(job, data.nodes, data.probes));
+  }
+
+  @OnJob<EndProbes>('EndProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  endProbes(job: Job<EndProbes>, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, ({ data }) => this.setProbes(job, data.nodes, []));
+  }
+
+  private async setProbes(job: Job<RolloutJob>, nodes: readonly NodeName[], probes: readonly Probe[]): Promise<void> {
+    const { uid } = job.data;
+    for (const node of nodes) await this.decide(job, node, { type: 'SetProbes', data: { uid, node, probes } });
   }
 
   /** Pods may come again only before the permission goes: a node that is let go is one that serves. */
@@ -81,7 +102,7 @@ export class ChangesEffects {
   private async decide(
     { namespace, cluster, cause }: Job<RolloutJob>,
     node: NodeName,
-    command: SetDesiredVersions | WithdrawPermission,
+    command: SetDesiredVersions | WithdrawPermission | SetProbes,
   ): Promise<void> {
     const decided = await this.handle(desired, { namespace, cluster, context: `desired-${node}` }, command, cause);
     if (!isRefusal(decided)) return;

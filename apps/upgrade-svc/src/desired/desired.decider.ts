@@ -4,6 +4,7 @@ import {
   type EventData,
   type Fact,
   type NodeName,
+  type Probe,
   type Refusal,
   type SoftwareVersions,
 } from '@fairlead/contracts';
@@ -14,7 +15,7 @@ type Wanted = Omit<EventData<'DesiredVersionsSet'>, 'revision'>;
 /** The node shall have this software. Asking for what is wanted already changes nothing. */
 export type SetDesiredVersions = Command<
   'SetDesiredVersions',
-  Wanted & {
+  Omit<Wanted, 'probes'> & {
     /** A failed worker gets its former software back (G3): the only way to a lower minor. */
     readonly rollback?: boolean;
   }
@@ -30,6 +31,12 @@ export type WithdrawPermission = Command<
     /** Only if no upgrade has asked for a change of the node by now. */
     readonly idle?: boolean;
   }
+>;
+
+/** The node asks these all the time from now on, whatever else becomes wanted of it; none: it asks no more. */
+export type SetProbes = Command<
+  'SetProbes',
+  { readonly uid: ClusterUid; readonly node: NodeName; readonly probes: readonly Probe[] }
 >;
 
 export type Desired = { readonly status: 'none' } | ({ readonly status: 'set' } & EventData<'DesiredVersionsSet'>);
@@ -79,8 +86,11 @@ const set = (before: (Wanted & { readonly revision: number }) | undefined, wante
   return [{ type: 'DesiredVersionsSet', data: { ...wanted, revision: before.revision + 1 } }];
 };
 
+const asking = (probes: readonly Probe[] | undefined): Pick<Wanted, 'probes'> =>
+  probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
+
 /** What is wanted of one node, revision by revision. Stream `desired-<node>`. */
-export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission, DesiredFact> = {
+export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission | SetProbes, DesiredFact> = {
   initial: { status: 'none' },
 
   decide: (state, command) => {
@@ -90,13 +100,18 @@ export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission, 
       case 'SetDesiredVersions': {
         const { rollback = false, ...wanted } = command.data;
         const refused = before === undefined || rollback ? undefined : lowerMinor(before, wanted);
-        return refused ?? set(before, wanted);
+        return refused ?? set(before, { ...wanted, ...asking(before?.probes) });
       }
       case 'WithdrawPermission': {
         const { uid, node, idle = false } = command.data;
         if (before === undefined || (idle && before.change !== undefined)) return nothing;
         const { software = before.software } = command.data;
-        return set(before, { uid, node, software, changesAllowed: false });
+        return set(before, { uid, node, software, changesAllowed: false, ...asking(before.probes) });
+      }
+      case 'SetProbes': {
+        if (before === undefined) return nothing;
+        const { revision: _revision, status: _status, probes: _probes, ...wanted } = before;
+        return set(before, { ...wanted, ...asking(command.data.probes) });
       }
     }
   },

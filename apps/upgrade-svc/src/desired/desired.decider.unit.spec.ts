@@ -50,6 +50,26 @@ describe('the desired versions of a node', () => {
     given(set(1, at('1.9.0')))
       .when(ask(at('1.10.0')))
       .then(set(2, at('1.10.0'))));
+  it('keep what the node asks all the time, whatever else becomes wanted, until it is taken back', () => {
+    const probes = [{ name: 'shop', url: 'http://10.96.0.9/', everyMs: 500 }];
+    const probing = (wanted: ReturnType<typeof set>) => ({ ...wanted, data: { ...wanted.data, probes } });
+    const begin = { type: 'SetProbes' as const, data: { uid, node, probes } };
+    given(set(1))
+      .when(begin)
+      .then(probing(set(2)));
+    given(set(1), probing(set(2)))
+      .when(begin)
+      .thenNothing();
+    given(set(1), probing(set(2)))
+      .when(ask(at('1.35.4')))
+      .then(probing(set(3, at('1.35.4'))));
+    given(set(1), probing(set(2)))
+      .when({ type: 'WithdrawPermission', data: { uid, node } })
+      .then(probing(set(3, SOFTWARE_1_34, false)));
+    given(set(1), probing(set(2)))
+      .when({ type: 'SetProbes', data: { uid, node, probes: [] } })
+      .then(set(3));
+  });
   it('carry a change, which is asked for once', () => {
     const change = changeOf('u-1/op-1');
     const asked = ask(at('1.35.4'));

@@ -87,8 +87,8 @@ const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
   const { time } = event.meta;
   switch (event.type) {
     case 'DesiredVersionsSet': {
-      const { node, revision, software, changesAllowed } = event.data;
-      return withNode(cluster, node, time, () => ({ wanted: { revision, software, changesAllowed } }));
+      const { node, revision, software, changesAllowed, probes = [] } = event.data;
+      return withNode(cluster, node, time, () => ({ wanted: { revision, software, changesAllowed, probes } }));
     }
     case 'NodeInitialized':
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));

@@ -255,7 +255,6 @@ const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node
         type: 'ChangeNode',
         software: softwareAfter(cluster, tracked),
         change: changeOf(upgrade, tracked),
-        probes: upgrade.wish.strategy.probes,
         rollback: state.rollingBack,
       };
     case 'release':

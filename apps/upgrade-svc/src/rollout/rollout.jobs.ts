@@ -72,6 +72,22 @@ export interface UnmarkWorkers extends RolloutJob {
   readonly nodes: readonly NodeName[];
 }
 
+/**
+ * DesiredVersionsSet{probes, all else as it is} for each node: from now on they ask what the strategy names, all the time, whatever
+ * else becomes wanted of them.
+ */
+export interface BeginProbes extends RolloutJob {
+  readonly type: 'BeginProbes';
+  readonly nodes: readonly NodeName[];
+  readonly probes: readonly Probe[];
+}
+
+/** DesiredVersionsSet without probes for each node, when the roll-out has ended. */
+export interface EndProbes extends RolloutJob {
+  readonly type: 'EndProbes';
+  readonly nodes: readonly NodeName[];
+}
+
 /** SurgeRequested; infra-svc makes the machines, and VmsCreated and NodeReady end the operation. */
 export interface BookSurge extends RolloutJob {
   readonly type: 'BookSurge';
@@ -133,7 +149,7 @@ export interface EmptyNode extends RolloutJob {
 }
 
 /**
- * DesiredVersionsSet{software, change, changesAllowed: true, probes} in the node's own stream. The agent's NodeReady of that
+ * DesiredVersionsSet{software, change, changesAllowed: true} in the node's own stream. The agent's NodeReady of that
  * revision ends it.
  */
 export interface ChangeNode extends RolloutJob {
@@ -142,7 +158,6 @@ export interface ChangeNode extends RolloutJob {
   readonly node: NodeName;
   readonly software: SoftwareVersions;
   readonly change: NodeChange;
-  readonly probes: readonly Probe[];
   /** A worker goes back to its former software (G3): a lower minor is allowed this once. */
   readonly rollback: boolean;
 }
@@ -169,6 +184,8 @@ export type AnyRolloutJob =
   | StageNodes
   | MarkWorkers
   | UnmarkWorkers
+  | BeginProbes
+  | EndProbes
   | BookSurge
   | ReturnSurge
   | UpgradeAddons
@@ -184,6 +201,8 @@ export type RolloutJobType =
   | 'StageNodes'
   | 'MarkWorkers'
   | 'UnmarkWorkers'
+  | 'BeginProbes'
+  | 'EndProbes'
   | 'BookSurge'
   | 'ReturnSurge'
   | 'UpgradeAddons'

@@ -1,11 +1,44 @@
+import type { Probe } from '@fairlead/contracts';
 import { jobOf } from './operation.planner.js';
 import { keyOf, type AnyRolloutJob, type RolloutJob } from './rollout.jobs.js';
-import { trackedOf, type KnownCluster, type Rollout, type Upgrade } from './rollout.state.js';
+import { trackedOf, type KnownCluster, type Rollout, type RolloutNode, type Upgrade } from './rollout.state.js';
 
 /** Soft taints that a roll-out has left when it ended. */
 const tidying = ({ uid, nodes }: KnownCluster, { id, run, marked }: Upgrade): readonly AnyRolloutJob[] => {
   const left = marked.filter((node) => nodes[node] !== undefined);
   return left.length === 0 ? [] : [{ uid, upgradeId: id, run, type: 'UnmarkWorkers', nodes: left }];
+};
+
+/** More eyes see no more of a service, and each asks every API server's balancer twice a second. */
+const WATCHERS_MAX = 5;
+const WATCHING_CONTROL_PLANES = 2;
+
+/** The nodes that ask what people use: of both kinds, by name, so that every look has the same ones. */
+const watchers = ({ nodes }: KnownCluster): readonly RolloutNode[] => {
+  const byName = Object.values(nodes).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const some = byName.filter(({ role }) => role === 'control-plane').slice(0, WATCHING_CONTROL_PLANES);
+  const others = byName.filter((node) => !some.includes(node)).toSorted((one, other) => rank(one) - rank(other));
+  return [...some, ...others.slice(0, WATCHERS_MAX - some.length)];
+};
+
+/** Workers before further control planes: they are where services are used. */
+const rank = ({ role }: RolloutNode): number => (role === 'worker' ? 0 : 1);
+
+const sameProbes = (one: readonly Probe[], other: readonly Probe[]): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+const watching = (cluster: KnownCluster, { id, run, wish }: Upgrade): readonly AnyRolloutJob[] => {
+  const { probes } = wish.strategy;
+  if (probes.length === 0) return [];
+  const blind = watchers(cluster).filter(({ wanted }) => !sameProbes(wanted?.probes ?? [], probes));
+  const nodes = blind.map(({ name }) => name);
+  return nodes.length === 0 ? [] : [{ uid: cluster.uid, upgradeId: id, run, type: 'BeginProbes', nodes, probes }];
+};
+
+const unwatching = ({ uid, nodes }: KnownCluster, { id, run }: Upgrade): readonly AnyRolloutJob[] => {
+  const left = Object.values(nodes).filter(({ wanted }) => (wanted?.probes ?? []).length > 0);
+  const names = left.map(({ name }) => name);
+  return names.length === 0 ? [] : [{ uid, upgradeId: id, run, type: 'EndProbes', nodes: names }];
 };
 
 /**
@@ -19,12 +52,12 @@ export const jobs = (state: Rollout): readonly AnyRolloutJob[] => {
     case 'checking':
       return [{ uid: state.uid, upgradeId: upgrade.id, run: upgrade.run, type: 'CheckUpgrade' }];
     case 'running':
-      return trackedOf(upgrade).flatMap((tracked) => {
-        const job = jobOf(state, upgrade, tracked);
-        return job === null ? [] : [job];
-      });
+      return [
+        ...watching(state, upgrade),
+        ...trackedOf(upgrade).flatMap((tracked) => jobOf(state, upgrade, tracked) ?? []),
+      ];
     case 'ended':
-      return tidying(state, upgrade);
+      return [...tidying(state, upgrade), ...unwatching(state, upgrade)];
     case 'rejected':
     case 'planned':
       return [];

@@ -51,6 +51,17 @@ const expectUpgraded = (simulation: RolloutSimulation, version: string): void =>
   atRest(simulation);
 };
 
+/** Several nodes ask before the first is changed, all the time until the end, and none afterwards. */
+const expectWatched = (simulation: RolloutSimulation): void => {
+  const asking = new Set<string>();
+  for (const event of simulation.log) {
+    if (event.type === 'DesiredVersionsSet')
+      asking[(event.data.probes ?? []).length > 0 ? 'add' : 'delete'](event.data.node);
+    if (event.type === 'UpgradeAllowed' || event.type === 'RolloutCompleted') expect(asking.size).toBe(4);
+  }
+  expect([...asking]).toEqual([]);
+};
+
 const typesOf = (simulation: RolloutSimulation, node: string): readonly string[] =>
   simulation.log
     .filter(({ data }) => 'node' in data && data.node === node)
@@ -244,6 +255,7 @@ const STORIES: readonly Story[] = [
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
       expect(simulation.count('RolloutPaused')).toBe(1);
+      expectWatched(simulation);
     },
   },
   {

@@ -7,6 +7,7 @@ import type {
   NodeName,
   NodeRole,
   PlanOperation,
+  Probe,
   SoftwareVersions,
   UpgradeId,
   UpgradePlan,
@@ -24,6 +25,7 @@ export interface RolloutNode {
     readonly revision: number;
     readonly software: SoftwareVersions;
     readonly changesAllowed: boolean;
+    readonly probes: readonly Probe[];
   } | null;
   readonly software: SoftwareVersions;
   /** Its agent says Ready. */
