@@ -42,7 +42,7 @@ import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
 import { folderOf, linkOrCopy } from './files.js';
 import { buildGo, buildOwn } from './go.js';
 import type { Layer } from './image.js';
-import { BUSYBOX_NAMES, busyboxLayer, componentImage, makeImage, networkLayer } from './images.js';
+import { BUSYBOX_NAMES, busyboxLayer, componentImage, etcdImage, makeImage, networkLayer } from './images.js';
 import type { Piece, Workshop } from './pieces.js';
 import {
   cniPluginsRecipe,
@@ -61,6 +61,7 @@ import { Refusal } from './refusal.js';
 const ASSEMBLY = 1;
 /** As ASSEMBLY, of the images for the tests alone. */
 const TEST_IMAGES = 2;
+const ETCD = 'etcd';
 const PAUSE_SOURCE = fileURLToPath(new URL('../pause/main.go', import.meta.url));
 
 export interface BuildPlaces {
@@ -82,6 +83,7 @@ export class Builder {
     await this.workshop.ensure(this.cniPlugins(release.cniPlugins));
     await this.workshop.ensure(this.etcdTools(release));
     await this.workshop.ensure(this.kubernetes(release, network));
+    await this.workshop.ensure(this.etcdImage(release, network));
     await this.workshop.ensure(this.flannelImage(network));
     await this.workshop.ensure(this.busyboxImage(network));
     await rm(this.compiled(kubernetesRecipe(release.version)), { recursive: true, force: true });
@@ -93,6 +95,7 @@ export class Builder {
       this.cniPlugins(release.cniPlugins),
       this.etcdTools(release),
       this.kubernetes(release, network),
+      this.etcdImage(release, network),
       this.flannelImage(network),
       this.busyboxImage(network),
     ]);
@@ -139,7 +142,6 @@ export class Builder {
       async (into) => {
         const folders = {
           kubernetes: await this.compile(recipes.kubernetes),
-          etcd: await this.compile(recipes.etcd),
           coredns: await this.compile(recipes.coredns),
           pause: await this.pauseProgram(),
         };
@@ -148,6 +150,7 @@ export class Builder {
           await place(join(folders.kubernetes, name), into, mirrorPaths.binary(version, name));
         const layer = networkLayer(await this.networkTools(network));
         for (const { name, reference } of imagesOf(release)) {
+          if (name === ETCD) continue; // A piece of its own.
           const file = await folderOf(join(into, mirrorPaths.image(version, name)));
           await makeImage(file, [reference], componentImage(name, folders, layer));
         }
@@ -194,6 +197,22 @@ export class Builder {
       const folder = await this.compile(recipe);
       for (const name of ETCD_TOOLS) await place(join(folder, name), into, mirrorPaths.etcdTool(version, name));
     });
+  }
+
+  private etcdImage(release: KubernetesRelease, network: Distribution): Piece {
+    const { version } = release;
+    const recipe = etcdRecipe(etcdOf(release).version);
+    const image = imagesOf(release).find(({ name }) => name === ETCD);
+    if (image === undefined) throw new Error(`Kubernetes ${version} names no image of etcd`);
+    return this.piece(
+      `etcd-image-${version}`,
+      `image of etcd for Kubernetes ${version}`,
+      { recipe, image, network: network.name },
+      async (into) => {
+        const file = await folderOf(join(into, mirrorPaths.image(version, ETCD)));
+        await makeImage(file, [image.reference], etcdImage(await this.compile(recipe), await this.busybox(network)));
+      },
+    );
   }
 
   private flannelImage(network: Distribution): Piece {

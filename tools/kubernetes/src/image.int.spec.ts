@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { bytesOfFile, readTar } from '@fairlead/mirror';
-import { componentImage, makeImage, networkLayer } from './images.js';
+import { componentImage, etcdImage, makeImage, networkLayer } from './images.js';
 
 let folder: string;
 beforeEach(() => {
@@ -13,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const folders = () => ({ kubernetes: folder, etcd: folder, coredns: folder, pause: folder });
+const folders = () => ({ kubernetes: folder, coredns: folder, pause: folder });
 
 const membersOf = async (file: string): Promise<Map<string, Buffer>> => {
   const found = new Map<string, Buffer>();
@@ -55,6 +56,18 @@ describe('an image made from nothing', () => {
     utimesSync(join(folder, 'pause'), 1, 1);
     await makeImage(other, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     expect(readFileSync(other).equals(readFileSync(one))).toBe(true);
+  });
+
+  it('of etcd has what brings a snapshot out of its container', async () => {
+    for (const name of ['etcd', 'etcdctl', 'etcdutl']) writeFileSync(join(folder, name), name, { mode: 0o755 });
+    const file = join(folder, 'etcd.tar');
+    await makeImage(file, ['registry.k8s.io/etcd:3.6.5-0'], etcdImage(folder, Buffer.from('busybox')));
+    const members = await membersOf(file);
+    const paths: string[] = [];
+    for (const [path, bytes] of members)
+      if (path.endsWith('layer.tar'))
+        for await (const { entry } of readTar(Readable.from([bytes]))) paths.push(entry.path);
+    expect(paths).toEqual(expect.arrayContaining(['usr/bin/cp', 'usr/bin/sh', 'usr/local/bin/etcdutl']));
   });
 
   it('of pause has nothing but its program', async () => {

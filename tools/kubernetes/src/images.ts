@@ -48,10 +48,24 @@ export const BUSYBOX_NAMES = [
   .join(' ')
   .split(' ');
 
-export const busyboxLayer = (busybox: Buffer): Layer => {
+const busyboxItems = (busybox: Buffer, names: readonly string[]): Layer => {
   const entry: TarEntry = fileEntry('usr/bin/busybox', busybox.length, 0o755);
-  return [...SYSTEM, { entry, content: busybox }, ...BUSYBOX_NAMES.map((name) => link(`usr/bin/${name}`, 'busybox'))];
+  return [{ entry, content: busybox }, ...names.map((name) => link(`usr/bin/${name}`, 'busybox'))];
 };
+
+export const busyboxLayer = (busybox: Buffer): Layer => [...SYSTEM, ...busyboxItems(busybox, BUSYBOX_NAMES)];
+
+const programsIn = (folder: string, ...programs: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(programs.map((program) => [`usr/local/bin/${program}`, join(folder, program)]));
+
+/** As in the image that kubeadm names: with it a snapshot is streamed out of the container (docs/adr, etcd through its own containers). */
+const ETCD_NAMES = ['cp', 'sh'];
+
+/** etcd, its tools, and the little that they cannot do. */
+export const etcdImage = (folder: string, busybox: Buffer): ImageRecipe => ({
+  layers: [[...SYSTEM, ...busyboxItems(busybox, ETCD_NAMES)]],
+  programs: programsIn(folder, 'etcd', 'etcdctl', 'etcdutl'),
+});
 
 export interface ImageRecipe {
   /** Below the images; the first may be shared with others. */
@@ -76,11 +90,7 @@ export const makeImage = async (file: string, references: readonly string[], rec
 
 /** How the image of a Kubernetes component is made of programs that lie in folders of the builder. */
 export const componentImage = (name: string, folders: ProgramFolders, network: Layer): ImageRecipe => {
-  const local = (folder: string, ...programs: readonly string[]) =>
-    Object.fromEntries(programs.map((program) => [`usr/local/bin/${program}`, join(folder, program)]));
   switch (name) {
-    case 'etcd':
-      return { layers: [SYSTEM], programs: local(folders.etcd, 'etcd', 'etcdctl', 'etcdutl') };
     case 'coredns':
       return {
         layers: [SYSTEM],
@@ -90,15 +100,14 @@ export const componentImage = (name: string, folders: ProgramFolders, network: L
     case 'pause':
       return { layers: [], programs: { pause: join(folders.pause, 'pause') }, config: { entrypoint: ['/pause'] } };
     case 'kube-proxy':
-      return { layers: [network], programs: local(folders.kubernetes, name) };
+      return { layers: [network], programs: programsIn(folders.kubernetes, name) };
     default:
-      return { layers: [SYSTEM], programs: local(folders.kubernetes, name) };
+      return { layers: [SYSTEM], programs: programsIn(folders.kubernetes, name) };
   }
 };
 
 export interface ProgramFolders {
   readonly kubernetes: string;
-  readonly etcd: string;
   readonly coredns: string;
   readonly pause: string;
 }
