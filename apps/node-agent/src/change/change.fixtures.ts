@@ -38,6 +38,12 @@ export const desired = (over: Partial<Desired> = {}): Desired => ({
 });
 
 const MANIFESTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const API_SERVER_MANIFEST =
+  'metadata:\n  annotations:\n    kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: 10.0.0.1:6443\n';
+const CLUSTER_CONFIGURATION =
+  'apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.33.13\n';
+const NEW_MANIFESTS = '/etc/kubernetes/fairlead-manifests';
+
 const ok: CommandResult = { code: 0, stdout: '', stderr: '' };
 
 /** Where the power goes: at the operation of that number, before it has an effect or right after. */
@@ -59,11 +65,20 @@ export class ModelHost {
     ...MANIFESTS.map((name) => [`/etc/kubernetes/manifests/${name}.yaml`, `${name} v1`] as const),
   ]);
   readonly commands: string[] = [];
+  /** New manifests in the order in which they came before the kubelet. */
+  readonly starts: string[] = [];
   readonly facts: AgentFact[] = [];
   readonly manifestsAtSleep: (readonly string[])[] = [];
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
+  /** Its manifests are kubeadm's own, and the new kubeadm can be asked for others ahead. */
+  get asByKubeadm(): this {
+    this.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', API_SERVER_MANIFEST);
+    this.files.set('/etc/kubernetes/manifests/etcd.yaml', '    - --name=demo-cp-1\n');
+    this.files.set('/etc/kubernetes/admin.conf', CLUSTER_CONFIGURATION);
+    return this;
+  }
   operations = 0;
   cut: PowerCut | undefined;
   /** Answers of commands by their beginning; the others succeed. */
@@ -116,6 +131,7 @@ export class ModelHost {
       writeFile: (path, text) => operate(() => void this.files.set(path, text)),
       rename: (from, to) =>
         operate(() => {
+          if (from.startsWith(NEW_MANIFESTS)) this.starts.push(/([\w-]+)\.yaml$/.exec(to)?.[1] ?? '');
           this.files.set(to, this.files.get(from) ?? '');
           this.files.delete(from);
         }),
@@ -174,10 +190,30 @@ export class ModelHost {
     });
   }
 
+  /** What the new kubeadm makes of the configuration that it is given. */
+  private writeNewManifests(line: string): void {
+    const version = /kubernetesVersion: (\S+)/.exec(this.files.get('/etc/kubernetes/fairlead-kubeadm.yaml') ?? '')?.[1];
+    const names = line.includes('phase etcd') ? ['etcd'] : MANIFESTS.filter((name) => name !== 'etcd');
+    for (const name of names) {
+      const own = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`) ?? '';
+      this.files.set(`${NEW_MANIFESTS}/${name}.yaml`, `${own.replace(/image: .*\n/, '')}image: ${name}:${version}\n`);
+    }
+  }
+
+  /** A static pod runs as long as its manifest is there. */
+  private containers(line: string): string {
+    const [, asked] = /name"==([\w-]+)/.exec(line) ?? [];
+    const names = this.manifests.filter((name) => asked === undefined || name === asked);
+    return names.map((name) => (line.includes(' tasks ls') ? `${name} 100 RUNNING` : name)).join('\n');
+  }
+
   private execute(line: string): CommandResult {
     this.commands.push(line.startsWith('kubeadm upgrade') ? `${line} [${this.server}]` : line);
     const [, words] = [...this.failing].find(([beginning]) => line.startsWith(beginning)) ?? [];
     if (words !== undefined) return { code: 1, stdout: '', stderr: words };
+    if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
+    if (line.includes(' init phase ')) this.writeNewManifests(line);
+    if (line.startsWith('ctr ')) return { ...ok, stdout: this.containers(line) };
     if (line === 'systemctl reboot') {
       this.boots += 1;
       this.goOff().catch(() => undefined);

@@ -1,9 +1,11 @@
 import { WorldFailure, type AgentProfile, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../agent/agent.ports.js';
 import { commandLine, mustRun, replaceFile } from '../software/item.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { ChangePhase } from './change.decider.js';
 import { serverIn, withServer } from './kubelet.server.js';
+import { writeNewManifests } from './kubeadm.manifests.js';
+import { exchangeStaticPods } from './static.pods.exchange.js';
 import { restartStaticPods, stopApiServer, type StaticPodParts } from './static.pods.js';
 
 const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
@@ -18,6 +20,7 @@ const REBOOT_LIMIT_MS = 600_000;
 export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
+  readonly log: AgentLog;
   /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
   readonly profile: AgentProfile;
   /** undefined: a host whose files nobody removes, as those of the lab's light mode. */
@@ -85,6 +88,24 @@ const pointKubelet = async (
 };
 
 /**
+ * Does what kubeadm would wait for, without its waits, where others answer for this API server meanwhile; kubeadm then finds the
+ * static pods as it wants them. Answers whether it did: where the new manifests cannot be had, kubeadm exchanges what is there.
+ */
+const exchangedAhead = async (parts: PhaseParts, change: NodeChange): Promise<boolean> => {
+  if (change.balancedEndpoint === null || change.kubernetes === null) return false;
+  let wanted: ReadonlyMap<string, string>;
+  try {
+    wanted = await writeNewManifests(parts.host, change.kubernetes);
+  } catch (error) {
+    if (!(error instanceof WorldFailure)) throw error;
+    parts.log('warn', 'kubeadm exchanges the static pods itself', { cause: error.message });
+    return false;
+  }
+  await exchangeStaticPods(parts, wanted);
+  return true;
+};
+
+/**
  * While kubeadm exchanges this node's etcd and API server, its kubelet talks to the others: by its own it could not even
  * delete the mirror pod of what has stopped (docs/adr).
  */
@@ -102,7 +123,7 @@ const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: Pha
       // What was kept in an earlier try is the truth.
       ownServer === null ? keepServer(server) : Promise.resolve(),
     );
-  if (change.stopApiServerFirst) await stopApiServer(parts);
+  if (!(await exchangedAhead(parts, change)) && change.stopApiServerFirst) await stopApiServer(parts);
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };
 

@@ -9,8 +9,7 @@ const LIVES_MAX = 30;
 const SEEDS = 100;
 
 /** Lives until the power goes, again and again, and answers when the change is done. */
-const liveThrough = async (cuts: readonly (PowerCut | undefined)[]): Promise<ModelHost> => {
-  const host = new ModelHost();
+const liveThrough = async (cuts: readonly (PowerCut | undefined)[], host = new ModelHost()): Promise<ModelHost> => {
   const wanted = desired({ change: WHOLE });
   const nothing = (): Promise<void> => Promise.resolve();
   for (let life = 0; life < LIVES_MAX; life += 1) {
@@ -23,8 +22,7 @@ const liveThrough = async (cuts: readonly (PowerCut | undefined)[]): Promise<Mod
 };
 
 /** How many operations each life without a cut has: the first ends by the boot that it orders. */
-const lengths = async (): Promise<readonly number[]> => {
-  const host = new ModelHost();
+const lengths = async (host = new ModelHost()): Promise<readonly number[]> => {
   host.powerOn();
   void host.changes().ensure(desired({ change: WHOLE }), host.bootId, () => Promise.resolve());
   await host.off;
@@ -57,6 +55,18 @@ describe('a change over power cuts', () => {
       for (let at = 1; at <= first; at += 1) check(await liveThrough([{ at, when }]));
       for (let at = 1; at <= second; at += 1) check(await liveThrough([undefined, { at, when }]));
     }
+  });
+
+  it('is done at last where the agent exchanges the static pods, wherever a single cut comes', async () => {
+    const [first = 0] = await lengths(new ModelHost().asByKubeadm);
+    expect(first).toBeGreaterThan(60);
+    for (const when of ['before', 'after'] as const)
+      for (let at = 1; at <= first; at += 1) {
+        const host = await liveThrough([{ at, when }], new ModelHost().asByKubeadm);
+        check(host);
+        for (const name of host.manifests)
+          expect(host.files.get(`/etc/kubernetes/manifests/${name}.yaml`)).toContain(`${name}:v1.34.4`);
+      }
   });
 
   it.each(Array.from({ length: SEEDS }, (_, seed) => seed))(

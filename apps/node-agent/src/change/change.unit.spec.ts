@@ -104,6 +104,42 @@ describe('a change of a control plane', () => {
     expect(host.commands.filter((line) => /kill/.test(line))).toEqual([]);
   });
 
+  it('finds its static pods exchanged by the agent, the API server away while etcd is and back before what needs it', async () => {
+    const host = new ModelHost().asByKubeadm;
+    await host
+      .changes()
+      .ensure(desired({ change: change({ reboot: false, renewCertificates: false }) }), host.bootId, nothing);
+    for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'])
+      expect(host.files.get(`/etc/kubernetes/manifests/${name}.yaml`)).toContain(`image: ${name}:v1.34.4`);
+    expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
+    const upgraded = host.commands.findIndex((line) => line.startsWith('kubeadm upgrade'));
+    expect(host.commands.slice(0, upgraded)).toContain('kubeadm certs renew all');
+    expect(
+      [...host.files.keys()].filter((path) => /manifests\/[\w-]+\.yaml\.|fairlead-[\w-]+\.yaml$/.test(path)),
+    ).toEqual(['/etc/kubernetes/fairlead-kubeadm.yaml']);
+    const before = host.commands.length;
+    await host
+      .changes()
+      .ensure(
+        desired({ change: change({ id: 'u-2/op-1', reboot: false, renewCertificates: false }) }),
+        host.bootId,
+        nothing,
+      );
+    expect(host.commands.slice(before)).not.toContain('kubeadm certs renew all');
+  });
+
+  it('is left to kubeadm where the manifests are not as kubeadm writes them, or it has no others to answer meanwhile', async () => {
+    const single = new ModelHost().asByKubeadm;
+    const alone = change({ balancedEndpoint: null, reboot: false, renewCertificates: false });
+    await single.changes().ensure(desired({ change: alone }), single.bootId, nothing);
+    expect(single.starts).toEqual([]);
+    const foreign = new ModelHost();
+    await foreign
+      .changes()
+      .ensure(desired({ change: change({ reboot: false, renewCertificates: false }) }), foreign.bootId, nothing);
+    expect(foreign.starts).toEqual([]);
+  });
+
   it('that fails says why, keeps what was done, and stops after three tries', async () => {
     const host = new ModelHost();
     host.failing.set('kubeadm upgrade', 'etcdserver: no leader');

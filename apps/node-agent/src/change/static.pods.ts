@@ -16,9 +16,9 @@ export const STATIC_PODS: readonly StaticPod[] = [
   { name: 'kube-scheduler', health: 'https://127.0.0.1:10259/healthz' },
 ];
 
-const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
+export const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
 /** Beside the folder that the kubelet watches, on its file system. */
-const parkedOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
+export const parkedOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
 
 /** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
 const STOP_LIMIT_MS = 90_000;
@@ -55,6 +55,9 @@ const until = async (parts: StaticPodParts, pod: StaticPod, wanted: boolean): Pr
   }
   return false;
 };
+
+/** Whether it answers within the time that a static pod may take to start. */
+export const untilWell = (parts: StaticPodParts, pod: StaticPod): Promise<boolean> => until(parts, pod, true);
 
 const restart = async (parts: StaticPodParts, pod: StaticPod): Promise<void> => {
   const { host } = parts;

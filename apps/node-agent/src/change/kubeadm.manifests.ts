@@ -1,0 +1,82 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { HostPort } from '../agent/agent.ports.js';
+import { mustRun } from '../software/item.js';
+import { manifestOf, STATIC_PODS } from './static.pods.js';
+
+const ADMIN = '/etc/kubernetes/admin.conf';
+/** Beside the folder that the kubelet watches, on its file system. */
+const FOLDER = '/etc/kubernetes/fairlead-manifests';
+const CONFIG = '/etc/kubernetes/fairlead-kubeadm.yaml';
+const PRIVATE = 0o600;
+const TIMEOUT_MS = 30_000;
+
+/** kubeadm's own annotation: where this API server listens. */
+const ADVERTISED = /kube-apiserver\.advertise-address\.endpoint: \[?([^\s\]]+)\]?:(\d+)\s*$/m;
+const ETCD_NAME = /- --name=(\S+)\s*$/m;
+const CONFIG_VERSION = /^apiVersion: (\S+)$/m;
+const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
+
+export const newManifestOf = (name: string): string => `${FOLDER}/${name}.yaml`;
+
+/** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: somebody else did. */
+const ownPart = (apiServerManifest: string, etcdManifest: string): string | undefined => {
+  const [, address, port] = ADVERTISED.exec(apiServerManifest) ?? [];
+  const [, name] = ETCD_NAME.exec(etcdManifest) ?? [];
+  if (address === undefined || name === undefined) return undefined;
+  return [
+    'kind: InitConfiguration',
+    'localAPIEndpoint:',
+    `  advertiseAddress: ${JSON.stringify(address)}`,
+    `  bindPort: ${port}`,
+    'nodeRegistration:',
+    `  name: ${name}`,
+  ].join('\n');
+};
+
+/** The configuration of which kubeadm makes manifests, at another version; the cluster's part as kubeadm keeps it there. */
+const configurationOf = (own: string, cluster: string, version: string): string | undefined => {
+  const [, apiVersion] = CONFIG_VERSION.exec(cluster) ?? [];
+  if (apiVersion === undefined) return undefined;
+  const changed = cluster.replace(KUBERNETES_VERSION, `kubernetesVersion: ${version}`);
+  return `apiVersion: ${apiVersion}\n${own}\n---\n${changed.trim()}\n`;
+};
+
+const foreign = (what: string): WorldFailure =>
+  new WorldFailure({ operation: `read ${what}`, target: 'host', message: 'it is not as kubeadm writes it' });
+
+const mustRead = async (host: HostPort, path: string): Promise<string> => {
+  const text = await host.readFile(path);
+  if (text === undefined)
+    throw new WorldFailure({ operation: `read ${path}`, target: 'host', message: 'it is not there' });
+  return text;
+};
+
+/**
+ * Has the new kubeadm write the manifests of this node as its upgrade would, into a folder of ours; nothing that runs is touched.
+ * Answers with their texts by name. Throws where that cannot be had: then kubeadm exchanges them itself.
+ */
+export const writeNewManifests = async (host: HostPort, version: string): Promise<ReadonlyMap<string, string>> => {
+  const [apiServer, etcd] = [
+    await mustRead(host, manifestOf('kube-apiserver')),
+    await mustRead(host, manifestOf('etcd')),
+  ];
+  const own = ownPart(apiServer, etcd);
+  if (own === undefined) throw foreign('the manifests of this node');
+  const get = ['--namespace', 'kube-system', 'get', 'configmap', 'kubeadm-config'];
+  const output = ['--output', 'jsonpath={.data.ClusterConfiguration}', '--request-timeout', '10s'];
+  const cluster = await mustRun(host, 'kubectl', ['--kubeconfig', ADMIN, ...get, ...output], TIMEOUT_MS);
+  const text = configurationOf(own, cluster, version);
+  if (text === undefined) throw foreign('the configuration of the cluster');
+  await host.writeFile(CONFIG, text, PRIVATE);
+  for (const phase of [
+    ['control-plane', 'all'],
+    ['etcd', 'local'],
+  ]) {
+    const words = [`KUBEADM_INIT_DRYRUN_DIR=${FOLDER}`, 'kubeadm', 'init', 'phase', ...phase];
+    await mustRun(host, 'env', [...words, '--config', CONFIG, '--dry-run'], TIMEOUT_MS);
+  }
+  const names = STATIC_PODS.map(({ name }) => name);
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await mustRead(host, newManifestOf(name))] as const)),
+  );
+};

@@ -1,0 +1,103 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { HostPort } from '../agent/agent.ports.js';
+import { mustRun } from '../software/item.js';
+import { newManifestOf } from './kubeadm.manifests.js';
+import { manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
+
+const CONTAINERS = ['-n', 'k8s.io'];
+const RENEW_TIMEOUT_MS = 120_000;
+const LOOK_EVERY_MS = 250;
+/** The kubelet looks every 20 s at the latest, and kills after the pod's 30 s of grace. */
+const STOP_LIMIT_MS = 90_000;
+/**
+ * An API server waits for its open watches until it is killed. By this time its balancer has sent everybody elsewhere, and what was
+ * asked before has its answer.
+ */
+const API_SERVER_GRACE_MS = 10_000;
+/** A new pod that comes while the kubelet still tidies up after the old one waits for 10 to 15 s; a moment of patience saves that. */
+const SETTLE_MS = 1_500;
+
+const ETCD = 'etcd';
+const API_SERVER = 'kube-apiserver';
+
+/** Ids of the containers of a static pod that run: of this host, by the labels that the kubelet gives them. */
+const running = async (host: HostPort, name: string): Promise<readonly string[]> => {
+  const filter = `labels."io.kubernetes.container.name"==${name},labels."io.kubernetes.pod.namespace"==kube-system`;
+  const ids = (await mustRun(host, 'ctr', [...CONTAINERS, 'containers', 'ls', '-q', filter]))
+    .split('\n')
+    .filter(Boolean);
+  if (ids.length === 0) return [];
+  const tasks = (await mustRun(host, 'ctr', [...CONTAINERS, 'tasks', 'ls'])).split('\n');
+  return ids.filter((id) => tasks.some((line) => line.startsWith(id) && /\bRUNNING\b/.test(line)));
+};
+
+const untilGone = async ({ host, sleep }: StaticPodParts, name: string, graceMs: number): Promise<void> => {
+  let isKilled = false;
+  for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += LOOK_EVERY_MS) {
+    const ids = await running(host, name);
+    if (ids.length === 0) return;
+    if (waitedMs >= graceMs && !isKilled) {
+      isKilled = true;
+      // By the container's own id. One that has just ended by itself is as good.
+      for (const id of ids)
+        await host.run('ctr', [...CONTAINERS, 'tasks', 'kill', '--signal', 'SIGKILL', id], {
+          timeoutMs: STOP_LIMIT_MS,
+        });
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+  const message = `it did not stop within ${STOP_LIMIT_MS / 1_000} s`;
+  throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+};
+
+const park = async ({ host }: StaticPodParts, name: string): Promise<void> => {
+  if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), parkedOf(name));
+};
+
+const stop = async (parts: StaticPodParts, name: string, graceMs = STOP_LIMIT_MS): Promise<void> => {
+  await park(parts, name);
+  await untilGone(parts, name, graceMs);
+};
+
+/** The old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2). */
+const start = async (parts: StaticPodParts, name: string): Promise<void> => {
+  const { host } = parts;
+  // Written elsewhere: the kubelet takes every file of its folder for a pod.
+  await host.rename(newManifestOf(name), manifestOf(name));
+  const pod = STATIC_PODS.find((one) => one.name === name);
+  if (pod === undefined || (await untilWell(parts, pod))) {
+    if (await host.exists(parkedOf(name))) await host.rename(parkedOf(name), `${parkedOf(name)}.old`);
+    return;
+  }
+  if (name !== ETCD && (await host.exists(parkedOf(name)))) await host.rename(parkedOf(name), manifestOf(name));
+  const message = `it does not answer at ${pod.health}${name === ETCD ? '' : '; the one before is back'}`;
+  throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+};
+
+/**
+ * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
+ * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: told of
+ * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
+ */
+export const exchangeStaticPods = async (parts: StaticPodParts, wanted: ReadonlyMap<string, string>): Promise<void> => {
+  const { host, sleep } = parts;
+  const differs = async (name: string): Promise<boolean> =>
+    (await host.readFile(manifestOf(name))) !== wanted.get(name);
+  const names = [...wanted.keys()];
+  const changing = new Set<string>();
+  for (const name of names) if (await differs(name)) changing.add(name);
+  if (changing.size === 0) return;
+  if (changing.has(ETCD)) changing.add(API_SERVER);
+  const others = [...changing].filter((name) => name !== ETCD && name !== API_SERVER);
+  await Promise.all([
+    ...others.map((name) => stop(parts, name)),
+    ...(changing.has(API_SERVER) ? [stop(parts, API_SERVER, API_SERVER_GRACE_MS)] : []),
+  ]);
+  if (changing.has(ETCD)) await stop(parts, ETCD);
+  // As an upgrade by kubeadm does (rule F); all that reads them begins anew.
+  await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
+  await sleep(SETTLE_MS);
+  if (changing.has(ETCD)) await start(parts, ETCD);
+  if (changing.has(API_SERVER)) await start(parts, API_SERVER);
+  await Promise.all(others.map((name) => start(parts, name)));
+};
