@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Story, WORKERS } from './progress/progress.fixtures.js';
+import { CONTROL_PLANES, Story, WORKERS } from './progress/progress.fixtures.js';
 import { clusterView, FakeGateway, refusal } from './spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from './spec/io.fixtures.js';
 
@@ -184,6 +184,23 @@ describe('cluster', () => {
     const { stdout } = await ask(['cluster', 'describe', 'demo']);
     expect(stdout).toContain('✔ default/demo  Ready, v1.34.4, took 14s');
     expect(stdout).toContain('3 control planes  Ready v1.34.4');
+  });
+
+  it('describe tells the version that an upgrade brought, and how the upgrade ended', async () => {
+    const story = new Story().created();
+    const target = { kubernetes: 'v1.35.4', renewCertificates: false, reboot: false };
+    story.at(20, 'UpgradeRequested', { upgradeId: 'u-whatif', mode: 'dry-run', target });
+    story.at(30, 'UpgradeRequested', { upgradeId: 'u-8f3k2m9q', mode: 'ask', target });
+    story.each(40, 'NodeReady', CONTROL_PLANES.slice(0, 2), { software: { kubelet: '1.35.4' } });
+    gateway.state(...story.events);
+    expect((await ask(['cluster', 'describe', 'demo'])).stdout).toContain('Ready, v1.34.4, took 14s');
+    story.each(50, 'NodeReady', CONTROL_PLANES.slice(2), { software: { kubelet: '1.35.4' } });
+    story.at(60, 'RolloutCompleted', { upgradeId: 'u-8f3k2m9q' });
+    gateway.state(...story.events);
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toContain('Ready, v1.35.4, took 14s');
+    expect(stdout).toContain('u-8f3k2m9q, Kubernetes to v1.35.4: RolloutCompleted, asked for by user/ada');
+    expect(stdout).not.toContain('u-whatif');
   });
 
   it('describe of a name that never was ends with 5', async () => {

@@ -4,7 +4,7 @@ import { planHash } from '../src/plan/plan.hash.js';
 import { checkUpgrade } from '../src/rollout/check.planner.js';
 import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
-import type { AnyRolloutJob, RolloutJob } from '../src/rollout/rollout.jobs.js';
+import type { AnyRolloutJob, EmptyNode, RolloutJob } from '../src/rollout/rollout.jobs.js';
 import { currentJob } from '../src/rollout/rollout.planner.js';
 import { rolloutProcess, type Following } from '../src/rollout/rollout.process.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
@@ -60,6 +60,8 @@ export class RolloutSimulation {
   readonly dead = new Set<string>();
   /** `<job type>/<node>`: fails in these words, attempt after attempt. */
   readonly failing = new Map<string, string>();
+  /** `<job type>/<node>`: what was asked for is never heard of again. */
+  readonly lost = new Set<string>();
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
   atOnce = 1;
@@ -162,9 +164,9 @@ export class RolloutSimulation {
     switch (reaction.kind) {
       case 'job': {
         const job = reaction.data as unknown as AnyRolloutJob;
-        this.at(this.takes(job.type === 'TakeSnapshot' ? 4 : 0.1), job.type, () => this.deliver(job, 1, this.nowMs));
+        this.at(this.takes(job.type === 'TakeSnapshot' ? 4 : 0.1), job.type, () => this.deliver(job, 1));
         if (this.random() < this.troubles.twin)
-          this.at(TWIN_LATE_MAX_S * this.random(), job.type, () => this.deliver(job, 1, this.nowMs));
+          this.at(TWIN_LATE_MAX_S * this.random(), job.type, () => this.deliver(job, 1));
         return;
       }
       case 'timer': {
@@ -197,7 +199,8 @@ export class RolloutSimulation {
     return true;
   }
 
-  private deliver(job: RolloutJob, attempt: number, sinceMs: number): void {
+  private deliver(job: RolloutJob, attempt: number): void {
+    if (this.lost.has(`${job.type}/${job.node ?? ''}`)) return;
     if (!this.decide({ type: 'BeginJob', data: job })) return;
     if (job.type === 'AdvanceRollout') {
       this.decide({ type: 'Advance', data: { uid: UID, now: this.now } });
@@ -210,7 +213,7 @@ export class RolloutSimulation {
     const current = currentJob(this.state, job) ?? (job as AnyRolloutJob);
     const failure = this.failing.get(`${job.type}/${job.node ?? job.operation ?? ''}`);
     if (failure !== undefined) this.fail(current, attempt, failure);
-    else this.work(current, attempt, sinceMs);
+    else this.work(current, attempt);
   }
 
   private check(): void {
@@ -238,7 +241,7 @@ export class RolloutSimulation {
         now: this.now,
       },
     });
-    if (!last) this.at(waitS, job.type, () => this.deliver(job, attempt + 1, this.nowMs));
+    if (!last) this.at(waitS, job.type, () => this.deliver(job, attempt + 1));
   }
 
   private static readonly SECONDS: Readonly<Partial<Record<AnyRolloutJob['type'], number>>> = {
@@ -247,9 +250,8 @@ export class RolloutSimulation {
   };
 
   /** One step of the effect; then the next, until nothing of the job is wanted any more. */
-  private work(job: AnyRolloutJob, attempt: number, sinceMs: number): void {
-    const again = (seconds: number, since = sinceMs): void =>
-      this.at(this.takes(seconds), job.type, () => this.deliver(job, attempt, since));
+  private work(job: AnyRolloutJob, attempt: number): void {
+    const again = (seconds: number): void => this.at(this.takes(seconds), job.type, () => this.deliver(job, attempt));
     if (this.random() < this.troubles.crash) {
       again(3);
       return;
@@ -264,26 +266,17 @@ export class RolloutSimulation {
     }
     if (effect.facts.length > 0) this.decide({ type: 'RecordFact', data: { facts: effect.facts, now: this.now } });
     if (effect.wait !== undefined) {
-      if (this.timesOut(job, sinceMs)) this.timeOut(job, attempt, effect.wait);
+      if (job.type === 'EmptyNode' && this.isLate(job)) this.timeOut(job, attempt);
       else again(2);
     } else if (currentJob(this.state, job) !== undefined && job.type !== 'StageNodes')
-      again(RolloutSimulation.SECONDS[job.type] ?? 0.2, sinceMs);
+      again(RolloutSimulation.SECONDS[job.type] ?? 0.2);
   }
 
-  private timesOut(job: AnyRolloutJob, sinceMs: number): boolean {
-    if (job.type === 'CheckGates') return this.nowMs - sinceMs > job.timeoutMs;
-    return (
-      job.type === 'EmptyNode' &&
-      job.since !== null &&
-      this.nowMs - Date.parse(job.since) > job.pool.drainTimeoutSeconds * SECOND
-    );
+  private isLate({ since, pool }: EmptyNode): boolean {
+    return since !== null && this.nowMs - Date.parse(since) > pool.drainTimeoutSeconds * SECOND;
   }
 
-  private timeOut(job: AnyRolloutJob, attempt: number, message: string): void {
-    if (job.type !== 'EmptyNode') {
-      this.fail(job, ATTEMPTS_MAX, message);
-      return;
-    }
+  private timeOut(job: EmptyNode, attempt: number): void {
     const { uid, upgradeId, operation, node, pool } = job;
     const data = { uid, upgradeId, operation, node, pods: [`shop/web-${node}`], policy: pool.onDrainTimeout };
     this.decide({ type: 'RecordFact', data: { facts: [{ type: 'DrainTimedOut', data }], now: this.now } });

@@ -6,6 +6,7 @@ import type { Answer } from '../output/format.js';
 import { noProgress, project, type Operation, type Progress } from '../progress/progress.projection.js';
 import { summaryOf, treeOf } from '../progress/progress.tree.js';
 import { linesOfTree } from '../progress/tree.text.js';
+import { upgradeLine, upgradesIn, type UpgradeStory } from './cluster.upgrades.js';
 
 export interface DescribeOptions {
   readonly all: boolean;
@@ -24,7 +25,15 @@ export const describeAnswer = (at: ClusterAt, events: readonly EventView[], opti
       help: 'List those that exist with "fairlead cluster list".',
     });
   }
-  return { data: progress, table: treeText(progress, options).join('\n'), names: [at.cluster] };
+  const upgrades = upgradesIn(events, progress.uid);
+  const lines = [...treeText(progress, options), ...upgradesText(upgrades, options.all)];
+  return { data: { ...progress, upgrades }, table: lines.join('\n'), names: [at.cluster] };
+};
+
+/** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
+const upgradesText = (upgrades: readonly UpgradeStory[], all: boolean): readonly string[] => {
+  const shown = all ? upgrades.toReversed() : upgrades.slice(-1);
+  return shown.length === 0 ? [] : ['', 'Upgrades:', ...shown.map((upgrade) => `  ${upgradeLine(upgrade)}`)];
 };
 
 const treeText = (progress: Progress, { all, nowMs, columns, colors }: DescribeOptions): readonly string[] => {

@@ -417,7 +417,16 @@ const ready: Evolve = (progress, event) => {
     lost: false,
     version: typeof kubelet === 'string' ? `v${kubelet.replace(/^v/, '')}` : known.version,
   }));
-  return nodeStep('nodes-ready', 'ready')(versioned, event);
+  return nodeStep('nodes-ready', 'ready')(withVersion(versioned), event);
+};
+
+/** An upgrade changes what was asked for: the cluster is as old as the oldest of its control planes. */
+const withVersion = (progress: Progress): Progress => {
+  const versions = progress.nodes.flatMap(({ role, version }) =>
+    role === 'control-plane' && version !== undefined ? [version] : [],
+  );
+  const [oldest] = versions.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+  return { ...progress, version: oldest ?? progress.version };
 };
 
 const notReady: Evolve = (progress, { data, time }) =>

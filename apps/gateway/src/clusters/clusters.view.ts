@@ -73,6 +73,16 @@ const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress']
   };
 };
 
+const byNumbers = (one: string, other: string): number => one.localeCompare(other, 'en', { numeric: true });
+
+/** An upgrade changes what was asked for: the cluster is as old as the oldest of its control planes. */
+const versionOf = ({ cluster, nodes }: ClusterRows): string => {
+  const versions = nodes.flatMap(({ role, software: { kubelet } }) =>
+    role === 'control-plane' && kubelet !== undefined ? [`v${kubelet.replace(/^v/, '')}`] : [],
+  );
+  return versions.toSorted(byNumbers)[0] ?? cluster.spec.kubernetes.version;
+};
+
 /** CB-Ladybug's Cluster (ladybug-api.md, 2.3) without its secrets, and our own fields. */
 export const clusterView = (rows: ClusterRows): ClusterView => {
   const { cluster, seq, nodes, holds } = rows;
@@ -83,7 +93,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     status: { phase: cluster.phase, reason: cluster.reason, message: cluster.message },
     mcis: cluster.name,
     namespace: cluster.namespace,
-    k8sVersion: spec.kubernetes.version,
+    k8sVersion: versionOf(rows),
     cpLeader: cluster.leader,
     cpGroup: `${cluster.name}-cp`,
     networkCni: spec.kubernetes.networkCni,

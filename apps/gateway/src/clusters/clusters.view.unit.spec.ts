@@ -52,6 +52,14 @@ describe('the view of a cluster', () => {
     });
   });
 
+  it('has the version of the oldest of its control planes, which an upgrade changes one by one', () => {
+    const upgraded = (node: string): Fact =>
+      nodeFact('NodeReady', node, { revision: 2, software: { kubelet: '1.35.4' } });
+    const first = [...CREATE, upgraded('demo-cp-1'), upgraded('demo-w-1')];
+    expect(viewAfter(first).k8sVersion).toBe('v1.34.4');
+    expect(viewAfter([...first, upgraded('demo-cp-2'), upgraded('demo-cp-3')]).k8sVersion).toBe('v1.35.4');
+  });
+
   it('says which node is not Ready, and since when', () => {
     const facts = [...CREATE, nodeFact('NodeLost', 'demo-w-2', { lastSeenAt: null, limitMs: 1 })];
     const condition = viewAfter(facts).conditions.find(({ type }) => type === 'Ready');

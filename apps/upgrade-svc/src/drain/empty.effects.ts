@@ -10,7 +10,8 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.jobs.js';
 import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
 import { ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
-import { NodeDrain, type DrainLook } from './drain.effects.js';
+import { d5OnTimeout } from '../rules/workers.rules.js';
+import { NodeDrain } from './drain.effects.js';
 import { UPGRADE_TAINT } from './marks.js';
 
 const DRAINS_MAX = 2_000;
@@ -103,15 +104,20 @@ export class EmptyEffects {
     const sliceEndsMs = this.clock.now().getTime() + this.settings.sliceMs;
     const node = nodeOf(wanted);
     while (this.clock.now().getTime() < sliceEndsMs) {
-      const isLate = this.isLate(wanted, since);
-      const forcing = isLate && this.mayForce(wanted);
-      if (isLate && !forcing) return this.timedOut(wanted, await drain.look());
-      if (forcing) await this.timedOut(wanted, await drain.look());
-      const look = forcing ? await drain.force() : await drain.look();
+      const look = await drain.look();
       const { evictedPods, forcedPods } = drain;
       if (look.left.length === 0) {
         this.drains.delete(wanted.job.id);
         return this.emptied(wanted, node, { evictedPods, forcedPods, since });
+      }
+      if (this.isLate(wanted, since)) {
+        const policy = d5OnTimeout(wanted.data.pool, this.clock.now().toISOString());
+        await wanted.record({
+          type: 'DrainTimedOut',
+          data: { ...whereOf(wanted), node, pods: [...look.left], policy },
+        });
+        if (policy !== 'force') return undefined;
+        await drain.force();
       }
       for (const { budget, pods, message } of look.refusals)
         await wanted.record({
@@ -127,22 +133,6 @@ export class EmptyEffects {
     const limitMs = data.pool.drainTimeoutSeconds * SECOND_MS;
     // 0: never forced, and never over.
     return limitMs > 0 && this.clock.now().getTime() - Date.parse(since) >= limitMs;
-  }
-
-  private mayForce({ data }: Wanted<EmptyNode>): boolean {
-    const { onDrainTimeout, forceUntil } = data.pool;
-    return (
-      onDrainTimeout === 'force' && forceUntil !== undefined && this.clock.now().getTime() < Date.parse(forceUntil)
-    );
-  }
-
-  /** A node of which the last pod went in the last moment is empty, not late. */
-  private async timedOut(wanted: Wanted<EmptyNode>, look: DrainLook): Promise<void> {
-    if (look.left.length === 0) return;
-    const { onDrainTimeout } = wanted.data.pool;
-    const policy = onDrainTimeout === 'force' && !this.mayForce(wanted) ? 'stop' : onDrainTimeout;
-    const node = nodeOf(wanted);
-    await wanted.record({ type: 'DrainTimedOut', data: { ...whereOf(wanted), node, pods: [...look.left], policy } });
   }
 
   private emptied(

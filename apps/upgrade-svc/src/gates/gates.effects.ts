@@ -18,10 +18,10 @@ import { fails } from './verdict.js';
 const WAITS_MAX = 10_000;
 const USER = 'user:';
 
-/** Asks gates in their order until each holds, or their time is over. */
+/** Asks gates in their order until each holds; when their time is over, the job is no longer wanted. */
 @Controller()
 export class GatesEffects {
-  /** Since when a job waits for a gate. A process that dies begins to count anew; its deaths are bounded elsewhere. */
+  /** Since when a gate is asked, for the telling; a process that dies begins to count anew. */
   private readonly since = new LRUCache<string, number>({ max: WAITS_MAX });
 
   constructor(
@@ -36,15 +36,10 @@ export class GatesEffects {
     return this.runner.take(job, context, async (wanted) => {
       const look = this.look(wanted, await wanted.cluster());
       const sliceEndsMs = this.nowMs() + this.settings.sliceMs;
-      const deadlineMs = this.waitsSince(job.id) + wanted.data.timeoutMs;
       for (const gate of wanted.data.gates) {
         const failing = await this.untilItHolds(wanted, { gate, look, sliceEndsMs });
-        if (failing === undefined) continue;
-        if (this.nowMs() < deadlineMs) return context.later(this.waitFor(gate), `${gate}: ${failing}`);
-        const target = wanted.data.node ?? job.cluster;
-        throw new WorldFailure({ operation: `gate ${gate}`, target, message: failing, retryable: false });
+        if (failing !== undefined) return context.later(this.waitFor(gate), `${gate}: ${failing}`);
       }
-      this.since.delete(job.id);
       return undefined;
     });
   }

@@ -8,6 +8,7 @@ import type {
   UpgradePlan,
 } from '@fairlead/contracts';
 import { c2NextLeader } from '../rules/control-plane.rules.js';
+import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
 import { a4Path, kubeletLagMax, oldestApiServer, versionsIn, type Path } from '../rules/skew.rules.js';
 import { minorsAhead } from '../rules/versions.js';
 import { d2AtOnce, d2Surge } from '../rules/workers.rules.js';
@@ -34,7 +35,10 @@ const pathOf = (input: PlanInput): Path => {
   const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
   const { kubernetes } = input.wish.target;
   if (kubernetes === undefined || !input.wish.controlPlane) return { versions: [present], findings: [] };
-  return a4Path(present, kubernetes, input.releases);
+  const path = a4Path(present, kubernetes, input.releases);
+  // An older version is refused by A1 anyway; G2 tells why not even an exception could be made.
+  const back = minorsAhead(present, kubernetes) < 0 ? g2NoWayBackOverEtcd(present, kubernetes) : [];
+  return { ...path, findings: [...path.findings, ...back] };
 };
 
 /** Where every API server is at the target by now, kubelets may still be behind: the same step goes on from there. */

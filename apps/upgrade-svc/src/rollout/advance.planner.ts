@@ -6,7 +6,7 @@ import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { d7Window } from '../rules/workers.rules.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
-import { phaseOf } from './operation.planner.js';
+import { gatesLimitMs, phaseOf } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   hasEnded,
@@ -31,7 +31,7 @@ export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
 const ids = (cluster: KnownCluster, upgrade: Upgrade) => ({ uid: cluster.uid, upgradeId: upgrade.id });
 
-/** When an operation has waited too long for agents or machines; null: it waits for its own job, which has a limit of its own. */
+/** When an operation has waited too long for gates, agents or machines; null: it waits for its own job, which has a limit of its own. */
 export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): string | null => {
   const { state } = tracked;
   switch (phaseOf(cluster, upgrade, tracked)) {
@@ -39,6 +39,12 @@ export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tra
       return state.changedAt === null ? null : later(state.changedAt, CHANGE_LIMIT_MS);
     case 'nodes':
       return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
+    case 'gates-before':
+      return state.startedAt === null ? null : later(state.startedAt, gatesLimitMs(upgrade, tracked, 'before'));
+    case 'gates-after':
+      return state.readyAt === null ? null : later(state.readyAt, gatesLimitMs(upgrade, tracked, 'after'));
+    case 'gates-finish':
+      return state.effectAt === null ? null : later(state.effectAt, gatesLimitMs(upgrade, tracked, 'finish'));
     default:
       return null;
   }
@@ -56,6 +62,14 @@ const failed = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked,
     nextAttemptAt: null,
   },
 });
+
+/** A gate speaks for itself. */
+const overdueIn = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Cause => {
+  const { failing } = tracked.state;
+  if (failing === null || !phaseOf(cluster, upgrade, tracked).startsWith('gates-')) return overdue(tracked);
+  const target = tracked.operation.node ?? tracked.operation.id;
+  return { operation: `gate ${failing.gate}`, target, message: failing.message };
+};
 
 const overdue = ({ operation }: Tracked): Cause => ({
   operation: operation.node === null ? operation.kind : 'change the node',
@@ -123,7 +137,8 @@ const leftOut = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): rea
 const perOperation = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
   trackedOf(upgrade).flatMap((tracked) => {
     const deadline = deadlineOf(cluster, upgrade, tracked);
-    if (deadline !== null && deadline <= now) return [failed(cluster, upgrade, tracked, overdue(tracked))];
+    if (deadline !== null && deadline <= now)
+      return [failed(cluster, upgrade, tracked, overdueIn(cluster, upgrade, tracked))];
     return [...spoken(cluster, upgrade, tracked, now), ...leftOut(cluster, upgrade, tracked)];
   });
 

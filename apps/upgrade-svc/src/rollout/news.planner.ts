@@ -18,7 +18,8 @@ const isNewsOf = (state: OperationState, fact: EffectFact): boolean => {
     case 'NodeEmptied':
       return !state.emptied;
     case 'DrainTimedOut':
-      return state.drainTimedOut === null;
+      // Force ends by itself (D5): what it has not brought about is told by the policy that follows it.
+      return state.drainTimedOut?.policy !== fact.data.policy;
     case 'NodeUncordoned':
       return !state.uncordoned;
     case 'UpgradeWithdrawn':

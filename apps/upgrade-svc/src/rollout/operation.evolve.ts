@@ -40,13 +40,17 @@ export const again = (state: OperationState): OperationState =>
         staged: state.staged,
       };
 
+const notReady = { nodeReady: false, readyAt: null } as const;
+
 const reported = (upgrade: Upgrade, event: StoredEvent<'NodeReady'>): Upgrade => {
   const { node, revision, software } = event.data;
   const open = openOn(upgrade, node);
   if (open === undefined || open.state.revision === null || revision < open.state.revision) return upgrade;
   const wanted = Object.entries(packagesOf(open.operation, open.state.rollingBack));
   const nodeReady = wanted.every(([name, version]) => software[name] === version);
-  return withOperation(upgrade, open.operation.id, () => ({ nodeReady }));
+  return withOperation(upgrade, open.operation.id, ({ readyAt }) =>
+    nodeReady ? { nodeReady, readyAt: readyAt ?? event.meta.time } : notReady,
+  );
 };
 
 const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersionsSet'>): Upgrade => {
@@ -56,7 +60,7 @@ const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersio
   return withOperation(upgrade, open.operation.id, () => ({
     revision: data.revision,
     changedAt: meta.time,
-    nodeReady: false,
+    ...notReady,
   }));
 };
 
@@ -80,7 +84,7 @@ export const evolveByAgents = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
       return reported(upgrade, event);
     case 'NodeNotReady': {
       const open = openOn(upgrade, event.data.node);
-      return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ nodeReady: false }));
+      return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => notReady);
     }
     case 'NodeChangeProgressed':
       return changeProgressed(upgrade, event);
@@ -139,23 +143,22 @@ const evolveGates = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
 
 /** What effects of an operation without a node came to. */
 const evolveEffects = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
+  const seen = (): Partial<OperationState> => ({ effect: true, effectAt: event.meta.time });
   switch (event.type) {
     case 'EtcdSnapshotTaken':
-      return event.data.operation === null
-        ? upgrade
-        : withOperation(upgrade, event.data.operation, () => ({ effect: true }));
+      return event.data.operation === null ? upgrade : withOperation(upgrade, event.data.operation, seen);
     case 'NodesMarked':
       return {
-        ...withOperation(upgrade, event.data.operation, () => ({ effect: true })),
+        ...withOperation(upgrade, event.data.operation, seen),
         marked: [...new Set([...upgrade.marked, ...event.data.nodes])],
       };
     case 'NodesUnmarked':
       return { ...upgrade, marked: upgrade.marked.filter((node) => !event.data.nodes.includes(node)) };
     case 'SurgeRequested':
     case 'AddonsUpgraded':
-      return withOperation(upgrade, event.data.operation, () => ({ effect: true }));
+      return withOperation(upgrade, event.data.operation, seen);
     case 'SurgeReturned':
-      return { ...withOperation(upgrade, event.data.operation, () => ({ effect: true })), surge: [] };
+      return { ...withOperation(upgrade, event.data.operation, seen), surge: [] };
     default:
       return evolveGates(upgrade, event);
   }

@@ -71,6 +71,12 @@ export const passOf = (upgrade: Upgrade, operation: PlanOperation): readonly Tra
   return trackedOf(upgrade).filter((other) => key(other.operation) === key(operation));
 };
 
+/** How long gates may not hold at a stage. */
+export const gatesLimitMs = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): number => {
+  if (stage !== 'before') return GATES_AFTER_MS;
+  return missing(upgrade, tracked, stage).some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
+};
+
 const hasBegun = ({ state }: Tracked): boolean => state.revision !== null || state.status === 'done';
 
 /** C2: while others of the pass wait that have not given way themselves. */
@@ -204,7 +210,6 @@ const takenUpon = ({ plan }: Upgrade): readonly NodeName[] =>
 
 const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): AnyRolloutJob => {
   const gates = missing(upgrade, tracked, stage);
-  const before = gates.some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
   return {
     ...baseOf(cluster, upgrade, tracked),
     ...(tracked.operation.node === null ? {} : { node: tracked.operation.node }),
@@ -212,7 +217,6 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
     stage,
     gates,
     software: softwareAfter(cluster, tracked),
-    timeoutMs: stage === 'before' ? before : GATES_AFTER_MS,
     excused: [...new Set([...upgrade.wish.strategy.excusedNodes, ...takenUpon(upgrade), ...touchedNodes(upgrade)])],
   };
 };

@@ -38,6 +38,19 @@ describe('a plan that is asked for with approval', () => {
   });
 });
 
+describe('a plan that is given up before it began', () => {
+  it.each(['ask', 'go'] as const)('ends as aborted, with nothing parked (mode %s)', (mode) => {
+    const simulation = cluster();
+    simulation.say('wish', asked(toNext, {}, { mode }), wish('UpgradeAbortRequested', { reason: 'not today' }));
+    simulation.run();
+    expect(data(simulation, 'RolloutAborted')).toMatchObject({ parked: [] });
+    expect(simulation.count('OperationStarted')).toBe(0);
+    simulation.say('wish', asked(toNext, {}, { upgradeId: 'u-second01' as UpgradeId }));
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});
+
 describe('B1 one upgrade at a time', () => {
   it('rejects another while one is open, which goes on', () => {
     const simulation = cluster();
@@ -164,6 +177,53 @@ describe('D5 a node that cannot be emptied', () => {
     simulation.say('wish', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));
     simulation.run();
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E4', nodes: [w(1)] });
+  });
+});
+
+describe('G2 nothing goes back over a minor of etcd', () => {
+  it('an older minor is refused by it, before anything is touched', () => {
+    const simulation = new RolloutSimulation(modelOf(1, 1, '1.34.4'));
+    for (const [context, fact] of beginning(simulation.model, '1.34.4')) simulation.say(context, fact);
+    simulation.say('wish', asked(toVersion('v1.33.13')));
+    simulation.run();
+    const rejected = simulation.log.find((event) => event.type === 'UpgradeRejected');
+    const rules = rejected?.type === 'UpgradeRejected' ? rejected.data.findings.map(({ rule }) => rule) : [];
+    expect(rules).toEqual(expect.arrayContaining(['A1', 'G2']));
+    expect(simulation.count('OperationStarted')).toBe(0);
+  });
+
+  it('a control plane that failed does not get its former version back', () => {
+    const simulation = cluster();
+    simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'RolloutHalted',
+      () => simulation.say('wish', wish('NodeRollbackRequested', { node: cp(1) })),
+    );
+    simulation.run();
+    expect(data(simulation, 'UpgradeWishRefused')).toMatchObject({
+      wish: 'NodeRollbackRequested',
+      finding: {
+        rule: 'G2',
+        facts: { etcdNow: expect.stringMatching(/^3\.6/), etcdBefore: expect.stringMatching(/^3\.5/) },
+      },
+    });
+  });
+});
+
+describe('a gate that never holds', () => {
+  it('fails its node when its time is over, also when whoever asked it is dead by then', () => {
+    const simulation = cluster();
+    // The question is never answered again: only the timer that came with the state knows of it.
+    simulation.lost.add(`CheckGates/${w(1)}`);
+    simulation.say('wish', asked(toNext));
+    simulation.run();
+    const [failed] = simulation.log.filter((event) => event.type === 'OperationFailed');
+    const [started] = simulation.log.filter((event) => event.type === 'OperationStarted' && event.data.node === w(1));
+    expect(failed?.data).toMatchObject({ node: w(1), nextAttemptAt: null });
+    const waitedMs = Date.parse(failed?.meta.time ?? '') - Date.parse(started?.meta.time ?? '');
+    expect(Math.round(waitedMs / 60_000)).toBe(15);
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({ nodes: [w(1)] });
   });
 });
 

@@ -114,8 +114,9 @@ export interface UpgradeAddons extends RolloutJob {
 
 /**
  * GatePassed for each of `gates` that holds, in this order; GateFailed when one does not, told when its reason changes. A gate
- * that does not hold is asked again (context.later) until `deadline`; then the handler throws. Gates that passed are not asked
- * again: the state knows them. `user:<name>` is in the plan's strategy. Facts of etcd-leader: {leader: NodeName}.
+ * that does not hold is asked again (context.later) for as long as the job is wanted: the roll-out knows since when, and ends
+ * it. Gates that passed are not asked again: the state knows them. `user:<name>` is in the plan's strategy. Facts of
+ * etcd-leader: {leader: NodeName}.
  */
 export interface CheckGates extends RolloutJob {
   readonly type: 'CheckGates';
@@ -124,7 +125,6 @@ export interface CheckGates extends RolloutJob {
   readonly gates: readonly GateName[];
   /** Of the operation's node, when stage is after: what must be seen there. */
   readonly software: SoftwareVersions;
-  readonly timeoutMs: number;
   /** Need be neither Ready nor healthy members of etcd: the node itself, and others that this plan left unfinished. */
   readonly excused: readonly NodeName[];
 }

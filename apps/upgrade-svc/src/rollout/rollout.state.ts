@@ -59,10 +59,13 @@ export interface OperationState {
   readonly revision: number | null;
   readonly changedAt: string | null;
   readonly nodeReady: boolean;
+  /** Since when its agent says so: from then on the gates after it have their time. */
+  readonly readyAt: string | null;
   readonly uncordoned: boolean;
   readonly withdrawn: boolean;
   /** What the effect of an operation without a node came to: snapshot taken, nodes marked, addons there. */
   readonly effect: boolean;
+  readonly effectAt: string | null;
   readonly staged: readonly NodeName[];
   readonly failure: {
     readonly cause: Cause;
@@ -160,9 +163,11 @@ export const NEW_OPERATION: OperationState = {
   revision: null,
   changedAt: null,
   nodeReady: false,
+  readyAt: null,
   uncordoned: false,
   withdrawn: false,
   effect: false,
+  effectAt: null,
   staged: [],
   failure: null,
   leaveOut: null,

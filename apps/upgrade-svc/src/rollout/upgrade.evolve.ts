@@ -1,6 +1,7 @@
 import { UPGRADE_RULES, isUpgradeRule, type EventData, type Finding, type StoredEvent } from '@fairlead/contracts';
 import { durationKeyOf } from '../plan/durations.js';
 import { refusing } from '../rules/finding.js';
+import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
 import { again, evolveByAgents, evolveOperations, withOperation } from './operation.evolve.js';
 import { isUnwell, trackedOf, type KnownCluster, type OperationState, type Upgrade } from './rollout.state.js';
 
@@ -97,21 +98,28 @@ const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSki
   );
 };
 
+/** Why a node may not go back: etcd's data is past its minor (G2), or it is no failed worker (G3). */
+const noWayBack = (upgrade: Upgrade, node: string): Finding => {
+  const changed = trackedOf(upgrade).find(
+    ({ operation }) => operation.node === node && operation.role === 'control-plane' && operation.change !== null,
+  )?.operation;
+  const [over] = g2NoWayBackOverEtcd(changed?.change?.kubernetes ?? '', `v${changed?.from['kubeadm'] ?? ''}`);
+  return (
+    over ??
+    refusing('G3', {
+      sentence: `${node} is no worker that failed in this roll-out`,
+      facts: { node },
+      help: 'Only a failed worker gets its former software back; retry a control plane, leave healthy nodes.',
+    })
+  );
+};
+
 /** The failed operation of the node is done the other way round (G3); whether it may be is asked when it would begin. */
 const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackRequested'>): Upgrade => {
   const failed = trackedOf(upgrade).find(
     ({ operation, state }) => operation.node === node && state.status === 'failed' && operation.role === 'worker',
   );
-  if (failed === undefined)
-    return refused(
-      upgrade,
-      'NodeRollbackRequested',
-      refusing('G3', {
-        sentence: `${node} is no worker that failed in this roll-out`,
-        facts: { node },
-        help: 'Only a failed worker gets its former software back; retry a control plane, leave healthy nodes.',
-      }),
-    );
+  if (failed === undefined) return refused(upgrade, 'NodeRollbackRequested', noWayBack(upgrade, node));
   const reset = withOperation(upgrade, failed.operation.id, (state) => again({ ...state, rollingBack: true }));
   return { ...reset, run: upgrade.run + 1, resumeAsked: upgrade.halted !== null };
 };

@@ -42,7 +42,7 @@ export type DrainEnd = 'stop' | 'quarantine' | 'force';
 /** D5: what happens to a node that cannot be emptied in time. Force ends by itself and is never silent. */
 export const d5OnTimeout = ({ onDrainTimeout, forceUntil }: PoolStrategy, now: string): DrainEnd => {
   if (onDrainTimeout !== 'force') return onDrainTimeout;
-  return forceUntil !== undefined && now < forceUntil ? 'force' : 'stop';
+  return forceUntil !== undefined && Date.parse(now) < Date.parse(forceUntil) ? 'force' : 'stop';
 };
 
 /** D5: force needs the moment at which it ends. */
