@@ -1,7 +1,8 @@
-import type { Projection } from '@fairlead/event-sourcing';
+import type { Process, Projection } from '@fairlead/event-sourcing';
 import type { ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { certificatesProjection } from './certificates/certificates.projection.js';
+import { renewalProcess } from './certificates/renewal.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
@@ -43,9 +44,9 @@ export const gateway: ServiceDefinition = {
   name: 'gateway',
   module: GatewayModule,
   projections: projections as unknown as readonly Projection<never>[],
-  processes: [],
+  processes: [renewalProcess as unknown as Process<never>],
   migrations: [GatewayTables1763700000000, UpgradeTables1763800000000],
   entities: [],
-  jobConcurrency: 1,
+  jobConcurrency: 4,
   configureHttp,
 };

@@ -1,5 +1,5 @@
-import { JOB_FAILURES } from '@fairlead/event-sourcing/jetstream';
-import { Module } from '@nestjs/common';
+import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
+import { Logger, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessGuard } from './auth/access.guard.js';
 import { LocalToken } from './auth/local.token.js';
@@ -8,6 +8,7 @@ import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
+import { RenewalEffects } from './certificates/renewal.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
@@ -43,6 +44,10 @@ import { UpgradeCommands } from './upgrades/upgrades.commands.js';
 import { UpgradesHttp } from './upgrades/upgrades.http.js';
 import { UpgradeQueries } from './upgrades/upgrades.queries.js';
 
+/** Its only job asks for an upgrade; that it could not yet is nothing that a cluster's history needs. */
+const tellFailure: RecordJobFailure = async (job, { cause }) =>
+  new Logger('jobs').warn(`${job.type} of ${job.namespace}/${job.cluster}: ${cause.message}`);
+
 /** The composition root: where tokens meet what they stand for. */
 @Module({
   controllers: [
@@ -57,6 +62,7 @@ import { UpgradeQueries } from './upgrades/upgrades.queries.js';
     HoldsHttp,
     EtcdHttp,
     CertificatesHttp,
+    RenewalEffects,
     OperationsHttp,
     ClusterEventsHttp,
     EventsHttp,
@@ -71,8 +77,7 @@ import { UpgradeQueries } from './upgrades/upgrades.queries.js';
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_FILTER, useClass: RefusedFilter },
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
-    // The gateway gives itself no jobs, so none can fail.
-    { provide: JOB_FAILURES, useValue: async () => undefined },
+    { provide: JOB_FAILURES, useValue: tellFailure },
     CertificateQueries,
     ClusterCommands,
     ClusterQueries,

@@ -1,4 +1,5 @@
 export * from './agent.js';
+export * from './certificates.js';
 export * from './cluster-spec.js';
 export * from './envelope.js';
 export * from './events/catalogue.js';

@@ -1,8 +1,5 @@
-import type { ClusterUid, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { RENEW_BEFORE_MS, type ClusterUid, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { later, nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-
-/** F: certificates are renewed when they end in less than this. */
-export const RENEW_BEFORE_MS = 90 * 24 * 3_600_000;
 
 /** Look at what agents reported, at `now` (RFC 3339). */
 export type LookAtCertificates = Command<

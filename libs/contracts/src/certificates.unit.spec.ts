@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { f1Expiring } from './certificates.rules.js';
+import { f1Expiring } from './certificates.js';
 
 const NOW = '2026-11-21T10:00:00.000Z';
 const in_ = (days: number, name: string) => ({

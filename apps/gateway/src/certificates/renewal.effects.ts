@@ -1,0 +1,90 @@
+import { f1Expiring, isRefusal, UpgradeStrategy, type UpgradeId, type UpgradePhase } from '@fairlead/contracts';
+import {
+  HANDLE,
+  OnJob,
+  type Decided,
+  type Handle,
+  type Job,
+  type JobContext,
+  type JobLater,
+} from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Controller, Inject } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { upgrades, type RequestUpgrade, type UpgradesState } from '../upgrades/upgrades.decider.js';
+import { CertificateQueries } from './certificates.queries.js';
+import type { RenewCertificates } from './renewal.process.js';
+
+const BUSY_AGAIN_MS = 10 * 60_000;
+/** How long an upgrade that was asked for is given before it is looked at again. */
+const LOOK_AGAIN_MS = 24 * 3_600_000;
+/** One a day, until the certificates have ended. */
+const ATTEMPTS_MAX = 90;
+
+/** One attempt after the other under names of their own, the same for every delivery of the job. */
+const idOf = ({ uid, earliest }: RenewCertificates, attempt: number): UpgradeId =>
+  `u-${createHash('sha256').update(`renewal/${uid}/${earliest}/${attempt}`).digest('hex').slice(0, 10)}` as UpgradeId;
+
+const phaseOf = ({ latest, over }: UpgradesState, id: UpgradeId): UpgradePhase | undefined =>
+  latest?.id === id ? latest.phase : over.get(id);
+
+/** F: certificates that end soon are renewed by a roll-out that nobody asked for, where that is allowed. */
+@Controller()
+export class RenewalEffects {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CertificateQueries) private readonly certificates: CertificateQueries,
+    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @OnJob<RenewCertificates>('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
+  async renew(job: Job<RenewCertificates>, context: JobContext): Promise<JobLater | void> {
+    if (this.config.renewal === 'tell') return undefined;
+    const reported = await this.certificates.all(job.namespace, job.cluster, job.data.uid);
+    // Renewed meanwhile, by whomever; or the cluster is gone.
+    if (f1Expiring(reported, this.clock.now().toISOString()).length === 0) return undefined;
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      const id = idOf(job.data, attempt);
+      const decided = await this.handle(
+        upgrades,
+        { namespace: job.namespace, cluster: job.cluster, context: 'wish' },
+        this.wish(job, id),
+        job.cause,
+      );
+      if (isRefusal(decided)) return context.later(BUSY_AGAIN_MS, decided.message);
+      const next = this.after(decided, id, context);
+      if (next !== 'again') return next;
+    }
+    return undefined;
+  }
+
+  /** What a person has given up is not begun again; what a rule refused is asked for anew, a day later. */
+  private after(decided: Decided<UpgradesState>, id: UpgradeId, context: JobContext): JobLater | undefined | 'again' {
+    if (decided.events.length > 0) return context.later(LOOK_AGAIN_MS, 'the renewal was asked for');
+    const phase = phaseOf(decided.state, id);
+    if (phase === 'Rejected') return 'again';
+    if (phase === 'Aborted') return undefined;
+    return context.later(BUSY_AGAIN_MS, 'another renewal is under way');
+  }
+
+  private wish({ namespace, cluster, data }: Job<RenewCertificates>, upgradeId: UpgradeId): RequestUpgrade {
+    return {
+      type: 'RequestUpgrade',
+      data: {
+        namespace,
+        cluster,
+        upgradeId,
+        target: { renewCertificates: true, reboot: false },
+        pools: [],
+        controlPlane: true,
+        strategy: UpgradeStrategy.parse({ windows: this.config.renewalWindows }),
+        overrides: [],
+        mode: 'go',
+        requestHash: createHash('sha256').update(`renewal/${data.uid}`).digest('hex'),
+        actor: 'system/gateway',
+      },
+    };
+  }
+}

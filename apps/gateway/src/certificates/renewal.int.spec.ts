@@ -1,0 +1,74 @@
+import type { ClusterView, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readGatewayConfig } from '../config.js';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { CREATE, uid as storyUid } from '../story.fixtures.js';
+
+const DAY_MS = 24 * 3_600_000;
+const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
+
+describe('F: certificates that end soon, where renewal is allowed', () => {
+  let gateway: TestGateway;
+  let uid: string;
+
+  const state = (fact: Fact): Promise<StoredEvent> =>
+    gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
+  const wishes = (): Promise<StoredEvent[]> => gateway.log('evt.*.default.demo.wish.UpgradeRequested');
+  const ends = async (node: string, days: number): Promise<void> => {
+    const expiresAt = inDays(days);
+    await state({
+      type: 'CertificatesReported',
+      data: { uid: storyUid, node: node as NodeName, certificates: [{ name: 'apiserver', expiresAt }] },
+    });
+    await state({
+      type: 'CertificatesExpiring',
+      data: { uid: storyUid, node: node as NodeName, earliest: expiresAt, names: ['apiserver'] },
+    });
+  };
+  const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
+    const deadline = Date.now() + 20_000;
+    while (!(await holds())) {
+      if (Date.now() > deadline) throw new Error('it never came true');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+
+  beforeAll(async () => {
+    process.env['CERTIFICATE_RENEWAL'] = 'renew';
+    process.env['CERTIFICATE_RENEWAL_WINDOWS'] = 'sat,sun 01:00-05:00';
+    gateway = await startTestGateway();
+    await prepareWorld(gateway);
+    uid = (await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') })).body.uid;
+    for (const fact of CREATE.slice(1)) await state(fact);
+  }, 90_000);
+  afterAll(async () => {
+    delete process.env['CERTIFICATE_RENEWAL'];
+    delete process.env['CERTIFICATE_RENEWAL_WINDOWS'];
+    await gateway?.stop();
+  }, 30_000);
+
+  it('are renewed by one roll-out of the control planes that nobody asked for, in its windows', async () => {
+    await ends('demo-cp-1', 60);
+    await ends('demo-cp-2', 61);
+    await eventually(async () => (await wishes()).length > 0);
+    const [wish] = await wishes();
+    expect(wish?.meta.actor).toBe('system/gateway');
+    expect(wish?.data).toMatchObject({
+      target: { renewCertificates: true, reboot: false },
+      pools: [],
+      controlPlane: true,
+      mode: 'go',
+      strategy: { windows: [{ days: ['sat', 'sun'], from: '01:00', to: '05:00' }] },
+    });
+    const told = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
+    expect(told).toContain(wish?.meta.causationId);
+    // The other control plane's warning is answered by the same roll-out.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await wishes()).toHaveLength(1);
+  }, 40_000);
+
+  it('are only told where nothing else was said, and a window that is none is named at the start', () => {
+    expect(readGatewayConfig({}).renewal).toBe('tell');
+    expect(() => readGatewayConfig({ CERTIFICATE_RENEWAL_WINDOWS: 'sometimes' })).toThrow(/sometimes/);
+  });
+});
