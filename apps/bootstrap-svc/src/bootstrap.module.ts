@@ -1,7 +1,9 @@
-import { HANDLE, JOB_FAILURES, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, JOB_FAILURES, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, DATABASE, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
 import { PostgresRunningSteps } from './adapters/postgres/postgres.running-steps.js';
@@ -19,6 +21,7 @@ import {
   REMEMBERED_SECRETS,
   RUNNING_STEPS,
   SETTINGS,
+  SNAPSHOTS,
   STEP_RUNNER,
 } from './bootstrap/tokens.js';
 import type { Settings } from './config.js';
@@ -33,6 +36,7 @@ import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { SnapshotsEffects } from './restore/snapshots.effects.js';
 import { DismantlingEffects } from './removal/dismantling.effects.js';
 import { RememberedSecrets } from './secrets.cache.js';
 import { NodeRemovalEffects } from './removal/node-removal.effects.js';
@@ -84,6 +88,11 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
       new JoinCredentialsSource(hosts, secrets, clock, settings),
     inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
   },
+  {
+    provide: SNAPSHOTS,
+    useFactory: (nc: NatsConnection, secrets: SecretStore) => new NatsSnapshots(nc, secrets),
+    inject: [NATS, SECRETS],
+  },
   { provide: JOB_FAILURES, useFactory: (handle: Handle) => makeRecordFailure(handle), inject: [HANDLE] },
 ];
 
@@ -98,6 +107,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       JoinsEffects,
       AddonsEffects,
       NodeRemovalEffects,
+      SnapshotsEffects,
       DismantlingEffects,
       FailuresEffects,
     ],

@@ -1,17 +1,18 @@
 import { EVENT_STORE, HANDLE, JOB_FAILURES, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
 import { NatsClocks } from './adapters/nats/nats.clocks.js';
-import { NatsSnapshots } from './adapters/nats/nats.snapshots.js';
 import { CertificatesEffects } from './certificates/certificates.effects.js';
 import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
 import { EmptyEffects } from './drain/empty.effects.js';
 import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
+import { RestoreEffects } from './etcd/restore.effects.js';
 import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
 import { HealthEffects } from './health/health.effects.js';
@@ -86,6 +87,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       ChangesEffects,
       RolloutEffects,
       SnapshotsEffects,
+      RestoreEffects,
       EmptyEffects,
       GatesEffects,
       CertificatesEffects,

@@ -35,6 +35,8 @@ export const AGENT_PATHS = {
   mirror: '/var/lib/fairlead/mirror',
   /** A bundle on its way there. */
   bundle: '/var/lib/fairlead/bundle.tar.gz',
+  /** A snapshot of etcd on its way into a restore. */
+  snapshot: '/var/lib/fairlead/etcd-snapshot.db',
   steps: '/var/lib/fairlead/steps',
 } as const;
 

@@ -1,6 +1,7 @@
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
+import type { RestoreStep } from './upgrades.js';
 
 type Tell<T extends EventType> = (data: EventData<T>) => string;
 
@@ -23,6 +24,16 @@ const wanted = ({ kubernetes, software, renewCertificates, reboot }: EventData<'
     ...(renewCertificates ? ['new certificates'] : []),
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
+
+const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
+  place: 'brings the snapshot to the control planes',
+  stop: 'stops every API server and every member',
+  restore: 'puts the data of the snapshot in place',
+  start: 'starts every member again',
+  verify: 'waits until etcd and the API are well',
+  refresh: 'restarts the kubelets of workers',
+  undo: 'puts the data of before back',
+};
 
 /** What each event says to a person: one sentence in the past or present, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
@@ -81,6 +92,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
+  EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
@@ -136,6 +148,10 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
   EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
   EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
+  EtcdRestoreStarted: ({ snapshot, members }) =>
+    `etcd begins to be set back to ${snapshot} on ${members.map(({ node }) => node).join(', ')}`,
+  EtcdRestoreAdvanced: ({ step, cause }) =>
+    `the restore of etcd ${RESTORE_WORDS[step]}${cause === null ? '' : `: ${sentenceOf(cause)}`}`,
   EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not set back to ${snapshot}: ${sentenceOf(cause)}`,
   EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
   UpgradeWishRefused: ({ finding }) =>

@@ -79,6 +79,9 @@ const snapshots: readonly string[] = [
   `$JS.FC.${OBJECTS}.>`,
 ];
 
+/** bootstrap-svc brings a snapshot to the nodes on which etcd is restored; it writes none. */
+const snapshotReads = snapshots.filter((subject) => !subject.startsWith('$O.') && !subject.includes('.PURGE.'));
+
 /** A service may state its own facts, and read all; `heartbeats` are for those that watch nodes. */
 export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: [
@@ -87,6 +90,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     ...ownJobs(service),
     ...secrets(service),
     ...(service === 'upgrade-svc' ? snapshots : []),
+    ...(service === 'bootstrap-svc' ? snapshotReads : []),
     `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
     `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
     `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,

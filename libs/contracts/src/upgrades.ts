@@ -80,6 +80,27 @@ export const UpgradeTarget = z.strictObject({
 });
 export type UpgradeTarget = z.infer<typeof UpgradeTarget>;
 
+/**
+ * The steps by which etcd is set back to a snapshot (G4), each taken by all nodes that it concerns before any takes the next.
+ * `place` is done by bootstrap-svc and `verify` by upgrade-svc, the others by agents; `undo` only where one before `start` failed.
+ */
+export const RESTORE_STEPS = ['place', 'stop', 'restore', 'start', 'verify', 'refresh', 'undo'] as const;
+export type RestoreStep = (typeof RESTORE_STEPS)[number];
+
+/** The part of an agent in a restore of etcd. */
+export const EtcdChange = z.strictObject({
+  step: z.enum(['stop', 'restore', 'start', 'refresh', 'undo']),
+  restoreId: z.string().describe('Names what is kept aside on the node'),
+  snapshotFile: z.string().describe('Where the snapshot lies on a control plane'),
+  peerUrl: z.string().nullable().describe('Of the member on this node; null: a worker'),
+  initialCluster: z.string().describe('name=peerURL of every member, the same on each (etcd --initial-cluster)'),
+  token: z.string().describe('A new one, so that no member takes part in the cluster of before'),
+});
+export type EtcdChange = z.infer<typeof EtcdChange>;
+
+/** How often an agent tries a phase of a change for one revision; after that somebody has to ask again. */
+export const CHANGE_ATTEMPTS_MAX = 3;
+
 /** What an agent does to its node in one go, once: its id is remembered on the node. */
 export const NodeChange = z.strictObject({
   id: z.string(),
@@ -100,6 +121,7 @@ export const NodeChange = z.strictObject({
     .boolean()
     .describe('etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3)'),
   emulatedVersion: z.string().nullable(),
+  etcd: EtcdChange.optional().describe('The change is a step of a restore of etcd, and nothing else'),
 });
 export type NodeChange = z.infer<typeof NodeChange>;
 

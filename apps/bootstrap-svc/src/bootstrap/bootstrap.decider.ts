@@ -19,6 +19,7 @@ export type BootstrapFact = Fact<
   | 'AgentUpdated'
   | 'NodeBootstrapped'
   | 'ApiBalanced'
+  | 'EtcdSnapshotPlaced'
   | 'ControlPlaneInitialized'
   | 'NetworkReady'
   | 'ControlPlaneJoined'
@@ -43,6 +44,7 @@ export type Outcome = Extract<
       | 'AgentUpdated'
       | 'NodeBootstrapped'
       | 'ApiBalanced'
+      | 'EtcdSnapshotPlaced'
       | 'ControlPlaneInitialized'
       | 'NetworkReady'
       | 'ControlPlaneJoined'
@@ -116,6 +118,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return host !== undefined && !host.bootstrapped;
     case 'ApiBalanced':
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
+    case 'EtcdSnapshotPlaced':
+      return state.restore?.requestId === data.requestId && state.restore.missing.includes(data.node);
     case 'ControlPlaneInitialized':
       return state.controlPlane === null;
     case 'NetworkReady':

@@ -35,6 +35,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   addons: {},
   agent: null,
   agentRefused: [],
+  restore: null,
 });
 
 const clusterOf = (state: Known): Cluster => {
@@ -53,6 +54,7 @@ const clusterOf = (state: Known): Cluster => {
     addons,
     agent,
     agentRefused,
+    restore,
   } = state;
   return {
     uid,
@@ -69,6 +71,7 @@ const clusterOf = (state: Known): Cluster => {
     addons,
     agent,
     agentRefused,
+    restore,
   };
 };
 
@@ -119,6 +122,12 @@ const settleAll = (state: Known): Bootstrap => {
   return { ...clusterOf(state), status: 'ready', hosts };
 };
 
+const placed = (state: Known, { node, requestId }: EventData<'EtcdSnapshotPlaced'>): Known => {
+  const { restore } = state;
+  if (restore?.requestId !== requestId) return state;
+  return { ...state, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
+};
+
 /** Our own facts. */
 const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
   const { time } = event.meta;
@@ -165,6 +174,8 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       if (step !== 'RemoveNode') return state;
       return withHost(state, node, { removal: 'stuck' });
     }
+    case 'EtcdSnapshotPlaced':
+      return placed(state, event.data);
     case 'NodeDrained':
       return withHost(state, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':
@@ -199,6 +210,15 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
     }
     case 'NodeRemovalRequested':
       return withHost(state, event.data.node, { removal: 'wanted' });
+    case 'EtcdRestoreStarted': {
+      const { requestId, snapshot, sha256, members } = event.data;
+      return { ...state, restore: { requestId, snapshot, sha256, missing: members.map(({ node }) => node) } };
+    }
+    case 'EtcdRestoreAdvanced':
+      return event.data.step === 'place' ? state : { ...state, restore: null };
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return { ...state, restore: null };
     case 'DesiredVersionsSet': {
       const { revision, software, changesAllowed } = event.data;
       return withHost(state, event.data.node, { desired: { revision, software, changesAllowed } });

@@ -28,6 +28,7 @@ export const NODE_STEPS = [
   'JoinWorker',
   'RemoveNode',
   'UpdateAgent',
+  'PlaceSnapshot',
 ] as const;
 export const CLUSTER_STEPS = ['InstallNetwork', 'VerifyControlPlane', 'InstallAddons', 'DismantleCluster'] as const;
 
@@ -129,6 +130,13 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, 'someone asked for it to go'));
 };
 
+/** All at once: nothing is stopped before it lies everywhere. */
+const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
+  (restore?.missing ?? []).flatMap((name) => {
+    const host = hosts[name];
+    return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd shall be set back to it')];
+  });
+
 /** One that did not come up somewhere is brought to no further node. */
 const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
   if (agent === null || agentRefused.length > 0) return [];
@@ -164,9 +172,9 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return removals(state);
+      return [...removals(state), ...placeSnapshots(state)];
     case 'ready':
-      return [...balance(state), ...removals(state), ...updateAgents(state)];
+      return [...balance(state), ...removals(state), ...updateAgents(state), ...placeSnapshots(state)];
     case 'building': {
       const failure = failureOf(state);
       if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];

@@ -65,6 +65,15 @@ export interface Failure {
   readonly cause: Cause;
 }
 
+/** A snapshot that shall lie on every control plane, so that etcd can be set back to it. */
+export interface WantedSnapshot {
+  readonly requestId: string;
+  readonly snapshot: string;
+  readonly sha256: string;
+  /** Where it does not lie yet. */
+  readonly missing: readonly NodeName[];
+}
+
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
@@ -87,6 +96,7 @@ export interface Cluster {
   readonly agent: WantedAgent | null;
   /** Nodes on which the wanted agent did not come up: a person or the next agent has to come. */
   readonly agentRefused: readonly NodeName[];
+  readonly restore: WantedSnapshot | null;
 }
 
 export type Bootstrap =

@@ -1,9 +1,6 @@
-import type { EventData, NodeChange } from '@fairlead/contracts';
+import { CHANGE_ATTEMPTS_MAX, type EtcdChange, type EventData, type NodeChange } from '@fairlead/contracts';
 
 export type ChangePhase = EventData<'NodeChangeProgressed'>['phase'];
-
-/** How often a phase is tried for one revision of the desired state; a new revision begins to count anew. */
-export const ATTEMPTS_MAX = 3;
 
 export interface PhaseRecord {
   readonly status: 'started' | 'done' | 'failed';
@@ -32,15 +29,29 @@ export type NextStep =
   | { readonly do: 'finish' }
   | { readonly do: 'stop'; readonly phase: ChangePhase; readonly reason: string };
 
-/** The phases of a change in their order; each is done once. `runtime` is whatever else is wanted of the host. */
-export const phasesOf = (change: NodeChange): readonly ChangePhase[] => [
-  ...(change.kubernetes === null ? [] : (['stage'] as const)),
-  ...(change.kubeadm === null ? [] : (['kubeadm'] as const)),
-  ...(change.kubernetes === null ? [] : (['kubelet'] as const)),
-  'runtime',
-  ...(change.renewCertificates ? (['certificates'] as const) : []),
-  ...(change.reboot ? (['reboot'] as const) : []),
-];
+const ETCD_PHASES: Readonly<Record<EtcdChange['step'], ChangePhase>> = {
+  stop: 'etcd-stop',
+  restore: 'etcd-restore',
+  start: 'etcd-start',
+  undo: 'etcd-undo',
+  refresh: 'kubelet-restart',
+};
+
+/**
+ * The phases of a change in their order; each is done once. `runtime` is whatever else is wanted of the host. A step of a restore
+ * of etcd is a change of its own: the others wait for it.
+ */
+export const phasesOf = (change: NodeChange): readonly ChangePhase[] => {
+  if (change.etcd !== undefined) return [ETCD_PHASES[change.etcd.step]];
+  return [
+    ...(change.kubernetes === null ? [] : (['stage'] as const)),
+    ...(change.kubeadm === null ? [] : (['kubeadm'] as const)),
+    ...(change.kubernetes === null ? [] : (['kubelet'] as const)),
+    'runtime',
+    ...(change.renewCertificates ? (['certificates'] as const) : []),
+    ...(change.reboot ? (['reboot'] as const) : []),
+  ];
+};
 
 const fresh = (id: string, revision: number): ChangeRecord => ({
   id,
@@ -76,7 +87,7 @@ export const nextStep = (change: NodeChange, record: ChangeRecord, bootId: strin
   if (phase === undefined) return { do: 'finish' };
   const attempts = record.phases[phase]?.attempts ?? 0;
   if (phase === 'reboot' && hasBooted(record, bootId)) return { do: 'confirm', phase, attempt: Math.max(1, attempts) };
-  if (attempts >= ATTEMPTS_MAX)
+  if (attempts >= CHANGE_ATTEMPTS_MAX)
     return { do: 'stop', phase, reason: `${phase} was tried ${attempts} times for revision ${record.revision}` };
   return { do: 'run', phase, attempt: attempts + 1 };
 };

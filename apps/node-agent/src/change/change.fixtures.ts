@@ -157,6 +157,7 @@ export class ModelHost {
       stages: () => [],
       stage: () => this.operate(life, () => void this.commands.push('stage')),
       begin: () => Promise.resolve(),
+      etcdutl: () => Promise.resolve(undefined),
     };
   }
 

@@ -1,8 +1,22 @@
-import { WorldFailure, type AgentProfile, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  WorldFailure,
+  type AgentProfile,
+  type EtcdChange,
+  type NodeChange,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
 import type { AgentLog, HostPort } from '../agent/agent.ports.js';
 import { commandLine, mustRun, replaceFile } from '../software/item.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { ChangePhase } from './change.decider.js';
+import {
+  restartKubelet,
+  restoreMember,
+  startControlPlane,
+  stopControlPlane,
+  undoRestore,
+  type RestoreParts,
+} from './etcd.restore.js';
 import { serverIn, withServer } from './kubelet.server.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
 import { exchangeStaticPods } from './static.pods.exchange.js';
@@ -57,21 +71,24 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
     case 'kubeadm':
       return commandLine('kubeadm', upgradeArguments(change, profile));
     case 'kubelet':
+    case 'kubelet-restart':
       return 'systemctl restart kubelet';
+    case 'etcd-restore':
+      return 'etcdutl snapshot restore';
     case 'certificates':
       return 'kubeadm certs renew all';
     case 'reboot':
       return 'systemctl reboot';
     case 'stage':
     case 'runtime':
+    case 'etcd-stop':
+    case 'etcd-start':
+    case 'etcd-undo':
       return null;
   }
 };
 
 const versionOf = ({ kubernetes }: NodeChange): string => (kubernetes ?? '').slice(1);
-
-const restartKubelet = (host: HostPort): Promise<string> =>
-  mustRun(host, 'systemctl', ['restart', 'kubelet'], SERVICE_TIMEOUT_MS);
 
 /** Points the kubelet at an API server. Does nothing where it is there already. */
 const pointKubelet = async (
@@ -159,6 +176,31 @@ const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
   });
 };
 
+type RestorePhase = 'etcd-stop' | 'etcd-restore' | 'etcd-start' | 'etcd-undo' | 'kubelet-restart';
+
+const etcdOf = ({ etcd, id }: NodeChange): EtcdChange => {
+  if (etcd === undefined) throw new Error(`change ${id} is no step of a restore`);
+  return etcd;
+};
+
+const restoreStep = async (phase: RestorePhase, parts: PhaseParts, { change, wanted }: PhaseTask): Promise<void> => {
+  const { host, sleep, removeFile, software } = parts;
+  const etcdutl = (): Promise<string | undefined> => software.etcdutl(`v${wanted['kubelet'] ?? ''}`);
+  const restore: RestoreParts = { host, sleep, removeFile, etcdutl };
+  switch (phase) {
+    case 'etcd-stop':
+      return stopControlPlane(restore);
+    case 'etcd-restore':
+      return restoreMember(restore, etcdOf(change));
+    case 'etcd-start':
+      return startControlPlane(restore);
+    case 'etcd-undo':
+      return undoRestore(restore, etcdOf(change));
+    case 'kubelet-restart':
+      await restartKubelet(host);
+  }
+};
+
 /** Carries a phase out. May be run again after a crash at any point of it. Throws WorldFailure with the words of what failed. */
 export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {
   switch (phase) {
@@ -174,5 +216,11 @@ export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: Phas
       return renewCertificates(parts);
     case 'reboot':
       return reboot(parts);
+    case 'etcd-stop':
+    case 'etcd-restore':
+    case 'etcd-start':
+    case 'etcd-undo':
+    case 'kubelet-restart':
+      return restoreStep(phase, parts, task);
   }
 };

@@ -34,7 +34,12 @@ export interface HostSoftware {
   stage(wanted: SoftwareVersions): Promise<void>;
   /** Called whenever the host is as wanted: begins what may come while the node is used already. */
   begin(wanted: SoftwareVersions): Promise<void>;
+  /** etcdutl of the etcd that belongs to this Kubernetes version, verified; undefined: the source has none. */
+  etcdutl(kubernetes: string): Promise<string | undefined>;
 }
+
+const ETCDUTL = '/var/lib/fairlead/etcdutl';
+const PROGRAM_MODE = 0o755;
 
 const byPackages = (host: HostPort): HostSoftware => {
   const packages = aptPackages(host);
@@ -43,6 +48,7 @@ const byPackages = (host: HostPort): HostSoftware => {
     stages: (options) => packagesList(options, host, packages),
     stage: (wanted) => packages.stage(wanted),
     begin: () => Promise.resolve(),
+    etcdutl: () => Promise.resolve(undefined),
   };
 };
 
@@ -134,6 +140,13 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
     begin: async (wanted) => {
       const version = `v${wanted['kubelet'] ?? ''}`;
       await later.begin(version, async () => (await imagesOf(version)).later);
+    },
+
+    etcdutl: async (kubernetes) => {
+      const path = (await mirror.release(kubernetes))?.tools.find((tool) => tool.endsWith('/etcdutl'));
+      if (path === undefined) return undefined;
+      await mirror.place(path, ETCDUTL, PROGRAM_MODE);
+      return files.at(ETCDUTL);
     },
   };
 };

@@ -3,6 +3,7 @@ import {
   type ClusterUid,
   type EventData,
   type Fact,
+  type NodeChange,
   type NodeName,
   type Probe,
   type Refusal,
@@ -19,6 +20,12 @@ export type SetDesiredVersions = Command<
     /** A failed worker gets its former software back (G3): the only way to a lower minor. */
     readonly rollback?: boolean;
   }
+>;
+
+/** The node shall do this once; its software stays what it is. */
+export type AskForChange = Command<
+  'AskForChange',
+  { readonly uid: ClusterUid; readonly node: NodeName; readonly change: NodeChange }
 >;
 
 /** The agent may no longer change the node; a change that was asked for is no longer. `software`: what stays wanted. */
@@ -90,7 +97,11 @@ const asking = (probes: readonly Probe[] | undefined): Pick<Wanted, 'probes'> =>
   probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
 
 /** What is wanted of one node, revision by revision. Stream `desired-<node>`. */
-export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission | SetProbes, DesiredFact> = {
+export const desired: Decider<
+  Desired,
+  SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes,
+  DesiredFact
+> = {
   initial: { status: 'none' },
 
   decide: (state, command) => {
@@ -101,6 +112,12 @@ export const desired: Decider<Desired, SetDesiredVersions | WithdrawPermission |
         const { rollback = false, ...wanted } = command.data;
         const refused = before === undefined || rollback ? undefined : lowerMinor(before, wanted);
         return refused ?? set(before, { ...wanted, ...asking(before?.probes) });
+      }
+      case 'AskForChange': {
+        const { uid, node, change } = command.data;
+        if (before === undefined) return nothing;
+        const { software, probes } = before;
+        return set(before, { uid, node, software, changesAllowed: true, change, ...asking(probes) });
       }
       case 'WithdrawPermission': {
         const { uid, node, idle = false } = command.data;

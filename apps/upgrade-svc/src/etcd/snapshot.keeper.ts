@@ -1,9 +1,9 @@
 import { streamSubject, type EventData, type NodeName } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { SecretStore } from '@fairlead/service-kit';
+import { snapshotKeyRef, type SnapshotStore } from '@fairlead/service-kit/snapshots';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { Etcd } from './etcd.effects.js';
-import { snapshotKeyRef, type SnapshotStore } from './etcd.ports.js';
 
 export type Taken = Pick<EventData<'EtcdSnapshotTaken'>, 'node' | 'sha256' | 'bytes' | 'revision' | 'keys' | 'dataRef'>;
 

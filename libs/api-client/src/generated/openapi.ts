@@ -1693,6 +1693,21 @@ export interface components {
           /** @description etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3) */
           stopApiServerFirst: boolean;
           emulatedVersion: string | null;
+          /** @description The change is a step of a restore of etcd, and nothing else */
+          etcd?: {
+            /** @enum {string} */
+            step: 'stop' | 'restore' | 'start' | 'refresh' | 'undo';
+            /** @description Names what is kept aside on the node */
+            restoreId: string;
+            /** @description Where the snapshot lies on a control plane */
+            snapshotFile: string;
+            /** @description Of the member on this node; null: a worker */
+            peerUrl: string | null;
+            /** @description name=peerURL of every member, the same on each (etcd --initial-cluster) */
+            initialCluster: string;
+            /** @description A new one, so that no member takes part in the cluster of before */
+            token: string;
+          };
         } | null;
         drain: boolean;
         reason: string;

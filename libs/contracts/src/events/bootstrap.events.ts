@@ -51,6 +51,13 @@ export const bootstrapEvents = {
     doc: 'haproxy on the control plane balances the API over these, and keepalived may hold the shared address there.',
     data: z.strictObject({ uid, node, controlPlanes: z.array(node).min(1) }),
   }),
+  EtcdSnapshotPlaced: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The snapshot to which etcd shall be set back lies on the control plane, its checksum was found right there.',
+    data: z.strictObject({ uid, node, requestId: z.string(), snapshot: z.string(), sha256: z.string() }),
+  }),
   ControlPlaneInitialized: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';
-import { Finding, GATE_STAGES, UpgradeId, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
+import {
+  Finding,
+  GATE_STAGES,
+  RESTORE_STEPS,
+  UpgradeId,
+  UpgradePlan,
+  UpgradeStrategy,
+  UpgradeTarget,
+} from '../upgrades.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -107,6 +115,26 @@ export const rolloutFactEvents = {
   EtcdSnapshotFailed: fact(
     'A snapshot of etcd that was asked for could not be taken.',
     z.strictObject({ uid, requestId: z.string(), cause: Cause }),
+  ),
+  EtcdRestoreStarted: fact(
+    'etcd begins to be set back to a snapshot; these will be its members, and nothing of them was touched yet.',
+    z.strictObject({
+      uid,
+      requestId: z.string(),
+      snapshot: z.string(),
+      sha256: z.string(),
+      bytes: z.int(),
+      members: z.array(z.strictObject({ node, peerUrl: z.string() })).min(1),
+    }),
+  ),
+  EtcdRestoreAdvanced: fact(
+    'Every node has done what was asked of it in a restore of etcd; this step begins.',
+    z.strictObject({
+      uid,
+      requestId: z.string(),
+      step: z.enum(RESTORE_STEPS),
+      cause: Cause.nullable().describe('With undo: why; null: the steps before went well'),
+    }),
   ),
   EtcdRestoreFailed: fact(
     'etcd could not be set back to a snapshot; the cause tells in which state it was left.',

@@ -11,9 +11,13 @@ import {
   type Taint,
 } from '../kubernetes/index.js';
 import type { DocumentStore } from '../persistence/document.store.js';
+import { manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
 
 export const API_PORT = 6443;
 const KIND = 'clusters';
+/** A kubelet watches the folder of its manifests; here somebody has to look. */
+const MANIFESTS_LOOK_MS = 1_000;
+const NO_PODS: readonly StaticPod[] = [];
 
 const StoredCluster = z.object({
   id: z.string(),
@@ -76,10 +80,16 @@ export class Clusters {
     { readonly cluster: Cluster; readonly listener: Promise<ApiListener> }
   >();
   private readonly hosts = new Map<string, Host>();
+  /** The static pods that run on each control plane, by its machine. */
+  private readonly staticPods = new Map<string, readonly StaticPod[]>();
+  /** Whether the manifests of a host were others than its pods when they were last looked at. */
+  private readonly suspicious = new Set<string>();
+  private looking: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: ClustersParts) {}
 
   async load(): Promise<void> {
+    this.looking = setInterval(() => void this.lookAtManifests(), MANIFESTS_LOOK_MS).unref();
     for (const document of await this.parts.store.readAll(KIND)) {
       const { kubernetes: state, ...stored } = StoredCluster.parse(document);
       const { name, podCidr, serviceCidr, version } = state;
@@ -99,6 +109,7 @@ export class Clusters {
   /** The host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster goes with its last machine. */
   async removeHost(host: Host): Promise<void> {
     this.hosts.delete(host.facts.machineId);
+    this.staticPods.delete(host.facts.machineId);
     const cluster = this.of(host);
     await this.stopServing(host);
     if (cluster === undefined) return;
@@ -193,6 +204,7 @@ export class Clusters {
     await this.stopServing(host);
     if (cluster === undefined || membership === null) return;
     if (membership.role === 'control-plane') cluster.kubernetes.removeEtcdMember(membership.nodeName);
+    this.staticPods.delete(host.facts.machineId);
     cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
     host.record.membership = null;
     host.changed();
@@ -205,14 +217,44 @@ export class Clusters {
     const { membership } = host.record;
     if (cluster === undefined || membership === null) return;
     const running = host.power === 'on' && (await host.services.isRunning('kubelet'));
-    if (membership.role === 'control-plane')
-      cluster.kubernetes.setEtcdMember(membership.nodeName, { running: host.power === 'on' });
-    if (host.power !== 'on') await this.stopServing(host);
-    else if (running && membership.role === 'control-plane') await this.serve(host, cluster);
+    if (membership.role === 'control-plane') await this.runStaticPods(host, cluster, running);
+    else if (host.power !== 'on') await this.stopServing(host);
     cluster.kubernetes.setKubelet(membership.nodeName, {
       running,
       ...(kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` }),
     });
+  }
+
+  /** What runs on a control plane: containers of its static pods go on without their kubelet, but not without power. */
+  podsOn(host: Host): readonly StaticPod[] {
+    return host.power === 'on' ? (this.staticPods.get(host.facts.machineId) ?? NO_PODS) : NO_PODS;
+  }
+
+  /** The kubelet runs exactly what has its manifest; where it does not run, everything stays as it is. */
+  private async runStaticPods(host: Host, cluster: Cluster, kubeletRuns: boolean): Promise<void> {
+    const { machineId } = host.facts;
+    const known = this.staticPods.get(machineId);
+    const pods = kubeletRuns || known === undefined ? await manifestsOn(host) : known;
+    this.staticPods.set(machineId, pods);
+    this.suspicious.delete(machineId);
+    const node = host.record.membership?.nodeName ?? host.facts.name;
+    if (host.power === 'on' && pods.includes('etcd'))
+      cluster.kubernetes.startEtcdMember(node, await restoredEtcdOn(host.files));
+    else cluster.kubernetes.stopEtcdMember(node);
+    if (host.power !== 'on' || !pods.includes('kube-apiserver')) await this.stopServing(host);
+    else if (kubeletRuns) await this.serve(host, cluster);
+  }
+
+  /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
+  private async lookAtManifests(): Promise<void> {
+    for (const host of this.hosts.values()) {
+      const known = this.staticPods.get(host.facts.machineId);
+      if (known === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') continue;
+      const found = await manifestsOn(host);
+      if (found.join() === known.join()) this.suspicious.delete(host.facts.machineId);
+      else if (this.suspicious.has(host.facts.machineId)) await this.hostChanged(host, undefined);
+      else this.suspicious.add(host.facts.machineId);
+    }
   }
 
   /** To be called after a change of the cluster that its Kubernetes does not know of. */
@@ -226,6 +268,7 @@ export class Clusters {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.looking);
     await Promise.all([...this.clusters.values()].map(({ kubernetes }) => kubernetes.close()));
     this.listeners.clear();
   }

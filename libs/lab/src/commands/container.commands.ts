@@ -49,12 +49,25 @@ const requireRuntime = async (host: Host): Promise<void> => {
   );
 };
 
-export const ctr: Command = async ({ host, args, out }) => {
+export const ctr: Command = async ({ host, args, out, world }) => {
   if (args.includes('--version') || args.includes('-v')) {
     out(`ctr github.com/containerd/containerd v${containerdVersion(host) ?? ''} ${SIMULATED}`);
     return 0;
   }
   await requireRuntime(host);
+  const pods = world.clusters.podsOn(host);
+  const parsed = parseArguments(args, ['--namespace', '-n', '--address', '-a']);
+  switch (parsed.positional.slice(0, 2).join(' ')) {
+    case 'containers list': {
+      const wanted = /^labels\."io\.kubernetes\.container\.name"==(\S+)$/.exec(parsed.positional[2] ?? '')?.[1];
+      for (const pod of pods) if (wanted === undefined || pod === wanted) out(containerId(host, pod));
+      return 0;
+    }
+    case 'tasks list':
+      out('TASK    PID    STATUS');
+      for (const pod of pods) out(`${containerId(host, pod)}    1    RUNNING`);
+      return 0;
+  }
   if (args.includes('version')) {
     out(
       `Client:\n  Version:  v${containerdVersion(host)}\nServer:\n  Version:  v${containerdVersion(host)} ${SIMULATED}`,
@@ -62,9 +75,6 @@ export const ctr: Command = async ({ host, args, out }) => {
   }
   return 0;
 };
-
-/** Static pods of a control plane, as kubeadm names them. */
-const STATIC_PODS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
 export const crictl: Command = async (call) => {
   const { host, args, out, world } = call;
@@ -95,7 +105,7 @@ export const crictl: Command = async (call) => {
       return 0;
     case 'ps': {
       const name = parsed.value('--name');
-      const running = world.clusters.servesApi(host) ? STATIC_PODS : [];
+      const running = world.clusters.podsOn(host);
       const shown = running.filter((pod) => name === undefined || new RegExp(name).test(pod));
       if (parsed.has('-q', '--quiet')) for (const pod of shown) out(containerId(host, pod));
       else {

@@ -1,5 +1,6 @@
 import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from './apt.commands.js';
 import type { Command } from './command.js';
+import { etcdutl } from './etcdutl.command.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from './container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
 import { packageNamed } from './packages.js';
@@ -16,6 +17,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   dpkg,
   systemctl,
   journalctl,
+  etcdutl,
   sysctl: system.sysctl,
   swapoff: system.swapoff,
   swapon: system.swapon,

@@ -39,7 +39,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
   });
   await writePki(host, cluster);
   out('[kubeconfig] Using kubeconfig folder "/etc/kubernetes"');
-  await writeControlPlane(host, cluster);
+  await writeControlPlane(host, cluster, request.node.name);
   world.clusters.join(host, cluster, nodeWish(host, request.node, 'control-plane'));
   world.clusters.addEtcdMember(host, cluster, request.node.name);
   await startKubelet(call, cluster, request.node.name, true);

@@ -54,7 +54,7 @@ const joinControlPlane = async (
   out('[download-certs] Downloading the certificates in Secret "kubeadm-certs" in the "kube-system" Namespace');
   await world.delays('certificates', signal);
   await writePki(host, cluster);
-  await writeControlPlane(host, cluster);
+  await writeControlPlane(host, cluster, request.node.name);
   world.clusters.join(host, cluster, nodeWish(host, request.node, 'control-plane'));
   await startKubelet(call, cluster, request.node.name, true);
   out('[etcd] Announced new etcd member joining to the existing etcd cluster');

@@ -40,8 +40,24 @@ export const writePki = async ({ files }: Host, cluster: Cluster): Promise<void>
   for (const name of PKI_FILES) await files.writeText(`/etc/kubernetes/pki/${name}`, SIMULATED, PRIVATE);
 };
 
+/** The part of etcd's manifest that says who the member is, as kubeadm writes it. */
+const etcdSpec = ({ facts: { address } }: Host, node: string): string =>
+  [
+    'spec:',
+    '  containers:',
+    '  - command:',
+    '    - etcd',
+    '    - --data-dir=/var/lib/etcd',
+    `    - --initial-advertise-peer-urls=https://${address}:2380`,
+    `    - --initial-cluster=${node}=https://${address}:2380`,
+    `    - --name=${node}`,
+    '    image: registry.k8s.io/etcd',
+    '    name: etcd',
+    '',
+  ].join('\n');
+
 /** The static pods of a control plane and the kubeconfigs of its components; admin.conf names the balanced address. */
-export const writeControlPlane = async (host: Host, cluster: Cluster): Promise<void> => {
+export const writeControlPlane = async (host: Host, cluster: Cluster, node: string): Promise<void> => {
   const { files } = host;
   const admin = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
   for (const name of ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf']) {
@@ -49,7 +65,8 @@ export const writeControlPlane = async (host: Host, cluster: Cluster): Promise<v
   }
   for (const component of CONTROL_PLANE_COMPONENTS) {
     const manifest = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${component}\n  namespace: kube-system\n`;
-    await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest, PRIVATE);
+    const spec = component === 'etcd' ? etcdSpec(host, node) : '';
+    await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest + spec, PRIVATE);
   }
   await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
 };

@@ -15,3 +15,4 @@ export { SimulatedCluster, type ListenWish } from './cluster/simulated.cluster.j
 export type { ApiListener } from './http/api.listener.js';
 export { BEHAVIOUR, type Behaviour } from './kubelet/pod.planner.js';
 export type { Node, Pod, Taint } from './objects/core.types.js';
+export { RestoredEtcd } from './etcd/restored.etcd.js';

@@ -14,6 +14,9 @@ export interface ClusterSnapshot {
   readonly resourceVersion: number;
   readonly objects: readonly KubeObject[];
   readonly etcd: readonly EtcdMember[];
+  /** Of the restore that the etcd came from; absent: it never was restored. */
+  readonly etcdToken?: string;
+  readonly revisionsSkipped?: number;
   readonly kubelets: KubeletsState;
   /** The version of each control plane's static pods. */
   readonly controlPlanes: Readonly<Record<string, string>>;

@@ -31,6 +31,7 @@ import { DEFAULT_DELAYS, type NodeRegistration, type SimulatedClusterOptions } f
 import type { ClusterSnapshot } from './cluster.snapshot.js';
 import { EtcdMembers, type EtcdMemberChange, type EtcdMemberReport } from '../etcd/etcd.members.js';
 import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
+import { RestoredMembers, type RestoredEtcd } from '../etcd/restored.etcd.js';
 import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
@@ -79,6 +80,10 @@ export class SimulatedCluster {
   private readonly fleet: NodeFleet;
   private readonly tokens: BootstrapTokens;
   private readonly etcd: EtcdMembers;
+  private readonly restoredMembers = new RestoredMembers();
+  private etcdToken: string | undefined;
+  /** Revisions that a restore has skipped: nothing was written with them. */
+  private revisionsSkipped: number;
   private readonly deprecatedRequests = new DeprecatedRequests();
   private readonly listeners = new Map<ApiListener, string | undefined>();
   private readonly containerFiles = new ContainerFiles();
@@ -98,6 +103,8 @@ export class SimulatedCluster {
     this.version = state?.version ?? options.version;
     this.controlPlaneVersions = new Map(Object.entries(state?.controlPlanes ?? {}));
     this.etcd = new EtcdMembers(state?.etcd);
+    this.etcdToken = state?.etcdToken;
+    this.revisionsSkipped = state?.revisionsSkipped ?? 0;
     this.store = new ObjectStore({
       now: () => timestamp(clock.now()),
       newUid: randomUUID,
@@ -293,7 +300,7 @@ export class SimulatedCluster {
   etcdMembers(): readonly EtcdMemberReport[] {
     return this.etcd.list({
       versionOf: (name) => companionsOf(this.controlPlaneVersions.get(name) ?? this.version).etcdReports,
-      dbSizeBytes: ETCD_BYTES_MIN + this.store.currentVersion() * ETCD_BYTES_PER_WRITE,
+      dbSizeBytes: ETCD_BYTES_MIN + (this.store.currentVersion() - this.revisionsSkipped) * ETCD_BYTES_PER_WRITE,
     });
   }
 
@@ -314,6 +321,28 @@ export class SimulatedCluster {
   /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
   setEtcdMember(name: string, change: EtcdMemberChange): void {
     this.withQuorumWatched(() => this.etcd.set(name, change));
+  }
+
+  /** A member runs from its data folder; `restored`: what a restore has put there. */
+  startEtcdMember(name: string, restored: RestoredEtcd | undefined): void {
+    if (restored?.token === this.etcdToken) return this.setEtcdMember(name, { running: true });
+    // One that still has the data of before finds nobody of its cluster any more.
+    if (restored === undefined) return this.setEtcdMember(name, { running: false });
+    const started = this.restoredMembers.start(restored);
+    if (started === undefined) return;
+    this.etcdToken = restored.token;
+    this.revisionsSkipped += Math.max(0, restored.revision - this.store.currentVersion());
+    this.withQuorumWatched(() => {
+      this.etcd.begin(new Map(Object.entries(restored.initialCluster)), started);
+      this.store.restore(restored.objects, restored.revision, ({ apiVersion, kind }) =>
+        this.registry.findKind(apiVersion, kind),
+      );
+    });
+  }
+
+  stopEtcdMember(name: string): void {
+    this.restoredMembers.stop(name);
+    this.setEtcdMember(name, { running: false });
   }
 
   /** The etcd as the tools in its containers, or on its hosts, see it. */
@@ -354,6 +383,8 @@ export class SimulatedCluster {
       resourceVersion: version,
       objects,
       etcd: this.etcd.stored(),
+      ...(this.etcdToken === undefined ? {} : { etcdToken: this.etcdToken }),
+      revisionsSkipped: this.revisionsSkipped,
       kubelets: this.world.kubelets.stored(),
       controlPlanes: Object.fromEntries(this.controlPlaneVersions),
     };

@@ -81,6 +81,16 @@ export class EtcdMembers {
     this.members = this.without(name);
   }
 
+  /** The members that a restored etcd begins with; those of `started` run. */
+  begin(members: ReadonlyMap<string, string>, started: ReadonlySet<string>): void {
+    this.members = [];
+    this.elected = undefined;
+    for (const [name, url] of members) {
+      this.add(name, url);
+      this.set(name, { running: started.has(name) });
+    }
+  }
+
   set(name: string, { alarm, ...change }: EtcdMemberChange): void {
     this.members = this.members.map((member) => {
       if (member.name !== name) return member;

@@ -31,6 +31,14 @@ export interface StoredObjects {
   readonly objects: readonly KubeObject[];
 }
 
+/** Names the resource of an object; undefined: it is not served. */
+export type Locate = (object: KubeObject) => ResourceDefinition | undefined;
+
+interface Restored {
+  readonly resource: ResourceDefinition;
+  readonly object: KubeObject;
+}
+
 interface Located {
   readonly resource: ResourceDefinition;
   readonly key: string;
@@ -144,7 +152,7 @@ export class ObjectStore {
   }
 
   /** Fills an empty store; `locate` names the resource of an object, or undefined for those that are no longer served. */
-  import({ version, objects }: StoredObjects, locate: (object: KubeObject) => ResourceDefinition | undefined): void {
+  import({ version, objects }: StoredObjects, locate: Locate): void {
     this.version = version;
     for (const object of objects) {
       const resource = locate(object);
@@ -152,6 +160,32 @@ export class ObjectStore {
       this.table(resource).set(objectKey(object), object);
       this.index(resource, object);
     }
+  }
+
+  /**
+   * Sets everything back to what was stored, as an etcd that was restored from a snapshot: whoever listens in this process hears of every
+   * difference, and nobody can resume a watch from before (`--bump-revision --mark-compacted`).
+   */
+  restore(objects: readonly KubeObject[], at: number, locate: Locate): void {
+    const wanted = new Map<string, Restored>();
+    for (const object of objects) {
+      const resource = locate(object);
+      if (resource !== undefined) wanted.set(`${qualifiedName(resource)}|${objectKey(object)}`, { resource, object });
+    }
+    this.version = Math.max(this.version, at);
+    for (const [name, table] of this.tables) {
+      for (const object of [...table.values()]) {
+        const kept = wanted.get(`${name}|${objectKey(object)}`);
+        const resource = kept?.resource ?? locate(object);
+        if (kept?.object.metadata.uid !== object.metadata.uid && resource !== undefined) this.remove(resource, object);
+      }
+    }
+    for (const { resource, object } of wanted.values()) {
+      const previous = this.table(resource).get(objectKey(object));
+      if (previous === undefined || !sameJson(previous, object))
+        this.write(resource, object, previous, this.nextVersion());
+    }
+    this.history = [];
   }
 
   private nextVersion(): number {

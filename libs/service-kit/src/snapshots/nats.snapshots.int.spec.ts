@@ -1,7 +1,7 @@
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NatsSecrets } from '../../../../../libs/service-kit/src/secrets.nats.js';
+import { NatsSecrets } from '../secrets.nats.js';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Objm } from '@nats-io/obj';
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,5 +1,4 @@
 import { SNAPSHOTS_BUCKET, WorldFailure } from '@fairlead/contracts';
-import type { SecretStore } from '@fairlead/service-kit';
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
@@ -10,7 +9,8 @@ import {
   type CipherGCM,
   type DecipherGCM,
 } from 'node:crypto';
-import { snapshotKeyRef, type KeptSnapshot, type SnapshotStore, type SnapshotWriter } from '../../etcd/etcd.ports.js';
+import type { SecretStore } from '../secrets.js';
+import { snapshotKeyRef, type KeptSnapshot, type SnapshotStore, type SnapshotWriter } from './snapshots.ports.js';
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -40,6 +40,7 @@ export class NatsSnapshots implements SnapshotStore {
     return writer;
   }
 
+  /** By whoever has the right: bootstrap-svc brings snapshots to the nodes on which etcd is restored. */
   async read(name: string, take: (chunk: Buffer) => Promise<void>): Promise<KeptSnapshot> {
     const failure = (message: string, cause?: unknown): WorldFailure =>
       new WorldFailure({ operation: 'read a snapshot of etcd', target: name, message, retryable: false, cause });

@@ -1,0 +1,29 @@
+import { WorldFailure } from '@fairlead/contracts';
+
+/** What etcd's static pod on this host was told about itself. */
+export interface Member {
+  readonly name: string;
+  readonly peerUrl: string;
+  readonly dataFolder: string;
+}
+
+const flagIn = (manifest: string, flag: string): string => {
+  const value = new RegExp(`^\\s*-\\s+--${flag}=(\\S+)\\s*$`, 'm').exec(manifest)?.[1];
+  if (value !== undefined) return value;
+  const message = `it does not say --${flag}`;
+  throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
+};
+
+/** As kubeadm writes it: one flag a line. */
+export const memberIn = (manifest: string): Member => ({
+  name: flagIn(manifest, 'name'),
+  peerUrl: flagIn(manifest, 'initial-advertise-peer-urls'),
+  dataFolder: flagIn(manifest, 'data-dir'),
+});
+
+export const imageOf = (manifest: string): string => {
+  const image = /^\s*image:\s*(\S+)\s*$/m.exec(manifest)?.[1];
+  if (image !== undefined) return image;
+  const message = 'it names no image';
+  throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
+};

@@ -1,0 +1,189 @@
+import { AGENT_PATHS, WorldFailure, type EtcdChange } from '@fairlead/contracts';
+import type { HostPort } from '../agent/agent.ports.js';
+import { mustRun, succeeds } from '../software/item.js';
+import { imageOf, memberIn, type Member } from './etcd.manifest.js';
+import { STATIC_PODS } from './static.pods.js';
+
+/** A database of the largest size that etcd recommends (8 GiB) onto a slow disk. */
+const RESTORE_TIMEOUT_MS = 20 * 60_000;
+const SERVICE_TIMEOUT_MS = 120_000;
+/** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
+const STOP_LIMIT_MS = 120_000;
+/** Members wait for each other, and the kubelet for longer and longer before it starts an API server again that found no etcd. */
+const START_LIMIT_MS = 300_000;
+const LOOK_EVERY_MS = 1_000;
+/** So many tries leave something behind that is not whole; then somebody has to look. */
+const TRIES_MAX = 9;
+/** What the Kubernetes documentation recommends: more than a cluster writes between a snapshot and its restore. */
+const REVISIONS_AHEAD = 1_000_000_000;
+
+const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
+/** Beside the folder that the kubelet watches, and not where a restart of a static pod leaves its manifest for a moment. */
+const stoppedOf = (name: string): string => `/etc/kubernetes/fairlead-restore-${name}.yaml`;
+
+export interface RestoreParts {
+  readonly host: HostPort;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly removeFile: ((path: string) => Promise<void>) | undefined;
+  /** Brings etcdutl where the source of software has it; undefined: it has none. */
+  readonly etcdutl: () => Promise<string | undefined>;
+}
+
+const failure = (operation: string, message: string, retryable = true): WorldFailure =>
+  new WorldFailure({ operation, target: 'host', message, retryable });
+
+/** Containers of that name that containerd runs for the kubelet. */
+const isRunning = async (host: HostPort, name: string): Promise<boolean> => {
+  const ctr = (...words: readonly string[]): Promise<string> =>
+    mustRun(host, 'ctr', ['--namespace', 'k8s.io', ...words], SERVICE_TIMEOUT_MS);
+  const label = `labels."io.kubernetes.container.name"==${name}`;
+  const containers = new Set((await ctr('containers', 'list', '--quiet', label)).split('\n').filter(Boolean));
+  if (containers.size === 0) return false;
+  const tasks = (await ctr('tasks', 'list')).split('\n').map((line) => line.trim().split(/\s+/));
+  return tasks.some(([id = '', , status]) => containers.has(id) && status === 'RUNNING');
+};
+
+const until = async (parts: RestoreParts, name: string, wanted: boolean): Promise<void> => {
+  const limitMs = wanted ? START_LIMIT_MS : STOP_LIMIT_MS;
+  for (let waitedMs = 0; waitedMs < limitMs; waitedMs += LOOK_EVERY_MS) {
+    if ((await isRunning(parts.host, name)) === wanted) return;
+    await parts.sleep(LOOK_EVERY_MS);
+  }
+  const what = wanted ? 'does not run' : 'still runs';
+  throw failure(`${wanted ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
+};
+
+/** API servers first, so that nobody writes what would be lost; etcd last. */
+export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
+  const { host } = parts;
+  const names = STATIC_PODS.map(({ name }) => name).filter((name) => name !== 'etcd');
+  for (const name of [...names, 'etcd']) {
+    if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), stoppedOf(name));
+  }
+  for (const name of [...names, 'etcd']) await until(parts, name, false);
+};
+
+/** etcd first: an API server that finds none ends, and is started again only after a while. */
+export const startControlPlane = async (parts: RestoreParts): Promise<void> => {
+  const { host, removeFile } = parts;
+  for (const { name } of STATIC_PODS) {
+    if (await host.exists(stoppedOf(name))) await host.rename(stoppedOf(name), manifestOf(name));
+  }
+  // It holds what it knew of the cluster in memory, and looks at its manifests when it starts.
+  await restartKubelet(host);
+  for (const { name } of STATIC_PODS) {
+    if (await host.exists(manifestOf(name))) await until(parts, name, true);
+  }
+  // Everything that is secret in the cluster is in it.
+  await removeFile?.(AGENT_PATHS.snapshot);
+};
+
+export const restartKubelet = (host: HostPort): Promise<string> =>
+  mustRun(host, 'systemctl', ['restart', 'kubelet'], SERVICE_TIMEOUT_MS);
+
+const keptIn = ({ dataFolder }: Member, { restoreId }: EtcdChange): string =>
+  `${dataFolder}/fairlead-before-${restoreId}`;
+const undoneIn = ({ dataFolder }: Member, { restoreId }: EtcdChange): string =>
+  `${dataFolder}/fairlead-undone-${restoreId}`;
+
+const manifestText = async (host: HostPort): Promise<string> => {
+  const text = (await host.readFile(stoppedOf('etcd'))) ?? (await host.readFile(manifestOf('etcd')));
+  if (text === undefined) throw failure('read the manifest of etcd', `there is none at ${stoppedOf('etcd')}`, false);
+  return text;
+};
+
+/** Another name or address than what all members are told would make a member that finds nobody. */
+const checkedMember = (text: string, change: EtcdChange): Member => {
+  const member = memberIn(text);
+  const own = `${member.name}=${member.peerUrl}`;
+  if (member.peerUrl === change.peerUrl && change.initialCluster.split(',').includes(own)) return member;
+  const message = `the manifest of etcd says ${own}, which is not in ${change.initialCluster}`;
+  throw failure('restore etcd', message, false);
+};
+
+/** A folder of this try: what an earlier one left, when the power went, is not used. */
+const freshFolder = async (host: HostPort, { dataFolder }: Member, { restoreId }: EtcdChange): Promise<string> => {
+  for (let number = 1; number <= TRIES_MAX; number += 1) {
+    const folder = `${dataFolder}/fairlead-restored-${restoreId}-${number}`;
+    if (!(await host.exists(folder))) return folder;
+  }
+  throw failure('restore etcd', `${TRIES_MAX} tries have left folders in ${dataFolder}`, false);
+};
+
+const restoreArguments = (help: string, member: Member, folder: string, change: EtcdChange): readonly string[] => [
+  ...['snapshot', 'restore', AGENT_PATHS.snapshot],
+  `--name=${member.name}`,
+  `--initial-cluster=${change.initialCluster}`,
+  `--initial-cluster-token=${change.token}`,
+  `--initial-advertise-peer-urls=${member.peerUrl}`,
+  `--data-dir=${folder}`,
+  // Whoever watches must not see revisions that it has seen before with another content: it has to list again.
+  ...(help.includes('--bump-revision') ? [`--bump-revision=${REVISIONS_AHEAD}`, '--mark-compacted'] : []),
+];
+
+const IMAGE_FOLDER = '/run/fairlead/etcd-image';
+
+/** etcdutl: the host's own, or that of its software's source, or the one in the image that its etcd runs from. */
+const withEtcdutl = async (
+  { host, etcdutl }: RestoreParts,
+  manifest: string,
+  work: (program: string) => Promise<void>,
+): Promise<void> => {
+  if (await succeeds(host, 'etcdutl', ['version'])) return work('etcdutl');
+  const brought = await etcdutl();
+  if (brought !== undefined) return work(brought);
+  // Makes the folder.
+  await host.writeFile(`${IMAGE_FOLDER}/.fairlead`, '', 0o600);
+  const images = ['--namespace', 'k8s.io', 'images'];
+  // One that an earlier try left is in the way; mostly there is none.
+  await succeeds(host, 'ctr', [...images, 'unmount', '--rm', IMAGE_FOLDER]);
+  await mustRun(host, 'ctr', [...images, 'mount', imageOf(manifest), IMAGE_FOLDER], SERVICE_TIMEOUT_MS);
+  try {
+    await work(`${IMAGE_FOLDER}/usr/local/bin/etcdutl`);
+  } finally {
+    await mustRun(host, 'ctr', [...images, 'unmount', '--rm', IMAGE_FOLDER], SERVICE_TIMEOUT_MS);
+  }
+};
+
+/**
+ * The member's data are those of the snapshot, and those of before lie beside them. May be run again after a crash at any point:
+ * data are changed by two renames, and which of them is done can be seen.
+ */
+export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
+  const { host } = parts;
+  const manifest = await manifestText(host);
+  const member = checkedMember(manifest, change);
+  if (await host.exists(manifestOf('etcd')))
+    throw failure('restore etcd', 'the manifest of etcd is where the kubelet runs it', false);
+  const [data, kept, ready] = [`${member.dataFolder}/member`, keptIn(member, change), readyFile(change)];
+  if (await host.exists(kept)) {
+    const folder = await host.readFile(ready);
+    if (!(await host.exists(data)) && folder !== undefined) await host.rename(`${folder}/member`, data);
+    return;
+  }
+  await withEtcdutl(parts, manifest, async (program) => {
+    const { stdout: help } = await host.run(program, ['snapshot', 'restore', '--help'], {
+      timeoutMs: SERVICE_TIMEOUT_MS,
+    });
+    const folder = await freshFolder(host, member, change);
+    await mustRun(host, program, restoreArguments(help, member, folder, change), RESTORE_TIMEOUT_MS);
+    await host.writeFile(ready, folder, 0o600);
+    if (await host.exists(data)) await host.rename(data, kept);
+    await host.rename(`${folder}/member`, data);
+  });
+};
+
+/** Names the folder that is whole. */
+const readyFile = ({ restoreId }: EtcdChange): string => `/var/lib/fairlead/etcd-restored-${restoreId}`;
+
+/** The data of before are in place again, and everything runs as it did. What was restored is kept aside in turn. */
+export const undoRestore = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
+  const { host } = parts;
+  const member = memberIn(await manifestText(host));
+  const [data, kept] = [`${member.dataFolder}/member`, keptIn(member, change)];
+  if (await host.exists(kept)) {
+    if (await host.exists(data)) await host.rename(data, undoneIn(member, change));
+    await host.rename(kept, data);
+  }
+  await startControlPlane(parts);
+};

@@ -1,0 +1,118 @@
+import type { Fact, NodeName, RestoreStep } from '@fairlead/contracts';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, uid, vmsCreated } from '../nodes/nodes.fixtures.js';
+import { restore } from './restore.decider.js';
+import { advance } from './restore.planner.js';
+import { changeIdOf, evolve, NO_RESTORES, type Restores } from './restore.state.js';
+
+const { given } = specification(restore);
+const ID = 'r1';
+const SNAPSHOT = 'demo-r0';
+const CPS = ['demo-cp-1-aaaaa', 'demo-cp-2-aaaaa'] as NodeName[];
+const NOW = '2026-01-01T00:01:00.000Z';
+
+const taken: Fact = {
+  type: 'EtcdSnapshotTaken',
+  data: {
+    ...{ uid, upgradeId: null, operation: null, requestId: 'r0', snapshot: SNAPSHOT, node: CPS[0] as NodeName },
+    ...{ sha256: 'ab', bytes: 1, revision: 1, keys: 1, dataRef: 'upgrade-svc.snapshot.demo-r0' },
+  } as Fact<'EtcdSnapshotTaken'>['data'],
+};
+const asked: Fact = { type: 'EtcdRestoreRequested', data: { uid, requestId: ID, snapshot: SNAPSHOT } };
+const created = vmsCreated(uid, ...CPS, 'demo-w-1-aaaaa');
+const machines: Fact = {
+  type: 'VmsCreated',
+  data: {
+    uid,
+    machines: created.data.machines.map((machine) => ({
+      ...machine,
+      role: CPS.includes(machine.name) ? 'control-plane' : 'worker',
+    })),
+  },
+};
+const known = [clusterRequested(), machines, taken];
+const at = (step: RestoreStep): Fact<'EtcdRestoreAdvanced'> => ({
+  type: 'EtcdRestoreAdvanced',
+  data: { uid, requestId: ID, step, cause: null },
+});
+const placed = (node: NodeName): Fact => ({
+  type: 'EtcdSnapshotPlaced',
+  data: { uid, node, requestId: ID, snapshot: SNAPSHOT, sha256: 'ab' },
+});
+const did = (node: NodeName, step: RestoreStep, status: 'done' | 'failed' = 'done', attempt = 1): Fact => ({
+  type: 'NodeChangeProgressed',
+  data: {
+    ...{ uid, node, revision: 3, change: changeIdOf(ID, step), phase: 'etcd-stop', status, attempt },
+    ...{ tookMs: 1, command: null, message: status === 'failed' ? 'no space left' : null },
+  },
+});
+
+const stateAfter = (...facts: readonly Fact[]): Restores =>
+  facts.reduce<Restores>((state, fact, index) => evolve(state, stored(fact, index + 1)), NO_RESTORES);
+
+/** What is said next, in short. */
+const saidAfter = (...facts: readonly Fact[]): readonly string[] => {
+  const state = stateAfter(...facts);
+  return advance(state, state.current?.since ?? NOW).map(({ type, data }) =>
+    type === 'EtcdRestoreAdvanced' ? data.step : type,
+  );
+};
+
+describe('a restore of etcd', () => {
+  it('begins with the members as they are, and brings the snapshot to each of them', () =>
+    expect(saidAfter(...known, asked)).toEqual(['EtcdRestoreStarted', 'place']));
+
+  it('is not begun while a roll-out runs, nor from a snapshot that nobody took, and touches nothing then', () => {
+    const running = { type: 'RolloutStarted', data: { uid, upgradeId: 'u-8f3k2m9q', planHash: 'h' } } as Fact;
+    expect(saidAfter(...known, running, asked)).toEqual(['EtcdRestoreFailed']);
+    expect(saidAfter(clusterRequested(), machines, asked)).toEqual(['EtcdRestoreFailed']);
+  });
+
+  it('goes on only when every control plane has done its part', () => {
+    const before: Partial<Record<RestoreStep, RestoreStep>> = { stop: 'restore', restore: 'start', start: 'verify' };
+    for (const [step, next] of Object.entries(before) as [RestoreStep, RestoreStep][]) {
+      const [first, second] = CPS as [NodeName, NodeName];
+      expect(saidAfter(...known, asked, at(step), did(first, step))).toEqual([]);
+      expect(saidAfter(...known, asked, at(step), did(first, step), did(second, step))).toEqual([next]);
+    }
+    expect(saidAfter(...known, asked, at('place'), ...CPS.map(placed))).toEqual(['stop']);
+  });
+
+  it('is undone when a control plane cannot do its part before the start, and not after it', () => {
+    const [first] = CPS as [NodeName];
+    expect(saidAfter(...known, asked, at('restore'), did(first, 'restore', 'failed', 1))).toEqual([]);
+    expect(saidAfter(...known, asked, at('restore'), did(first, 'restore', 'failed', 3))).toEqual(['undo']);
+    expect(saidAfter(...known, asked, at('stop'), did(first, 'stop', 'failed', 3))).toEqual(['undo']);
+    expect(saidAfter(...known, asked, at('start'), did(first, 'start', 'failed', 3))).toEqual(['EtcdRestoreFailed']);
+    expect(saidAfter(...known, asked, at('undo'), ...CPS.map((node) => did(node, 'undo')))).toEqual([
+      'EtcdRestoreFailed',
+    ]);
+  });
+
+  it('does not wait for ever', () => {
+    const late = '2027-01-01T00:00:00.000Z';
+    const ends = (step: RestoreStep) => advance(stateAfter(...known, asked, at(step)), late)[0];
+    expect(ends('place')?.type).toBe('EtcdRestoreFailed');
+    expect(ends('stop')).toMatchObject({ data: { step: 'undo', cause: { target: CPS.join(', ') } } });
+    expect(ends('verify')?.type).toBe('EtcdRestoreFailed');
+    // The kubelet of a worker that is away learns of it by itself.
+    expect(ends('refresh')?.type).toBe('EtcdRestored');
+  });
+
+  it('has come to its end when etcd was seen well and the kubelets of workers were restarted', () => {
+    const look = {
+      type: 'RecordVerified' as const,
+      data: { uid, requestId: ID, step: 'verify' as const, now: NOW, failed: null },
+    };
+    given(...known, asked, at('verify'))
+      .when(look)
+      .then(at('refresh'));
+    given(...known, asked, at('start'))
+      .when(look)
+      .thenNothing();
+    expect(saidAfter(...known, asked, at('refresh'), did('demo-w-1-aaaaa' as NodeName, 'refresh'))).toEqual([
+      'EtcdRestored',
+    ]);
+  });
+});

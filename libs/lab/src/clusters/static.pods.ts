@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { HostFiles } from '../files/host.files.js';
+import type { Host } from '../hosts/host.js';
+import { RestoredEtcd } from '../kubernetes/index.js';
+
+const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+export type StaticPod = (typeof NAMES)[number];
+
+/** Where `etcdutl snapshot restore` and this lab's etcd agree about what a data folder holds. */
+export const RESTORE_RECORD = 'member/wal/0000000000000000-0000000000000000.wal';
+export const DATABASE = 'member/snap/db';
+const DATA_FOLDER = '/var/lib/etcd';
+
+/** The static pods whose manifests are where the kubelet of the host looks. */
+export const manifestsOn = async ({ files }: Host): Promise<readonly StaticPod[]> => {
+  const found = await Promise.all(NAMES.map((name) => files.exists(`/etc/kubernetes/manifests/${name}.yaml`)));
+  return NAMES.filter((_, index) => found[index]);
+};
+
+const Record = RestoredEtcd.omit({ objects: true });
+const Database = z.object({ objects: RestoredEtcd.shape.objects });
+
+/** undefined: the data folder was never restored, as `kubeadm init` and `kubeadm join` leave it. */
+export const restoredEtcdOn = async (files: HostFiles): Promise<RestoredEtcd | undefined> => {
+  const record = await files.readText(`${DATA_FOLDER}/${RESTORE_RECORD}`);
+  const database = await files.readText(`${DATA_FOLDER}/${DATABASE}`);
+  if (record === undefined || database === undefined) return undefined;
+  return { ...Record.parse(JSON.parse(record)), ...Database.parse(JSON.parse(database)) };
+};
