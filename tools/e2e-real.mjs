@@ -22,6 +22,8 @@ const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'ope
 const MINUTES = { create: 8, ssh: 8, kill: 8, power: 6, ratio: 25 };
 const MINUTES_OF_OTHERS = 20;
 const MIRROR_MINUTES = 14;
+const TRIAL_TIMEOUT_MS = 300_000;
+const WORDS_MAX = 1_000;
 const ROOTFS_MINUTES = 2;
 
 const { values: options, positionals: asked } = parseArgs({
@@ -139,6 +141,25 @@ step('the hosts’ root file system (a minute and a half, once)', process.execPa
 const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
 await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
 
+/** So begins a command in a network namespace that has nothing but its loopback device. */
+const IN_OWN_NETWORK = ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+
+/** What only shows when it is tried; undefined: a host booted, ran a container, and left nothing. */
+const trialFailure = () => {
+  const trial = [process.execPath, join(root, 'tools', 'e2e-real.trial.mjs')];
+  const { status, signal, stderr } = spawnSync('unshare', [...IN_OWN_NETWORK, ...trial], {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: TRIAL_TIMEOUT_MS,
+  });
+  if (status === 0) return undefined;
+  const words = stderr.trim().slice(-WORDS_MAX);
+  return `a host on trial failed (${signal ?? `exit code ${status}`}): ${words}`;
+};
+say('one host on trial: it boots, runs a container, and goes');
+const failedTrial = trialFailure();
+if (failedTrial !== undefined) noneChecked(failedTrial);
+
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
 
 /** Each story in a process and a network namespace of its own, so that none finds what another left. */
@@ -148,7 +169,7 @@ const tell = (story) => {
   spawnSync(
     'unshare',
     [
-      ...['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'],
+      ...IN_OWN_NETWORK,
       ...[process.execPath, '--experimental-vm-modules', '--no-warnings', join(root, 'node_modules/jest/bin/jest.js')],
       ...['--maxWorkers=1', '--forceExit', '--verbose', '--json', `--outputFile=${report}`],
       ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', join(stories, `${story}.real.spec.ts`)],
