@@ -1,8 +1,9 @@
-import type { UpgradeId } from '@fairlead/contracts';
+import { isRefusal, type Fact, type UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
+import { rollout } from './rollout.decider.js';
 
 const cluster = (model: Model = modelOf(1, 3, '1.33.13')): RolloutSimulation => {
   const simulation = new RolloutSimulation(model);
@@ -170,6 +171,23 @@ describe('D5 a node that cannot be emptied', () => {
     simulation.run();
     expect(data(simulation, 'RolloutCompleted')).toMatchObject({ quarantined: [w(1)], upgraded: [cp(1), w(2), w(3)] });
     expect(simulation.model.nodes[w(1)]).toMatchObject({ cordoned: true, desired: { allowed: false } });
+  });
+
+  it('fails when force is over and pods are still there: force ends by itself', () => {
+    const simulation = kept();
+    const forceUntil = new Date(Date.parse(simulation.now) + 3_600_000).toISOString();
+    simulation.say('wish', asked(toNext, { workers: { ...workers, onDrainTimeout: 'force', forceUntil } }));
+    simulation.run();
+    const forced = simulation.log.find((event) => event.type === 'DrainTimedOut');
+    if (forced?.type !== 'DrainTimedOut') throw new Error('nothing was forced');
+    const over = { type: 'DrainTimedOut' as const, data: { ...forced.data, policy: 'stop' as const } };
+    const state = simulation.log.reduce(rollout.evolve, rollout.initial);
+    const said = (fact: Fact<'DrainTimedOut'>) => {
+      const decided = rollout.decide(state, { type: 'RecordFact', data: { facts: [fact], now: forceUntil } });
+      return isRefusal(decided) ? [] : decided.map(({ type }) => type);
+    };
+    expect(said({ type: 'DrainTimedOut', data: forced.data })).toEqual([]);
+    expect(said(over)).toEqual(expect.arrayContaining(['DrainTimedOut', 'OperationFailed']));
   });
 
   it('stops by E4 when more are left behind than may be', () => {
