@@ -56,8 +56,7 @@ export const g3MayRollBack = (
   ];
 };
 
-/** G4: a restore names the snapshot it goes back to a second time, and tells what is lost by it. */
-export const g4RestoreIsConfirmed = (snapshot: string, confirmed: string): boolean => snapshot === confirmed;
+// G4: a restore is an operation of its own (etcd/restore.decider.ts); the gateway asks for the cluster's name before it states the wish.
 
 /** G5: binaries can emulate the minor before them, from 1.33 on (KEP-4330). */
 export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [

@@ -1,12 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, versionsOf, w } from '../../test/model.js';
-import {
-  g1NextActions,
-  g2NoWayBackOverEtcd,
-  g3MayRollBack,
-  g4RestoreIsConfirmed,
-  g5MayEmulate,
-} from './rollback.rules.js';
+import { g1NextActions, g2NoWayBackOverEtcd, g3MayRollBack, g5MayEmulate } from './rollback.rules.js';
 
 describe('G what is rolled back', () => {
   const versions = versionsOf(modelOf(3, 2, '1.34.4'));
@@ -30,11 +24,6 @@ describe('G what is rolled back', () => {
     const controlPlane = { name: cp(1), role: 'control-plane' as const, failed: true };
     expect(rules(g3MayRollBack(controlPlane, { kubelet: '1.33.13' }, versions))).toEqual(['G3']);
   });
-  it('G4 a restore names its snapshot twice', () =>
-    expect([g4RestoreIsConfirmed('demo-1', 'demo-1'), g4RestoreIsConfirmed('demo-1', 'demo-2')]).toEqual([
-      true,
-      false,
-    ]));
   it('G5 binaries behave as the minor before them, one minor at a time and not before 1.33', () => {
     expect(g5MayEmulate('1.33.13', '1.34.4')).toEqual([]);
     expect(rules(g5MayEmulate('1.33.13', '1.35.4'))).toEqual(['G5']);
