@@ -8,100 +8,104 @@ const CLUSTER = '/ns/default/clusters/saved';
 const CONTROL_PLANES = 3;
 
 /** Three control planes of the lab; agents, kubeadm's manifests, etcdutl and SFTP are used as on any host. */
-describe.each([{ light: true }])('etcd that is set back to a snapshot (light lab: $light)', ({ light }) => {
-  let system: System;
-  let kubernetes: KubernetesClient;
+describe.each([{ light: true }, { light: false }])(
+  'etcd that is set back to a snapshot (light lab: $light)',
+  ({ light }) => {
+    let system: System;
+    let kubernetes: KubernetesClient;
 
-  const ask = async (path: string, body: object): Promise<EtcdRequestView> => {
-    const { status, body: view } = await system.call<EtcdRequestView>('POST', `${CLUSTER}/etcd/${path}`, body);
-    if (status !== 202) throw new Error(`${path}: ${status} ${JSON.stringify(view)}`);
-    return view;
-  };
-  const namespaces = async (): Promise<readonly string[]> =>
-    (await kubernetes.core.listNamespace()).items.map(({ metadata }) => metadata?.name ?? '');
-  const make = (name: string): Promise<unknown> => kubernetes.core.createNamespace({ body: { metadata: { name } } });
-  const restored = (event: StoredEvent): boolean => event.type === 'EtcdRestored' || event.type === 'EtcdRestoreFailed';
+    const ask = async (path: string, body: object): Promise<EtcdRequestView> => {
+      const { status, body: view } = await system.call<EtcdRequestView>('POST', `${CLUSTER}/etcd/${path}`, body);
+      if (status !== 202) throw new Error(`${path}: ${status} ${JSON.stringify(view)}`);
+      return view;
+    };
+    const namespaces = async (): Promise<readonly string[]> =>
+      (await kubernetes.core.listNamespace()).items.map(({ metadata }) => metadata?.name ?? '');
+    const make = (name: string): Promise<unknown> => kubernetes.core.createNamespace({ body: { metadata: { name } } });
+    const restored = (event: StoredEvent): boolean =>
+      event.type === 'EtcdRestored' || event.type === 'EtcdRestoreFailed';
 
-  beforeAll(async () => {
-    system = await startSystem({ light });
-    const body = clusterBody('saved', { controlPlanes: CONTROL_PLANES, workers: 1 });
-    expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
-    await system.until('saved', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
-    const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig`);
-    kubernetes = new KubernetesClient('saved', kubeconfig, () => undefined);
-  }, TIMEOUT_MS);
-  afterAll(async () => {
-    kubernetes?.close();
-    await system?.stop();
-  }, 60_000);
+    beforeAll(async () => {
+      system = await startSystem({ light });
+      const body = clusterBody('saved', { controlPlanes: CONTROL_PLANES, workers: 1 });
+      expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
+      await system.until('saved', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig`);
+      kubernetes = new KubernetesClient('saved', kubeconfig, () => undefined);
+    }, TIMEOUT_MS);
+    afterAll(async () => {
+      kubernetes?.close();
+      await system?.stop();
+    }, 60_000);
 
-  it(
-    'holds what was there when it was taken, and nothing that came after',
-    async () => {
-      await make('before');
-      await ask('snapshots', {});
-      const taken = await system.until('saved', ({ type }) => type === 'EtcdSnapshotTaken', TIMEOUT_MS);
-      const { snapshot } = taken.data as { readonly snapshot: string };
-      await make('after');
-      expect(await namespaces()).toEqual(expect.arrayContaining(['before', 'after']));
+    it(
+      'holds what was there when it was taken, and nothing that came after',
+      async () => {
+        await make('before');
+        await ask('snapshots', {});
+        const taken = await system.until('saved', ({ type }) => type === 'EtcdSnapshotTaken', TIMEOUT_MS);
+        const { snapshot } = taken.data as { readonly snapshot: string };
+        await make('after');
+        expect(await namespaces()).toEqual(expect.arrayContaining(['before', 'after']));
 
-      await ask('restore', { snapshot, confirm: 'saved' });
-      const end = await system.until('saved', restored, TIMEOUT_MS / 2);
-      if (end.type === 'EtcdRestoreFailed') throw new Error(end.data.cause.message);
-      expect(end.data).toMatchObject({ snapshot });
+        await ask('restore', { snapshot, confirm: 'saved' });
+        const end = await system.until('saved', restored, TIMEOUT_MS / 2);
+        if (end.type === 'EtcdRestoreFailed') throw new Error(end.data.cause.message);
+        expect(end.data).toMatchObject({ snapshot });
 
-      const found = await namespaces();
-      expect(found).toContain('before');
-      expect(found).not.toContain('after');
-    },
-    TIMEOUT_MS,
-  );
-
-  it('was stopped on every control plane before it was restored on any, and restored on all before any was started', async () => {
-    const told = (await system.events('saved')).flatMap((event) =>
-      event.type === 'NodeChangeProgressed' && event.data.change.startsWith('restore/') ? [event.data] : [],
+        const found = await namespaces();
+        expect(found).toContain('before');
+        expect(found).not.toContain('after');
+      },
+      TIMEOUT_MS,
     );
-    for (const [before, after] of [
-      ['etcd-stop', 'etcd-restore'],
-      ['etcd-restore', 'etcd-start'],
-    ] as const) {
-      const lastDone = told.findLastIndex(({ phase, status }) => phase === before && status === 'done');
-      const firstStarted = told.findIndex(({ phase, status }) => phase === after && status === 'started');
-      expect(lastDone).toBeLessThan(firstStarted);
-      expect(told.filter(({ phase, status }) => phase === before && status === 'done')).toHaveLength(CONTROL_PLANES);
-    }
-    expect(told.filter(({ status }) => status === 'failed')).toEqual([]);
-  });
 
-  it(
-    'leaves a cluster that takes new objects, and whose agents may change nothing',
-    async () => {
-      await make('later');
-      expect(await namespaces()).toContain('later');
-      const isReleased = (events: readonly StoredEvent[]): boolean => {
-        const wanted = new Map(
-          events.flatMap((event) =>
-            event.type === 'DesiredVersionsSet' ? [[event.data.node, event.data.changesAllowed] as const] : [],
-          ),
-        );
-        return [...wanted.values()].every((allowed) => !allowed);
-      };
-      await system.until('saved', restored, TIMEOUT_MS);
-      const deadline = Date.now() + 20_000;
-      while (!isReleased(await system.events('saved')) && Date.now() < deadline)
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(isReleased(await system.events('saved'))).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+    it('was stopped on every control plane before it was restored on any, and restored on all before any was started', async () => {
+      const told = (await system.events('saved')).flatMap((event) =>
+        event.type === 'NodeChangeProgressed' && event.data.change.startsWith('restore/') ? [event.data] : [],
+      );
+      for (const [before, after] of [
+        ['etcd-stop', 'etcd-restore'],
+        ['etcd-restore', 'etcd-start'],
+      ] as const) {
+        const lastDone = told.findLastIndex(({ phase, status }) => phase === before && status === 'done');
+        const firstStarted = told.findIndex(({ phase, status }) => phase === after && status === 'started');
+        expect(lastDone).toBeLessThan(firstStarted);
+        expect(told.filter(({ phase, status }) => phase === before && status === 'done')).toHaveLength(CONTROL_PLANES);
+      }
+      expect(told.filter(({ status }) => status === 'failed')).toEqual([]);
+    });
 
-  it('is not touched for a snapshot that there is not, nor without the name of the cluster', async () => {
-    const missing = await system.call('POST', `${CLUSTER}/etcd/restore`, { snapshot: 'none', confirm: 'saved' });
-    expect(missing.status).toBe(404);
-    const [{ snapshot } = { snapshot: '' }] = (await system.events('saved')).flatMap((event) =>
-      event.type === 'EtcdSnapshotTaken' ? [event.data] : [],
+    it(
+      'leaves a cluster that takes new objects, and whose agents may change nothing',
+      async () => {
+        await make('later');
+        expect(await namespaces()).toContain('later');
+        const isReleased = (events: readonly StoredEvent[]): boolean => {
+          const wanted = new Map(
+            events.flatMap((event) =>
+              event.type === 'DesiredVersionsSet' ? [[event.data.node, event.data.changesAllowed] as const] : [],
+            ),
+          );
+          return [...wanted.values()].every((allowed) => !allowed);
+        };
+        await system.until('saved', restored, TIMEOUT_MS);
+        const deadline = Date.now() + 20_000;
+        while (!isReleased(await system.events('saved')) && Date.now() < deadline)
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        expect(isReleased(await system.events('saved'))).toBe(true);
+      },
+      TIMEOUT_MS,
     );
-    const unconfirmed = await system.call('POST', `${CLUSTER}/etcd/restore`, { snapshot, confirm: 'other' });
-    expect(unconfirmed.status).toBe(422);
-  });
-});
+
+    it('is not touched for a snapshot that there is not, nor without the name of the cluster', async () => {
+      const missing = await system.call('POST', `${CLUSTER}/etcd/restore`, { snapshot: 'none', confirm: 'saved' });
+      expect(missing.status).toBe(404);
+      const [{ snapshot } = { snapshot: '' }] = (await system.events('saved')).flatMap((event) =>
+        event.type === 'EtcdSnapshotTaken' ? [event.data] : [],
+      );
+      const unconfirmed = await system.call('POST', `${CLUSTER}/etcd/restore`, { snapshot, confirm: 'other' });
+      expect(unconfirmed.status).toBe(422);
+    });
+  },
+);

@@ -1,3 +1,4 @@
+import { parseQuantity } from '@fairlead/kubernetes/quantity';
 import type {
   V1DaemonSet,
   V1Deployment,
@@ -15,30 +16,8 @@ const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const MIRROR = 'kubernetes.io/config.mirror';
 const MILLI = 1_000;
 
-const SUFFIXES: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-/** A Kubernetes quantity (`250m`, `1.5Gi`, `1e3`) in base units; 0 for what is none. */
-export const quantityOf = (text: string | undefined): number => {
-  const match = /^([+-]?\d*\.?\d+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text ?? '');
-  return match === null ? 0 : Number(match[1]) * (SUFFIXES[match[2] ?? ''] ?? 0);
-};
+/** In base units; 0 for what is no quantity. */
+const quantityOf = (text: string | undefined): number => parseQuantity(text ?? '') ?? 0;
 
 const resourcesOf = (amounts: Readonly<Record<string, string>> | undefined): Resources => ({
   cpuMillis: Math.round(quantityOf(amounts?.['cpu']) * MILLI),

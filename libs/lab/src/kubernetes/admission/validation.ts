@@ -1,8 +1,8 @@
+import { parseQuantity } from '@fairlead/kubernetes/quantity';
 import type { FieldProblem } from '../api/api.error.js';
 import { asJson, isJsonArray, isJsonObject, sameJson, valueAt, type Json } from '../objects/json.js';
 import { matchesSelector, type LabelSelector } from '../objects/label.selector.js';
 import type { KubeObject, Labels } from '../objects/kube.object.js';
-import { parseQuantity } from '../objects/quantity.js';
 import { qualifiedName, type ResourceDefinition } from '../resources/resource.js';
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

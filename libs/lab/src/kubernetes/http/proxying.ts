@@ -1,6 +1,6 @@
+import { parseQuantity } from '@fairlead/kubernetes/quantity';
 import { ApiError, notFound } from '../api/api.error.js';
 import type { Node, Pod } from '../objects/core.types.js';
-import { parseQuantity } from '../objects/quantity.js';
 import { NODES, PODS } from '../resources/builtin.resources.js';
 import { sendJson, sendText } from './answer.js';
 import type { Exchange } from './exchange.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { matchesFields, parseFieldSelector, unsupportedField } from './field.selector.js';
 import { matchesSelector, parseLabelSelector } from './label.selector.js';
-import { parseQuantity, scaledValue } from './quantity.js';
+import { scaledValue } from './quantity.js';
 
 describe('A label selector in a query', () => {
   const matches = (text: string, labels: Record<string, string>): boolean => {
@@ -50,18 +50,6 @@ describe('A field selector', () => {
 });
 
 describe('A quantity', () => {
-  it.each([
-    ['250m', 0.25],
-    ['2', 2],
-    ['1.5Gi', 1.5 * 2 ** 30],
-    ['64Ki', 65_536],
-    ['1e3', 1000],
-    ['4G', 4e9],
-    ['lots', undefined],
-  ])('%p is %p', (text, expected) => {
-    expect(parseQuantity(text)).toBe(expected);
-  });
-
   it('rounds percentages as the field asks', () => {
     expect(scaledValue('25%', 10, 'up')).toBe(3);
     expect(scaledValue('25%', 10, 'down')).toBe(2);

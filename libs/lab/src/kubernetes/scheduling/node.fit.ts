@@ -1,3 +1,4 @@
+import { parseQuantity } from '@fairlead/kubernetes/quantity';
 import type {
   Node,
   NodeSelectorRequirement,
@@ -8,7 +9,6 @@ import type {
 } from '../objects/core.types.js';
 import { isTerminal } from '../objects/core.types.js';
 import { controllerOf } from '../objects/kube.object.js';
-import { parseQuantity } from '../objects/quantity.js';
 import { untolerated } from './taints.js';
 
 /** A node and what is already placed on it. Mutable: a planner owns it for one round. */
