@@ -21,6 +21,7 @@ export interface RealSystem extends System {
   create(
     name: string,
     size?: { readonly controlPlanes: number; readonly workers: number },
+    version?: string,
   ): Promise<readonly StoredEvent[]>;
   /** kubectl with the administrator's kubeconfig, as a user gets it. */
   kubectl(cluster: string): Promise<Kubectl>;
@@ -33,14 +34,18 @@ export interface RealSystem extends System {
 export const machinesOf = (events: readonly StoredEvent[]): readonly Machine[] =>
   events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
 
-export const bodyOf = (name: string, size: { readonly controlPlanes: number; readonly workers: number }): object => ({
+export const bodyOf = (
+  name: string,
+  size: { readonly controlPlanes: number; readonly workers: number },
+  version = VERSION,
+): object => ({
   name,
   controlPlane: [{ connection: CONNECTION, count: size.controlPlanes, spec: 'nspawn.large' }],
   ...(size.workers === 0
     ? { singleNode: true, worker: [] }
     : { worker: [{ connection: CONNECTION, count: size.workers, spec: 'nspawn.large' }] }),
   serviceType: 'single',
-  config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
+  config: { kubernetes: { networkCni: 'flannel', version } },
 });
 
 /** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
@@ -114,8 +119,8 @@ export const startRealSystem = async (): Promise<RealSystem> => {
     local,
     stop,
     onHost,
-    create: async (name, size = { controlPlanes: 3, workers: 2 }) => {
-      const answer = await system.call('POST', '/ns/default/clusters', bodyOf(name, size));
+    create: async (name, size = { controlPlanes: 3, workers: 2 }, version = VERSION) => {
+      const answer = await system.call('POST', '/ns/default/clusters', bodyOf(name, size, version));
       if (answer.status !== 202) throw new Error(`the request is refused: ${JSON.stringify(answer.body)}`);
       const over = (event: StoredEvent): boolean =>
         ['ClusterReady', 'ClusterFailed', 'ClusterRejected'].includes(event.type);

@@ -4,55 +4,85 @@ import type { Kubectl } from './kubectl.js';
 const PORT = 8080;
 const labels = { app: 'web' };
 
-/** A web server of one page, its own name, on every worker, and a service over them; all from one image that hosts have. */
-export const webManifests = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web' },
+const deployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas: 4,
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
       spec: {
-        replicas: 4,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            terminationGracePeriodSeconds: 1,
-            topologySpreadConstraints: [
-              {
-                maxSkew: 1,
-                topologyKey: 'kubernetes.io/hostname',
-                whenUnsatisfiable: 'DoNotSchedule',
-                labelSelector: { matchLabels: labels },
-                nodeTaintsPolicy: 'Honor',
-              },
-            ],
-            containers: [
-              {
-                name: 'web',
-                image: SHARED_IMAGES.busybox.reference,
-                imagePullPolicy: 'Never',
-                command: [
-                  ...['sh', '-c'],
-                  `mkdir -p /www; hostname >/www/index.html; exec busybox httpd -f -p ${PORT} -h /www`,
-                ],
-                readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
-              },
-            ],
+        terminationGracePeriodSeconds: 1,
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: labels },
+            nodeTaintsPolicy: 'Honor',
           },
+        ],
+        containers: [
+          {
+            name: 'web',
+            image: SHARED_IMAGES.busybox.reference,
+            imagePullPolicy: 'Never',
+            command: [
+              ...['sh', '-c'],
+              `mkdir -p /www; hostname >/www/index.html; exec busybox httpd -f -p ${PORT} -h /www`,
+            ],
+            readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
+          },
+        ],
+      },
+    },
+  },
+};
+
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web' },
+  spec: { selector: labels, ports: [{ port: 80, targetPort: PORT }] },
+};
+
+/** A web server of one page, its own name, on every worker, and a service over them; all from one image that hosts have. */
+export const webManifests = { apiVersion: 'v1', kind: 'List', items: [deployment, service] };
+
+/**
+ * The same, for use while nodes are emptied: one pod at a time may leave, and one that leaves serves until nobody is sent to it any
+ * more.
+ */
+export const budgetedManifests: readonly object[] = [
+  {
+    ...deployment,
+    spec: {
+      ...deployment.spec,
+      template: {
+        ...deployment.spec.template,
+        spec: {
+          ...deployment.spec.template.spec,
+          terminationGracePeriodSeconds: 10,
+          containers: deployment.spec.template.spec.containers.map((container) => ({
+            ...container,
+            // A machine that is busy for a second has not lost its page.
+            readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1, timeoutSeconds: 5 },
+            lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } },
+          })),
         },
       },
     },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'web' },
-      spec: { selector: labels, ports: [{ port: 80, targetPort: PORT }] },
-    },
-  ],
-};
+  },
+  service,
+  {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web' },
+    spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+  },
+];
 
 export interface Pod {
   readonly name: string;

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kubectl } from './kubectl.js';
+import type { RealSystem } from './real.system.js';
+
+/** What was asked and how it was answered. */
+export interface Traffic {
+  readonly requests: number;
+  readonly failures: readonly string[];
+  /** Between two good answers, of one asker, in seconds. */
+  readonly longestGap: number;
+}
+
+const UNIT = 'traffic';
+const LOG = '/var/tmp/traffic.log';
+
+/** Asks a page five times a second from inside each host, as its processes do: through the node's own rules for services. */
+export const askPageFrom = async (system: RealSystem, hosts: readonly string[], url: string): Promise<void> => {
+  const curl = `curl --silent --show-error --max-time 5 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
+  const loop = `while :; do echo "$(date +%s.%N) $(${curl})"; sleep 0.2; done >${LOG}`;
+  for (const host of hosts) await system.onHost(host, 'systemd-run', `--unit=${UNIT}`, 'sh', '-c', loop);
+};
+
+/** One asker's answers: a moment and a status in each line. */
+export const trafficOf = (lines: readonly string[]): Traffic => {
+  const answers = lines.map((line) => ({ line, at: Number(line.split(' ')[0]), isGood: line.endsWith(' 200') }));
+  const good = answers.filter(({ isGood }) => isGood).map(({ at }) => at);
+  const gaps = good.slice(1).map((at, index) => at - (good[index] ?? at));
+  return {
+    requests: answers.length,
+    failures: answers.filter(({ isGood }) => !isGood).map(({ line }) => line),
+    longestGap: Math.max(0, ...gaps),
+  };
+};
+
+export const pagesAsked = async (system: RealSystem, hosts: readonly string[]): Promise<readonly Traffic[]> =>
+  Promise.all(
+    hosts.map(async (host) => {
+      await system.onHost(host, 'systemctl', 'stop', UNIT);
+      const text = await system.onHost(host, 'cat', LOG);
+      return trafficOf(text.split('\n').filter(Boolean));
+    }),
+  );
+
+export interface Reads extends Traffic {
+  /** First tries that failed, of which the second one had its answer. */
+  readonly retried: readonly string[];
+}
+
+/** Reads from the Kubernetes API through its balanced address, without a pause, until it is told to end; one retry each. */
+export const readApi = (kubectl: Kubectl): { end(): Promise<Reads> } => {
+  let isOver = false;
+  const lines: string[] = [];
+  const retried: string[] = [];
+  const read = (): Promise<string> =>
+    kubectl('get', '--raw', '/api/v1/namespaces/default/services', '--request-timeout', '10s').then(
+      () => '200',
+      (error: unknown) => String(error).split('\n').slice(0, 3).join(' '),
+    );
+  const reading = (async (): Promise<void> => {
+    while (!isOver) {
+      let answer = await read();
+      if (answer !== '200') {
+        retried.push(`${new Date().toISOString()} ${answer}`);
+        answer = await read();
+      }
+      lines.push(`${Date.now() / 1_000} ${answer}`);
+      await sleep(200);
+    }
+  })();
+  return {
+    end: async () => {
+      isOver = true;
+      await reading;
+      return { ...trafficOf(lines), retried };
+    },
+  };
+};

@@ -1,0 +1,206 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Machine, StoredEvent } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
+import { askPageFrom, pagesAsked, readApi, type Reads, type Traffic } from './traffic.js';
+import { timelineOf } from './upgrade.timeline.js';
+import { budgetedManifests, webManifests } from './workload.js';
+
+const MINUTE_MS = 60_000;
+const CLUSTER = 'upgraded';
+const FROM = 'v1.33.13';
+const TO = 'v1.34.4';
+/** Between two kills of upgrade-svc, at random. */
+const KILL_AFTER_MS = { least: 8_000, most: 30_000 };
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
+
+describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed again and again', () => {
+  let system: RealSystem;
+  let kubectl: Kubectl;
+  let machines: readonly Machine[];
+  let events: readonly StoredEvent[];
+  let pages: readonly Traffic[];
+  let reads: Reads;
+  let service = '';
+  let kills = 0;
+
+  const ask = async (body: object): Promise<string> => {
+    const answer = await system.call<{ id: string }>('POST', `/ns/default/clusters/${CLUSTER}/upgrades`, body);
+    expect([answer.status, answer.body]).toEqual([202, expect.anything()]);
+    return answer.body.id;
+  };
+  const of =
+    (id: string) =>
+    (event: StoredEvent): boolean =>
+      'upgradeId' in event.data && event.data.upgradeId === id;
+  const until = (id: string, types: readonly StoredEvent['type'][], timeoutMs: number): Promise<StoredEvent> =>
+    system.until(CLUSTER, (event) => of(id)(event) && types.includes(event.type), timeoutMs);
+  const since = async (id: string): Promise<readonly StoredEvent[]> => {
+    const all = await system.events(CLUSTER);
+    return all.slice(all.findIndex(of(id)));
+  };
+  const probes = (): readonly object[] => [
+    { name: 'web', url: `http://${service}/`, everyMs: 500 },
+    { name: 'api', url: `https://${String(new URL(serverOf()).host)}/readyz`, everyMs: 500 },
+  ];
+  let server = '';
+  const serverOf = (): string => server;
+
+  /** What Kubernetes and the agents said meanwhile, for whoever has to find out why. */
+  const explain = async (): Promise<void> => {
+    say(await kubectl('get', 'events', '-A', '--field-selector', 'type=Warning', '--sort-by', '.lastTimestamp'));
+    say(await kubectl('--namespace', 'kube-system', 'get', 'leases', '-o', 'yaml'));
+    for (const host of machines.filter(({ role }) => role === 'control-plane').map(hostOf))
+      say(await system.onHost(host, 'journalctl', '--no-pager', '-u', 'fairlead-agent', '-n', '60'));
+  };
+
+  const killNowAndThen = async (signal: AbortSignal): Promise<void> => {
+    const { least, most } = KILL_AFTER_MS;
+    while (!signal.aborted) {
+      await sleep(least + Math.random() * (most - least), undefined, { signal }).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      if (signal.aborted) return;
+      system.kill('upgrade-svc');
+      kills += 1;
+    }
+  };
+
+  beforeAll(async () => {
+    system = await startRealSystem();
+    const created = await system.create(CLUSTER, { controlPlanes: 3, workers: 2 }, FROM);
+    machines = machinesOf(created);
+    kubectl = await system.kubectl(CLUSTER);
+    server = (await kubectl('config', 'view', '--minify', '-o', 'jsonpath={.clusters[0].cluster.server}')).trim();
+    const manifest = join(system.environment.dataDir, 'web.json');
+    writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
+    await kubectl('apply', '-f', manifest);
+    await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+    service = (await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim();
+    // A cluster is Ready when its nodes are; what runs on it may take a moment longer, and rule B2 asks for that, too.
+    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
+      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+    const askers = machines.filter(({ role, leader }) => role === 'worker' || leader).map(hostOf);
+    await askPageFrom(system, askers, `http://${service}/`);
+    const reading = readApi(kubectl);
+    const killing = new AbortController();
+    const id = await ask({ version: TO, approved: true, strategy: { probes: probes() } });
+    const killer = killNowAndThen(killing.signal);
+    const ends = ['RolloutCompleted', 'RolloutHalted', 'RolloutPaused', 'UpgradeRejected'] as const;
+    const end = await until(id, ends, 20 * MINUTE_MS);
+    killing.abort();
+    await killer;
+    events = await since(id);
+    [reads, pages] = await Promise.all([reading.end(), pagesAsked(system, askers)]);
+    say(timelineOf(events));
+    for (const [index, { requests, failures, longestGap }] of pages.entries())
+      say(
+        `page from ${askers[index]}: ${requests} requests, ${failures.length} failed, longest gap ${longestGap.toFixed(2)} s`,
+      );
+    say(
+      `API at ${server}: ${reads.requests} reads, ${reads.retried.length} retried, ${reads.failures.length} failed after one retry, longest gap ${reads.longestGap.toFixed(2)} s`,
+    );
+    say(`upgrade-svc was killed ${kills} times`);
+    if (end.type !== 'RolloutCompleted') {
+      await explain();
+      throw new Error(`${end.type}: ${JSON.stringify(end.data)}`);
+    }
+  }, 30 * MINUTE_MS);
+
+  afterAll(() => system?.stop(), 3 * MINUTE_MS);
+
+  it(
+    'ends with every node at the new version, taking pods, and etcd with it',
+    async () => {
+      const nodes = await nodesOf(kubectl);
+      expect(nodes.map(({ version, ready }) => [version, ready])).toEqual(machines.map(() => [TO, true]));
+      const images = await kubectl(
+        '-n',
+        'kube-system',
+        'get',
+        'pods',
+        '-l',
+        'tier=control-plane',
+        '-o',
+        'jsonpath={..image}',
+      );
+      const old = images.split(' ').filter((image) => image.includes(FROM) || image.includes('etcd:3.5'));
+      expect(old).toEqual([]);
+      const cordoned = await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].spec.unschedulable}');
+      expect(cordoned.trim()).toBe('');
+    },
+    MINUTE_MS,
+  );
+
+  it('lost no request of the application, and no read of the API after one retry', () => {
+    for (const { requests, failures } of pages) {
+      expect(requests).toBeGreaterThan(300);
+      expect(failures).toEqual([]);
+    }
+    expect(reads.requests).toBeGreaterThan(100);
+    expect(reads.failures).toEqual([]);
+    expect(kills).toBeGreaterThan(3);
+  });
+
+  it('was watched from several nodes from before the first change, and nothing was seen to fail', () => {
+    const first = events.findIndex(({ type }) => type === 'UpgradeAllowed');
+    const asking = events
+      .slice(0, first)
+      .flatMap((event) =>
+        event.type === 'DesiredVersionsSet' && (event.data.probes ?? []).length > 0 ? [event.data.node] : [],
+      );
+    expect(new Set(asking).size).toBe(machines.length);
+    expect(events.filter(({ type }) => type === 'ProbeFailed')).toEqual([]);
+  });
+
+  it(
+    'renews certificates later, pauses when the page fails, and goes on when somebody says so',
+    async () => {
+      const expiryOf = async (): Promise<string> =>
+        system.onHost(
+          hostOf(machines[0]!),
+          'openssl',
+          'x509',
+          '-noout',
+          '-enddate',
+          '-in',
+          '/etc/kubernetes/pki/apiserver.crt',
+        );
+      const before = await expiryOf();
+      const reading = readApi(kubectl);
+      const id = await ask({ renewCertificates: true, approved: true, strategy: { probes: probes() } });
+      await until(id, ['UpgradeAllowed'], 3 * MINUTE_MS);
+      await kubectl('scale', 'deployment/web', '--replicas=0');
+      const paused = await until(id, ['RolloutPaused'], 2 * MINUTE_MS);
+      expect(paused.data).toMatchObject({ by: 'probe' });
+      await kubectl('scale', 'deployment/web', '--replicas=4');
+      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      await system.until(
+        CLUSTER,
+        (event) => event.meta.seq > paused.meta.seq && event.type === 'ProbeRecovered',
+        MINUTE_MS,
+      );
+      const resumed = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades/${id}/resume`, {});
+      expect(resumed.status).toBeLessThan(300);
+      const end = await until(id, ['RolloutCompleted', 'RolloutHalted'], 8 * MINUTE_MS);
+      say(timelineOf(await since(id)));
+      const seen = await reading.end();
+      say(`renewal: ${seen.requests} reads of the API, ${seen.retried.length} retried, ${seen.failures.length} failed`);
+      if (end.type !== 'RolloutCompleted') throw new Error(`${end.type}: ${JSON.stringify(end.data)}`);
+      expect(seen.failures).toEqual([]);
+      expect(await expiryOf()).not.toBe(before);
+      await eventually(
+        'five Ready nodes',
+        () => nodesOf(kubectl),
+        (nodes) => nodes.every(({ ready }) => ready),
+        MINUTE_MS,
+      );
+    },
+    15 * MINUTE_MS,
+  );
+});
