@@ -1,4 +1,4 @@
-import type { CertificateView } from '@fairlead/contracts';
+import { f1Expiring, type CertificateView } from '@fairlead/contracts';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -22,5 +22,11 @@ export class CertificateQueries {
       rows.map(({ doc }) => doc),
       this.clock.now().getTime(),
     );
+  }
+
+  /** Whether any of them is to be renewed now (rule F1). */
+  async expire(namespace: string, cluster: string, uid: string): Promise<boolean> {
+    const reported = await this.all(namespace, cluster, uid);
+    return f1Expiring(reported, this.clock.now().toISOString()).length > 0;
   }
 }

@@ -1,14 +1,15 @@
-import { f1Expiring, isRefusal, UpgradeStrategy, type UpgradeId, type UpgradePhase } from '@fairlead/contracts';
+import { isRefusal, UpgradeStrategy, type UpgradeId, type UpgradePhase } from '@fairlead/contracts';
 import {
   HANDLE,
   OnJob,
+  POSITIONS,
   type Decided,
   type Handle,
   type Job,
   type JobContext,
   type JobLater,
+  type Positions,
 } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
@@ -16,6 +17,8 @@ import { upgrades, type RequestUpgrade, type UpgradesState } from '../upgrades/u
 import { CertificateQueries } from './certificates.queries.js';
 import type { RenewCertificates } from './renewal.process.js';
 
+const ROWS_WITHIN_MS = 10_000;
+const ROWS_AGAIN_MS = 5_000;
 const BUSY_AGAIN_MS = 10 * 60_000;
 /** How long an upgrade that was asked for is given before it is looked at again. */
 const LOOK_AGAIN_MS = 24 * 3_600_000;
@@ -36,15 +39,17 @@ export class RenewalEffects {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(CertificateQueries) private readonly certificates: CertificateQueries,
     @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
   @OnJob<RenewCertificates>('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async renew(job: Job<RenewCertificates>, context: JobContext): Promise<JobLater | void> {
     if (this.config.renewal === 'tell') return undefined;
-    const reported = await this.certificates.all(job.namespace, job.cluster, job.data.uid);
+    // A job may begin a moment before the rows of its own event are written.
+    if ((await this.positions.waitFor(job.data.seq, ROWS_WITHIN_MS)) !== true)
+      return context.later(ROWS_AGAIN_MS, 'the rows of the warning are not written yet');
     // Renewed meanwhile, by whomever; or the cluster is gone.
-    if (f1Expiring(reported, this.clock.now().toISOString()).length === 0) return undefined;
+    if (!(await this.certificates.expire(job.namespace, job.cluster, job.data.uid))) return undefined;
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const id = idOf(job.data, attempt);
       const decided = await this.handle(

@@ -6,6 +6,8 @@ export interface RenewCertificates {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
   readonly earliest: string;
+  /** The warning's place in the log. */
+  readonly seq: number;
 }
 
 /** Whoever hears that certificates end may renew them; whether that is wanted here is asked when the job begins. */
@@ -17,6 +19,6 @@ export const renewalProcess: Process<Readonly<Record<string, never>>> = {
   react: (_, event) => {
     if (event.type !== 'CertificatesExpiring') return [];
     const { uid, earliest } = event.data;
-    return [job('RenewCertificates', { uid, earliest } satisfies RenewCertificates)];
+    return [job('RenewCertificates', { uid, earliest, seq: event.meta.seq } satisfies RenewCertificates)];
   },
 };
