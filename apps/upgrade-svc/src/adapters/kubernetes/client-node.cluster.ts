@@ -1,5 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { KubernetesClients, statusOf, type KubernetesAccess, type KubernetesClient } from '@fairlead/kubernetes';
+import { statusOf, type KubernetesClient } from '@fairlead/kubernetes';
 import { PatchStrategy, type KubernetesObject, type V1Job } from '@kubernetes/client-node';
 import type {
   BudgetView,
@@ -34,7 +34,8 @@ const failingIn = ({ status, text }: { readonly status: number; readonly text: s
   return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
 };
 
-class ClientNodeCluster implements UpgradeCluster {
+/** One cluster's API by @kubernetes/client-node. */
+export class ClientNodeCluster implements UpgradeCluster {
   constructor(private readonly client: KubernetesClient) {}
 
   async failingChecks(): Promise<readonly string[]> {
@@ -246,21 +247,4 @@ interface Figures {
 }
 interface Summary {
   readonly node?: { readonly fs?: Figures; readonly runtime?: { readonly imageFs?: Figures } };
-}
-
-/** What is open to clusters. */
-export class ClientNodeClusters {
-  private readonly clients = new KubernetesClients();
-
-  of(access: KubernetesAccess): UpgradeCluster {
-    return new ClientNodeCluster(this.clients.of(access));
-  }
-
-  forget(uid: string): void {
-    this.clients.forget(uid);
-  }
-
-  close(): void {
-    this.clients.close();
-  }
 }

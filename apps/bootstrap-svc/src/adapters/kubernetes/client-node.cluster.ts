@@ -1,4 +1,4 @@
-import { KubernetesClients, type KubernetesAccess, type KubernetesClient } from '@fairlead/kubernetes';
+import type { KubernetesClient } from '@fairlead/kubernetes';
 import { PatchStrategy, type KubernetesObject, type V1Node, type V1Pod } from '@kubernetes/client-node';
 import type {
   Evicted,
@@ -32,7 +32,8 @@ const staticPodView = (pod: V1Pod): StaticPodView => ({
 
 const versionOfImage = (image: string | undefined): string => /:([\w][\w.-]*)(@|$)/.exec(image ?? '')?.[1] ?? 'unknown';
 
-class ClientNodeCluster implements KubernetesCluster {
+/** One cluster's API by @kubernetes/client-node. */
+export class ClientNodeCluster implements KubernetesCluster {
   constructor(private readonly client: KubernetesClient) {}
 
   async failingChecks(): Promise<readonly string[]> {
@@ -135,22 +136,5 @@ class ClientNodeCluster implements KubernetesCluster {
       true,
       PatchStrategy.ServerSideApply,
     );
-  }
-}
-
-/** What is open to clusters. */
-export class ClientNodeClusters {
-  private readonly clients = new KubernetesClients();
-
-  of(access: KubernetesAccess): KubernetesCluster {
-    return new ClientNodeCluster(this.clients.of(access));
-  }
-
-  forget(uid: string): void {
-    this.clients.forget(uid);
-  }
-
-  close(): void {
-    this.clients.close();
   }
 }
