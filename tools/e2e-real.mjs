@@ -14,13 +14,13 @@ const stories = join(root, 'test', 'real');
 const known = readdirSync(stories)
   .filter((name) => name.endsWith('.real.spec.ts'))
   .map((name) => name.slice(0, -'.real.spec.ts'.length));
-/** Only when asked: the ratio creates six clusters, and an upgrade takes a quarter of an hour and two versions. */
-const WHEN_ASKED = ['ratio', 'upgrade'];
+/** Only when asked: the ratio creates six clusters; an upgrade takes a quarter of an hour; that and the recordings need two versions. */
+const WHEN_ASKED = ['ratio', 'upgrade', 'recorded'];
 const BY_DEFAULT = known.filter((name) => !WHEN_ASKED.includes(name));
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client'];
 
 /** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
-const MINUTES = { create: 8, ssh: 8, kill: 8, upgrade: 14, ratio: 25 };
+const MINUTES = { create: 8, ssh: 8, kill: 8, bundle: 6, power: 6, recorded: 5, upgrade: 14, ratio: 25 };
 const MINUTES_OF_OTHERS = 20;
 const MIRROR_MINUTES = 14;
 const TRIAL_TIMEOUT_MS = 300_000;
@@ -57,8 +57,10 @@ const wanted = asked.length > 0 ? asked : BY_DEFAULT;
 const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
-/** The story of an upgrade has versions of its own. */
-const versions = wanted.includes('upgrade') ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
+/** These stories have versions of their own. */
+const TWO_VERSIONS = ['upgrade', 'recorded'];
+const needsTwo = wanted.some((story) => TWO_VERSIONS.includes(story));
+const versions = needsTwo ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
 
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 

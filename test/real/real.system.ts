@@ -49,7 +49,7 @@ export const bodyOf = (
 });
 
 /** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
-const forward = async (to: {
+export const forward = async (to: {
   readonly host: string;
   readonly port: number;
 }): Promise<{ port: number; server: Server }> => {

@@ -86,9 +86,9 @@ class ModelHost {
     const line = words.join(' ');
     this.commands.push(line);
     const said = (stdout: string): CommandResult => ({ code: 0, stdout, stderr: '' });
-    if (line.includes('containers list'))
-      return said(this.running.filter((name) => line.endsWith(`==${name}`)).join('\n'));
-    if (line.includes('tasks list')) return said(this.running.map((name) => `${name} 1 RUNNING`).join('\n'));
+    if (line.includes('containers ls'))
+      return said(this.running.filter((name) => line.includes(`.name"==${name},`)).join('\n'));
+    if (line.includes('tasks ls')) return said(this.running.map((name) => `${name} 1 RUNNING`).join('\n'));
     if (line.endsWith('--help')) return said(this.help);
     const folder = /--data-dir=(\S+)/.exec(line)?.[1];
     if (folder !== undefined) this.files.set(`${folder}/member/snap/db`, 'data of the snapshot');

@@ -2,6 +2,7 @@ import { AGENT_PATHS, WorldFailure, type EtcdChange } from '@fairlead/contracts'
 import type { HostPort } from '../agent/agent.ports.js';
 import { mustRun, succeeds } from '../software/item.js';
 import { imageOf, memberIn, type Member } from './etcd.manifest.js';
+import { runningContainers } from './running.containers.js';
 import { STATIC_PODS } from './static.pods.js';
 
 /** A database of the largest size that etcd recommends (8 GiB) onto a slow disk. */
@@ -32,21 +33,10 @@ export interface RestoreParts {
 const failure = (operation: string, message: string, retryable = true): WorldFailure =>
   new WorldFailure({ operation, target: 'host', message, retryable });
 
-/** Containers of that name that containerd runs for the kubelet. */
-const isRunning = async (host: HostPort, name: string): Promise<boolean> => {
-  const ctr = (...words: readonly string[]): Promise<string> =>
-    mustRun(host, 'ctr', ['--namespace', 'k8s.io', ...words], SERVICE_TIMEOUT_MS);
-  const label = `labels."io.kubernetes.container.name"==${name}`;
-  const containers = new Set((await ctr('containers', 'list', '--quiet', label)).split('\n').filter(Boolean));
-  if (containers.size === 0) return false;
-  const tasks = (await ctr('tasks', 'list')).split('\n').map((line) => line.trim().split(/\s+/));
-  return tasks.some(([id = '', , status]) => containers.has(id) && status === 'RUNNING');
-};
-
 const until = async (parts: RestoreParts, name: string, wanted: boolean): Promise<void> => {
   const limitMs = wanted ? START_LIMIT_MS : STOP_LIMIT_MS;
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += LOOK_EVERY_MS) {
-    if ((await isRunning(parts.host, name)) === wanted) return;
+    if ((await runningContainers(parts.host, name)).length > 0 === wanted) return;
     await parts.sleep(LOOK_EVERY_MS);
   }
   const what = wanted ? 'does not run' : 'still runs';

@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
 import { mustRun } from '../software/item.js';
 import { newManifestOf } from './kubeadm.manifests.js';
+import { runningContainers } from './running.containers.js';
 import { manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
 
 const CONTAINERS = ['-n', 'k8s.io'];
@@ -20,21 +20,10 @@ const SETTLE_MS = 1_500;
 const ETCD = 'etcd';
 const API_SERVER = 'kube-apiserver';
 
-/** Ids of the containers of a static pod that run: of this host, by the labels that the kubelet gives them. */
-const running = async (host: HostPort, name: string): Promise<readonly string[]> => {
-  const filter = `labels."io.kubernetes.container.name"==${name},labels."io.kubernetes.pod.namespace"==kube-system`;
-  const ids = (await mustRun(host, 'ctr', [...CONTAINERS, 'containers', 'ls', '-q', filter]))
-    .split('\n')
-    .filter(Boolean);
-  if (ids.length === 0) return [];
-  const tasks = (await mustRun(host, 'ctr', [...CONTAINERS, 'tasks', 'ls'])).split('\n');
-  return ids.filter((id) => tasks.some((line) => line.startsWith(id) && /\bRUNNING\b/.test(line)));
-};
-
 const untilGone = async ({ host, sleep }: StaticPodParts, name: string, graceMs: number): Promise<void> => {
   let isKilled = false;
   for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += LOOK_EVERY_MS) {
-    const ids = await running(host, name);
+    const ids = await runningContainers(host, name);
     if (ids.length === 0) return;
     if (waitedMs >= graceMs && !isKilled) {
       isKilled = true;

@@ -40,7 +40,7 @@ export const parseMadison = (output: string): readonly string[] =>
   });
 
 /** What apt-get says when its lists are missing or older than the wanted version. */
-const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
+export const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
 
 const COMMON_OPTIONS = [
   '-y',

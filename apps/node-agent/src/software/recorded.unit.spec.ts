@@ -1,47 +1,109 @@
 import { describe, expect, it } from '@jest/globals';
-import { recorded } from '../../test/recorded/recorded.js';
+import { NODE_BINARIES, releaseOf } from '@fairlead/contracts';
+import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
+import { recorded, RECORDED_VERSIONS, recordedOfApt } from '../../../../test/recorded/recorded.js';
 import { MemoryHost } from '../../test/memory.host.js';
-import { aptPackages, parseInstalled, parseMadison } from './apt.packages.js';
+import { certificatesOn } from '../certificates/certificates.js';
+import { imageOf, memberIn } from '../change/etcd.manifest.js';
+import { writeNewManifests } from '../change/kubeadm.manifests.js';
+import { serverIn } from '../change/kubelet.server.js';
+import { runningOf } from '../change/running.containers.js';
+import { aptPackages, NEEDS_UPDATE, parseInstalled, parseMadison } from './apt.packages.js';
 import { containerdConfig, pauseImageOf } from './containerd.config.js';
 import { containerdItem } from './containerd.item.js';
 import { distributionIds, distributionOf } from './distribution.js';
 import { missingImages } from './images.js';
 import { versionIn } from './kubernetes.binaries.js';
+import { swapItem } from './swap.item.js';
 import { compareVersions } from './versions.js';
 
-const debian13 = (command: string): string => recorded('debian-13.txt', command);
+describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s printed', (kubernetes) => {
+  const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
 
-describe('what the real tools printed', () => {
   it('tells the version of each of Kubernetes own programs', () => {
-    expect(versionIn('kubeadm', debian13('kubeadm version -o short'))).toBe('1.34.4');
-    expect(versionIn('kubelet', debian13('kubelet --version'))).toBe('1.34.4');
-    expect(versionIn('kubectl', debian13('kubectl version --client'))).toBe('1.34.4');
+    for (const name of NODE_BINARIES) expect(`v${versionIn(name, said(name))}`).toBe(kubernetes);
   });
 
   it('tells which packages are installed, at which upstream version, and held', () => {
-    expect([...parseInstalled(debian13('dpkg-query'))]).toEqual([
+    expect([...parseInstalled(said('installed'))]).toEqual([
       ['conntrack', { version: '1.4.8', held: false }],
       ['containerd', { version: '1.7.24', held: true }],
       ['runc', { version: '1.1.15', held: false }],
     ]);
   });
 
-  it('tells which versions the repositories offer', () =>
-    expect(parseMadison(recorded('apt-2.6.txt', 'apt-cache madison containerd'))).toEqual([
-      '2.1.9',
-      '1.7.24',
-      '1.6.20',
-    ]));
+  it('tells which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
+
+  it('tells when the lists of apt lack what is wanted', () => {
+    expect(said('unknownPackage')).toMatch(NEEDS_UPDATE);
+    expect(said('unknownVersion')).toMatch(NEEDS_UPDATE);
+  });
 
   it('tells which images are missing', () => {
     const image = (reference: string) => ({ name: reference, reference, path: 'x', roles: [] });
-    const wanted = [image('registry.k8s.io/pause:3.10.1'), image('registry.k8s.io/pause:3.10')];
-    expect(missingImages(wanted, debian13('ctr -n k8s.io images ls -q'))).toEqual([wanted[1]]);
+    const wanted = [image(pauseImageOf(kubernetes.slice(1))), image('registry.k8s.io/pause:0.1')];
+    expect(missingImages(wanted, said('importedImages'))).toEqual([wanted[1]]);
   });
 
-  it('tells what distribution it is', () =>
-    expect(distributionIds(debian13('cat /etc/os-release'))).toEqual(['debian']));
+  it('tells which container of a static pod runs', () =>
+    expect(runningOf(said('etcdContainers'), said('tasks'))).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]));
+
+  it('tells what distribution it is', () => expect(distributionIds(said('osRelease'))).toEqual(['debian']));
+
+  it('tells of its member of etcd, in the manifest that kubeadm wrote', () => {
+    const manifest = said('etcdManifest');
+    expect(memberIn(manifest)).toEqual({
+      name: 'cp-1',
+      peerUrl: expect.stringMatching(/^https:\/\/198\.18\.64\.\d+:2380$/),
+      dataFolder: '/var/lib/etcd',
+    });
+    expect(imageOf(manifest)).toBe(`registry.k8s.io/etcd:${releaseOf(kubernetes)?.etcd}`);
+  });
+
+  it('tells which API server a kubelet asks, and when the certificate in a kubeconfig ends', async () => {
+    expect(serverIn(said('kubeletServer'))).toMatch(/^https:\/\/198\.18\.64\.\d+:6443$/);
+    const host = new MemoryHost();
+    host.files.set('/etc/kubernetes/admin.conf', said('adminCertificate'));
+    expect(await certificatesOn(host)).toEqual([
+      { name: 'admin.conf', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
+    ]);
+  });
+
+  it('makes the configuration of which the next kubeadm writes its manifests', async () => {
+    const host = new MemoryHost();
+    const folder = '/etc/kubernetes/fairlead-manifests';
+    for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'])
+      host.files.set(`${folder}/${name}.yaml`, `a new ${name}`);
+    host.files.set('/etc/kubernetes/manifests/etcd.yaml', said('etcdManifest'));
+    host.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', said('apiServerManifest'));
+    const answer = (stdout: string) => ({ code: 0, stdout, stderr: '' });
+    host.fault = (line) => answer(line.startsWith('kubectl ') ? said('clusterConfiguration') : '');
+    expect((await writeNewManifests(host, 'v1.35.4')).get('etcd')).toBe('a new etcd');
+    const written = host.files.get('/etc/kubernetes/fairlead-kubeadm.yaml') ?? '';
+    expect(written).toMatch(/advertiseAddress: "198\.18\.64\.\d+"\n {2}bindPort: 6443/);
+    expect(written).toMatch(/^kubernetesVersion: v1\.35\.4$/m);
+    expect(written).toContain('name: cp-1');
+  });
+
+  it('tells whether systemd knows a unit as it is on disk', () => {
+    expect(said('unit')).toBe('LoadState=loaded\nNeedDaemonReload=no\n');
+    expect(said('noUnit')).toContain('LoadState=not-found');
+  });
+
+  it('tells which settings the kernel uses, and that no swap is on', async () => {
+    const host = new MemoryHost();
+    host.files.set('/proc/swaps', said('swaps'));
+    const differing = await swapItem(host).inspect();
+    expect(differing.filter(({ what }) => what === 'swap')).toEqual([]);
+    expect(said('forwarding').trim()).toBe('1');
+  });
+
+  it('of a restore of etcd says whether it can count revisions on', () =>
+    expect(said('restoreHelp')).toContain('--data-dir'));
 });
+
+it('what apt prints of three releases tells which versions they offer', () =>
+  expect(parseMadison(recordedOfApt('apt-cache madison containerd'))).toEqual(['2.1.9', '1.7.24', '1.6.20']));
 
 describe('a distribution', () => {
   const named = (osRelease: string): MemoryHost => {
@@ -85,7 +147,7 @@ describe('the configuration of containerd', () => {
   });
 
   it.each([
-    ['where the right to lower an OOM score is missing for good', debian13('grep CapBnd /proc/1/status'), 'true'],
+    ['where the right to lower an OOM score is missing for good', recorded('v1.34.4', QUESTIONS.capabilities), 'true'],
     ['where everything is allowed', 'CapBnd:\t000001ffffffffff\n', 'false'],
     ['where nobody can tell', '', 'false'],
   ])('%s asks containers accordingly', async (_title, status, restricted) => {

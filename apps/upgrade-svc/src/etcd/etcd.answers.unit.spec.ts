@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
+import { recorded as recordedOnHost, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
 import { etcdFactsOf, snapshotStatusOf, type EtcdAnswers } from './etcd.answers.js';
 
 /** Printed by the real etcdctl and etcdutl 3.6.8, asked about three real servers of the version in the name. */
@@ -80,4 +82,30 @@ describe('What the real etcdctl prints', () => {
     expect(() =>
       etcdFactsOf({ ...recorded('3.6.8'), memberList: 'Error: context deadline exceeded' }, NODES),
     ).toThrow());
+});
+
+describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control plane of %s', (kubernetes) => {
+  const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
+
+  it('is its one member, which leads and is well', () => {
+    const { members, alarms } = etcdFactsOf(
+      {
+        memberList: said('membersJson'),
+        endpointStatus: said('statusJson'),
+        endpointHealth: said('healthJson'),
+        alarmList: said('alarmsJson'),
+      },
+      ['cp-1'],
+    );
+    expect(members).toEqual([
+      expect.objectContaining({ name: 'cp-1', node: 'cp-1', started: true, healthy: true, leader: true, behind: 0 }),
+    ]);
+    expect(said('etcdctl')).toContain(`etcdctl version: ${members[0]?.version}`);
+    expect(alarms).toEqual([]);
+  });
+
+  it('of a snapshot is its revision and its keys', () => {
+    const { revision, totalKey, totalSize } = snapshotStatusOf(said('snapshotStatus'));
+    expect([revision, totalKey, totalSize].every((number) => number > 0)).toBe(true);
+  });
 });

@@ -57,9 +57,10 @@ export const ctr: Command = async ({ host, args, out, world }) => {
   await requireRuntime(host);
   const pods = world.clusters.podsOn(host);
   const parsed = parseArguments(args, ['--namespace', '-n', '--address', '-a']);
-  switch (parsed.positional.slice(0, 2).join(' ')) {
+  const [subject, verb, filter = ''] = parsed.positional;
+  switch (`${subject} ${verb === 'ls' ? 'list' : verb}`) {
     case 'containers list': {
-      const wanted = /^labels\."io\.kubernetes\.container\.name"==(\S+)$/.exec(parsed.positional[2] ?? '')?.[1];
+      const wanted = /^labels\."io\.kubernetes\.container\.name"==([^\s,]+)/.exec(filter)?.[1];
       for (const pod of pods) if (wanted === undefined || pod === wanted) out(containerId(host, pod));
       return 0;
     }

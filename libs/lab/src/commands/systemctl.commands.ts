@@ -173,6 +173,8 @@ const show = async (
       SubState: SUB_STATES[state],
       UnitFileState: loaded ? (host.services.isEnabled(name) ? 'enabled' : 'disabled') : '',
       MainPID: String(host.services.mainPid(name)),
+      // Unit files are read whenever they are needed.
+      NeedDaemonReload: 'no',
     };
     for (const key of properties?.split(',') ?? Object.keys(all)) {
       out(valueOnly ? (all[key] ?? '') : `${key}=${all[key] ?? ''}`);

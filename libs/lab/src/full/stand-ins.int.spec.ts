@@ -54,7 +54,7 @@ describe('stand-ins on a simulated host', () => {
         ssh,
         "dpkg-query -W -f='${Package} ${Version} ${db:Status-Want} ${db:Status-Status}\\n' kubelet kubeadm",
       ),
-    ).toBe('kubelet 1.34.4-1.1 hold installed\nkubeadm 1.34.4-1.1 install installed');
+    ).toBe('kubeadm 1.34.4-1.1 install installed\nkubelet 1.34.4-1.1 hold installed');
     expect(await ssh.execCommand("apt-get install -y 'kubelet=1.33.13*'")).toMatchObject({ code: 100 });
     expect(await must(ssh, 'kubelet --version; kubeadm version -o short; containerd --version')).toMatch(
       /^Kubernetes v1\.34\.4\nv1\.34\.4\ncontainerd .* v1\.7\.24 /,

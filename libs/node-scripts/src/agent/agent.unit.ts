@@ -18,6 +18,8 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=simple
+# A mirror of one's own is vouched for by an authority of one's own: whom the host trusts, its agent does, too.
+Environment=NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 ExecStartPre=-/bin/sh ${AGENT_PATHS.guard}
 ExecStart=${AGENT_PATHS.node} ${AGENT_PATHS.program}
 Restart=always

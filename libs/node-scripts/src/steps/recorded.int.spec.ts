@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
+import { recorded as recordedOnHost, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
 import { TestHost } from './host.fixtures.js';
+import { CLUSTER, CONTROL_PLANE, PEERS, SHARED, UID } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
 /** What real tools printed, with their version in the file's name: our scripts read exactly this. */
@@ -55,4 +58,61 @@ esac`,
     expect(await host.run(remove)).toMatchObject({ code: 1, stderr: expect.stringContaining('unhealthy cluster') });
     expect(removals()).toHaveLength(4 + 8);
   });
+});
+
+describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s print', (kubernetes) => {
+  let host: TestHost;
+  const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
+  const prints = (question: Question): string => {
+    host.write(`/said/${question}`, said(question));
+    return `cat "$root/said/${question}"`;
+  };
+
+  beforeEach(() => {
+    host = new TestHost();
+  });
+  afterEach(() => host.remove());
+
+  it('holds the token and the key of a join', async () => {
+    host.standIn(
+      'kubeadm',
+      `case " $* " in *" token create "*) ${prints('token')};; *" upload-certs "*) ${prints('certificateKey')};; esac`,
+    );
+    const wanted = { cluster: CLUSTER, address: CONTROL_PLANE.address, tokenTtlSeconds: 60, certificates: true };
+    expect((await host.run(renderStep('credentials', wanted).script)).result).toEqual({
+      token: 'abcdef.0123456789abcdef',
+      certificateKey: '0123456789abcdef'.repeat(4),
+    });
+  });
+
+  it('says which versions are there, and which ports are taken', async () => {
+    host
+      .standIn('kubeadm', prints('kubeadm'))
+      .standIn('kubelet', prints('kubelet'))
+      .standIn('ss', prints('listeners'))
+      .standIn('systemctl', 'exit 0');
+    const wanted = { controlPlane: true, address: '198.18.64.11', kubernetesVersion: kubernetes, failSwapOn: false };
+    const { result } = await host.run(renderStep('verify', wanted).script);
+    expect(result).toEqual({
+      problems: expect.arrayContaining(['port 6443 is in use', 'port 10250 is in use']),
+    });
+    expect(JSON.stringify(result)).not.toMatch(/kubeadm is|kubelet is/);
+  });
+
+  it('names the interface that has an address', async () => {
+    const [, address = ''] = / inet (198\.18\.64\.\d+)\//.exec(said('addresses')) ?? [];
+    host
+      .standIn('ip', prints('addresses'))
+      .standIn('haproxy', 'exit 0')
+      .standIn('keepalived', 'exit 0')
+      .standIn('systemctl', 'exit 0');
+    const self = { ...PEERS[0], address };
+    const endpoint = { host: SHARED.address, port: 9998 };
+    const { routerId, password } = SHARED;
+    const wanted = { uid: UID, endpoint, routerId, password, self, peers: PEERS, initialises: false };
+    expect(await host.run(renderStep('balance-api', wanted).script)).toMatchObject({ code: 0 });
+    expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toContain('interface host0');
+  });
+
+  it('tells the major version of the Node runtime', () => expect(said('node')).toMatch(/^v(\d+)\./));
 });

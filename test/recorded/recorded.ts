@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** Versions of Kubernetes of which a whole control plane was asked. */
+export const RECORDED_VERSIONS = ['v1.33.13', 'v1.34.4'] as const;
+export type RecordedVersion = (typeof RECORDED_VERSIONS)[number];
+
+/** The command that was given, behind "$ ", and all that it printed before the next one. */
+const PROMPT = /^\$ (.*)$/m;
+
+export const fileOf = (version: RecordedVersion): string =>
+  fileURLToPath(new URL(`debian-13.kubernetes-${version}.txt`, import.meta.url));
+
+/** Answers by the command that they answer, in their order. */
+export const answersIn = (text: string): ReadonlyMap<string, string> => {
+  const [, ...parts] = text.split(PROMPT);
+  return new Map(parts.flatMap((part, at) => (at % 2 === 0 ? [[part, (parts[at + 1] ?? '').slice(1)] as const] : [])));
+};
+
+export const textOf = (answers: ReadonlyMap<string, string>): string =>
+  [...answers].map(([command, answer]) => `$ ${command}\n${answer}`).join('');
+
+/** What a real tool printed when it was asked by this command (`npm run fixtures:record`). Throws where nothing was recorded. */
+export const recordedIn = (file: string, command: string): string => {
+  const answer = answersIn(readFileSync(file, 'utf8')).get(command);
+  if (answer === undefined) throw new Error(`${file} has no answer of ${command}`);
+  return answer;
+};
+
+export const recorded = (version: RecordedVersion, command: string): string => recordedIn(fileOf(version), command);
+
+/** What apt 2.6 printed on a machine whose sources name three releases of Debian. */
+export const recordedOfApt = (command: string): string =>
+  recordedIn(fileURLToPath(new URL('apt-2.6.txt', import.meta.url)), command);
+
+const CHANCE: readonly (readonly [RegExp, string])[] = [
+  [/[A-Za-z0-9+/=]{200,}/g, '#'],
+  [/\b[0-9a-f]{8,}\b/g, '#'],
+  [/\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g, '#'],
+  [/\d+(\.\d+)*(ms|µs)?/g, '0'],
+  [/\s+/g, ' '],
+];
+
+/** What is the same however often a tool is asked: no ids, times, addresses and sizes, and no order of lines. */
+export const shapeOf = (answer: string): readonly string[] => {
+  const lines = answer
+    .split('\n')
+    .map((line) => CHANCE.reduce((text, [chance, mask]) => text.replaceAll(chance, mask), line).trim());
+  return [...new Set(lines)].filter(Boolean).sort();
+};
