@@ -88,6 +88,15 @@ describe('the results', () => {
     expect(results.map(({ outcome }) => outcome)).toEqual(['not run', 'not run']);
   });
 
+  it('say of a failure that comes from the image that stands in that it does', () => {
+    const name = '[sig-node] Kubelet when scheduling a read only busybox container should not write to root filesystem';
+    const failed = { name, group: 'sig-node', outcome: 'failed' as const, seconds: 60, words: 'Timed out' };
+    const subject = { version: 'v1.34.4', nodes: [], date: '2026-11-21', minutes: 12 };
+    expect(reportText(subject, [failed], { leftOut: [] })).toMatch(
+      /\| Timed out \| .* image that stands in is bash \|/,
+    );
+  });
+
   it('are written with their numbers, failures first', () => {
     const text = report(spec(HOOK ?? '', 'passed'), spec(BACKTICKS ?? '', 'failed', { Failure: { Message: 'a | b' } }));
     const subject = { version: 'v1.34.4', nodes: [], date: '2026-11-21', minutes: 12 };

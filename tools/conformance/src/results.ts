@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Case, Plan } from './cases.js';
+import { excuseOf, type Case, type Plan } from './cases.js';
 
 /** The part of ginkgo's JSON report that is read. */
 const Spec = z.object({
@@ -80,7 +80,11 @@ export const reportText = (
     '|---|---|---|',
     ...subject.nodes.map(({ name, role, system }) => `| ${name} | ${role} | ${system} |`),
     '',
-    ...section('Failed', failed, ({ name, words }) => `| ${cell(name)} | ${cell(words)} |`, ['Case', 'Its words']),
+    ...section('Failed', failed, (each) => `| ${cell(each.name)} | ${cell(each.words)} | ${excuseOf(each) ?? ''} |`, [
+      'Case',
+      'Its words',
+      'What is known of it',
+    ]),
     ...section('Not run', notRun, ({ name }) => `| ${cell(name)} |`, ['Case']),
     ...section('Skipped themselves', skipped, ({ name, words }) => `| ${cell(name)} | ${cell(words)} |`, [
       'Case',
