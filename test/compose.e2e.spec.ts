@@ -127,7 +127,8 @@ describe('docker-compose.yml', () => {
   it('gives each service what it cannot start without, its own credential and its own database', () => {
     for (const name of PROGRAMS) {
       expect(environmentOf(name)).toMatchObject({
-        NATS_URL: 'nats://nats:4222',
+        NATS_URL: 'tls://nats:4222',
+        NATS_CA_FILE: '/data/keys/nats-ca.pem',
         NATS_CREDS: `/data/creds/${name}.creds`,
         DATABASE_URL_FILE: `/data/keys/${name}.database-url`,
         FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',

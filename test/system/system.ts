@@ -25,6 +25,8 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** False: no simulated cloud and no connection to one; whoever starts it brings another provider. */
   readonly lab?: boolean;
+  /** Where NATS listens instead of the loopback address, by TLS. */
+  readonly natsHost?: string;
   /** More variables for every service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -91,7 +93,10 @@ const nodeArguments = (): readonly string[] =>
   (process.env['FAIRLEAD_NODE_ARGUMENTS'] ?? '').split(' ').filter(Boolean);
 
 export const startSystem = async (options: SystemOptions = {}): Promise<System> => {
-  const environment = await testEnvironment({ durable: options.durable ?? false });
+  const environment = await testEnvironment({
+    durable: options.durable ?? false,
+    ...(options.natsHost === undefined ? {} : { natsHost: options.natsHost }),
+  });
   const supervisor = new Supervisor({ dataDir: environment.dataDir, runName: 'programs' });
   try {
     const admin = await environment.connect('admin');
@@ -102,9 +107,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       checkout: CHECKOUT,
       nodeBinary: process.execPath,
       dataDir: environment.dataDir,
-      natsUrl: environment.nats.url,
-      credsFile: (service) => environment.nats.credsFile(service),
-      signing: environment.nats.signing,
+      nats: environment.nats,
       databases: environment.databases,
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,

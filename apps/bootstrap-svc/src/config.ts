@@ -37,9 +37,13 @@ const KubeadmTuning = z
 const Environment = z.object({
   NATS_URL: z.string().min(1),
   NATS_CREDS: z.string().optional(),
+  NATS_CA_FILE: file.optional(),
   AGENT_BUNDLE: file.describe('The agent as one file, built by apps/node-agent'),
   AGENT_NODE_BINARY: z.string().default('/usr/bin/node').describe('The Node runtime on the hosts'),
   AGENT_NATS_URLS: z.string().optional().describe('Where agents find NATS, separated by commas; default: NATS_URL'),
+  AGENT_NATS_CA_FILE: file
+    .optional()
+    .describe('Authority of the certificates of AGENT_NATS_URLS, PEM; default: NATS_CA_FILE'),
   AGENT_HEARTBEAT_INTERVAL_MS: milliseconds(HEARTBEAT_INTERVAL_MS),
   NATS_ACCOUNT_SEED_FILE: file
     .optional()
@@ -62,6 +66,8 @@ export interface Settings {
     readonly bundle: string;
     readonly nodeBinary: string;
     readonly natsUrls: readonly string[];
+    /** PEM; then agents require TLS. */
+    readonly natsCa?: string;
     readonly heartbeatIntervalMs: number;
     /** Signs the agents' credentials. */
     readonly signing: { readonly seed: string; readonly serviceCredentials: string } | null;
@@ -80,6 +86,9 @@ export interface Settings {
   readonly jobConcurrency: number;
 }
 
+const natsCaOf = (caFile: string | undefined): { readonly natsCa?: string } =>
+  caFile === undefined ? {} : { natsCa: readFileSync(caFile, 'utf8') };
+
 /** Throws ConfigurationError with all faults at once. */
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
@@ -93,6 +102,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
       bundle: parsed.AGENT_BUNDLE,
       nodeBinary: parsed.AGENT_NODE_BINARY,
       natsUrls: (parsed.AGENT_NATS_URLS ?? parsed.NATS_URL).split(','),
+      ...natsCaOf(parsed.AGENT_NATS_CA_FILE ?? parsed.NATS_CA_FILE),
       heartbeatIntervalMs: parsed.AGENT_HEARTBEAT_INTERVAL_MS,
       signing,
     },

@@ -68,6 +68,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const saved = await loadState(host, config.uid, log);
   const events = new NatsLog({
     servers: config.natsUrls,
+    ca: config.natsCa,
     credentials,
     inboxPrefix: config.inboxPrefix,
     name: `agent ${config.namespace}/${config.cluster}/${config.node}`,

@@ -61,6 +61,7 @@ export const AgentConfig = z.strictObject({
   leader: z.boolean().optional().describe('kubeadm init runs here, so its images come first'),
   profile: AgentProfile.optional(),
   natsUrls: z.array(z.string()).min(1),
+  natsCa: z.string().optional().describe("Authority of the NATS servers' certificates, PEM; then TLS is required"),
   inboxPrefix: z.string(),
   heartbeatIntervalMs: z.int().min(100),
   desired: z.strictObject({ revision: z.int().min(1), software: SoftwareVersions, changesAllowed: z.boolean() }),

@@ -6,4 +6,5 @@ export {
   mintCredentials as mintNodeCredentials,
   type MintRequest,
 } from './credentials/creds.js';
+export { natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

@@ -7,6 +7,7 @@ export {
 } from './environment/environment.js';
 export { untilNatsAnswers, untilPostgresAnswers } from './environment/answering.js';
 export { ensureCredentials, type CredentialName, type NatsCredentials } from './credentials/operator.store.js';
+export { ensureCertificates, natsTrustIn, type NatsCertificates } from './credentials/authority.store.js';
 export { cacheFolder } from './folder/cache-folder.js';
 export { openDataFolder, portsOf, type DataFolder } from './folder/data-folder.js';
 export { readIfAny, writeWhole } from './folder/files.js';

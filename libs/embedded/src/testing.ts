@@ -3,7 +3,8 @@ import { rm } from 'node:fs/promises';
 import { inboxPrefix } from '@fairlead/contracts';
 import { connect, credsAuthenticator, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
 import type { CredentialName } from './credentials/operator.store.js';
-import { startEnvironment, type Environment } from './environment/environment.js';
+import { natsTrustIn } from './credentials/authority.store.js';
+import { startEnvironment, type Environment, type NatsAccess } from './environment/environment.js';
 import { NATS_PROCESS } from './nats/nats.server.js';
 import { POSTGRES_PROCESS } from './postgres/postgres.server.js';
 import { cacheFolder } from './folder/cache-folder.js';
@@ -26,6 +27,8 @@ export interface TestEnvironmentOptions {
   /** True to make each PostgreSQL commit wait for the disk, as in a real environment. A killed process loses nothing either way. */
   readonly durable?: boolean;
   readonly log?: (sentence: string) => void;
+  /** An address that NATS shall listen on instead of loopback, with TLS. */
+  readonly natsHost?: string;
 }
 
 /** Starts one; `stop` ends it and removes its folder. NATS_URL and DATABASE_URL are ignored: nothing that exists is touched. */
@@ -34,9 +37,15 @@ export const testEnvironment = async (options: TestEnvironmentOptions = {}): Pro
   const dataDir = throwawayFolder();
   const discard = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
   try {
-    const { durable = false, log = () => undefined } = options;
+    const { durable = false, log = () => undefined, natsHost } = options;
     await fillFromTemplate({ dataDir, cacheDir: cacheFolder(env, dataDir), env, log });
-    const environment = await startEnvironment({ dataDir, env, durable, log });
+    const environment = await startEnvironment({
+      dataDir,
+      env,
+      durable,
+      log,
+      ...(natsHost === undefined ? {} : { natsHost }),
+    });
     return withTestControls(environment, dataDir, discard);
   } catch (error) {
     await discard();
@@ -55,6 +64,7 @@ const withTestControls = (environment: Environment, dataDir: string, discard: ()
         servers: nats.url,
         name,
         ...credentialOf(nats.credsFile(name)),
+        ...trustOf(nats),
         ...inboxOf(name),
         ...options,
       });
@@ -75,6 +85,8 @@ const withTestControls = (environment: Environment, dataDir: string, discard: ()
 
 const credentialOf = (file: string | undefined): ConnectionOptions =>
   file === undefined ? {} : { authenticator: credsAuthenticator(readFileSync(file)) };
+
+const trustOf = ({ url, caFile }: NatsAccess): ConnectionOptions => natsTrustIn(caFile, [url]);
 
 const inboxOf = (name: CredentialName): ConnectionOptions =>
   name === 'admin' ? {} : { inboxPrefix: inboxPrefix(name) };

@@ -5,6 +5,7 @@ const MASTER_KEY_BYTES = 32;
 
 const Environment = z.object({
   NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
+  NATS_CA_FILE: z.string().optional().describe("Authority of the NATS server's certificate, PEM; then TLS is required"),
   NATS_CREDS: z.string().optional().describe("File with the service's NATS credentials"),
   DATABASE_URL: z.url().optional().describe("postgres:// URL of the service's own database"),
   DATABASE_URL_FILE: z.string().optional().describe('File that holds it, for it carries a password'),
@@ -26,6 +27,8 @@ const Environment = z.object({
 export interface ServiceConfig {
   readonly natsUrls: readonly string[];
   readonly natsCredentials: string | undefined;
+  /** PEM. */
+  readonly natsCa: string | undefined;
   readonly databaseUrl: string;
   readonly host: string;
   readonly port: number;
@@ -71,6 +74,7 @@ export const readServiceConfig = (env: Readonly<Record<string, string | undefine
   return Object.freeze({
     natsUrls: parsed.NATS_URL.split(','),
     natsCredentials: parsed.NATS_CREDS === undefined ? undefined : readFileSync(parsed.NATS_CREDS, 'utf8'),
+    natsCa: parsed.NATS_CA_FILE === undefined ? undefined : readFileSync(parsed.NATS_CA_FILE, 'utf8'),
     databaseUrl: databaseUrlOf(parsed),
     host: parsed.HOST,
     port: parsed.PORT,

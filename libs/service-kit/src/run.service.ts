@@ -35,7 +35,7 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { authenticatorOf } from '@fairlead/embedded/credentials';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -103,6 +103,7 @@ const connectNats = (definition: ServiceDefinition, config: ServiceConfig): Prom
     pingInterval: 10_000,
     // Otherwise every request makes an Error in advance, for its stack.
     noAsyncTraces: true,
+    ...natsTrust(config.natsCa, config.natsUrls),
     ...(config.natsCredentials === undefined ? {} : { authenticator: authenticatorOf(config.natsCredentials) }),
   });
 

@@ -116,6 +116,7 @@ export class AgentKit {
       leader: machine.leader,
       profile: agentProfile(this.tuning, machine.profile),
       natsUrls: [...this.settings.natsUrls],
+      ...(this.settings.natsCa === undefined ? {} : { natsCa: this.settings.natsCa }),
       inboxPrefix: inboxPrefix(`${namespace}-${cluster}-${machine.name}`),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,
       desired: { ...desired, software: { ...desired.software } },

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../output/duration.js';
 
@@ -14,6 +15,11 @@ export const integerBetween =
 
 const PORT_MAX = 65_535;
 export const port = integerBetween(1, PORT_MAX);
+
+export const ipAddress = (text: string): string => {
+  if (isIP(text) === 0) throw new InvalidArgumentError('It must be an IP address, like 192.0.2.1.');
+  return text;
+};
 
 /** In milliseconds. */
 export const duration = (text: string): number => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  ensureCertificates,
   ensureCredentials,
   ensureSuperuserPassword,
   natsConfig,
@@ -10,22 +11,28 @@ import {
 import { ensureKeys } from '../up/keys.store.js';
 import type { KeysSettings } from './provision.settings.js';
 
+/** By which programs on its own machine call it, health checks among them. */
+const LOCAL_NAMES = ['localhost', '127.0.0.1'];
+
 /** Makes what is missing and keeps the rest. Answers with a sentence on where things are. Throws an `EnvironmentFault`. */
-export const provideKeys = ({ dataDir, natsHost, natsPort, monitorPort, storeDir }: KeysSettings): string => {
+export const provideKeys = async (settings: KeysSettings): Promise<string> => {
+  const { dataDir, natsHost, natsPort, monitorPort, storeDir, natsNames } = settings;
   const folder = openDataFolder(dataDir);
   try {
     ensureKeys(dataDir);
     ensureSuperuserPassword(dataDir);
+    const { caFile, serverFile } = await ensureCertificates(dataDir, [...LOCAL_NAMES, ...natsNames]);
     const config = natsConfig({
       host: natsHost,
       port: natsPort,
       monitorPort,
       storeDir,
+      certificateFile: serverFile,
       auth: ensureCredentials(dataDir),
     });
     const configFile = join(dataDir, 'nats.conf');
     if (readIfAny(configFile) !== config) writeWhole(configFile, config);
-    return `The keys are in ${join(dataDir, 'keys')}, the NATS credentials in ${join(dataDir, 'creds')}; start NATS with ${configFile}.`;
+    return `The keys are in ${join(dataDir, 'keys')}, the NATS credentials in ${join(dataDir, 'creds')}, what NATS's clients must trust in ${caFile}; start NATS with ${configFile}.`;
   } finally {
     folder.release();
   }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import { duration, port } from '../command/parsers.js';
+import { collected, duration, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { KeysSettings, StoresSettings } from './provision.settings.js';
@@ -22,7 +22,7 @@ const addKeys = (provision: Command, io: Io): void => {
     usage: 'keys',
     summary: 'Make the keys, the NATS credentials and the NATS configuration',
     description:
-      'Make the master key, the password of PostgreSQL, a NATS credential per service, and nats.conf, each in a file that only its owner may read. What exists is kept, so it may run before every start.',
+      'Make the master key, the password of PostgreSQL, a NATS credential per service, a certificate for NATS, and nats.conf, each in a file that only its owner may read. What exists is kept, so it may run before every start.',
     shared: 'none',
     examples: [
       ['fairlead provision keys --data /srv/fairlead', 'Then: nats-server --config /srv/fairlead/nats.conf'],
@@ -30,17 +30,27 @@ const addKeys = (provision: Command, io: Io): void => {
         'fairlead provision keys --data /srv/fairlead --nats-host 127.0.0.1 --store-dir /srv/nats',
         'NATS on loopback only, with its data elsewhere',
       ],
+      [
+        'fairlead provision keys --data /srv/fairlead --nats-name nats.example.org --nats-name 192.0.2.1',
+        'With a certificate of these names, by which agents call it',
+      ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder')
     .option('--nats-host <address>', 'address that NATS listens on', '0.0.0.0')
     .option('--nats-port <port>', 'port that NATS listens on', port, 4222)
+    .option(
+      '--nats-name <name>',
+      'DNS name or address by which services or agents call NATS, may be given several times; its certificate carries it',
+      collected,
+    )
     .option('--monitor-port <port>', 'port of the monitoring of NATS, on its 127.0.0.1', port, 8222)
     .option('--store-dir <dir>', 'where NATS keeps its streams', '/nats')
     .action(
-      runs(io, async (_session, given: Given<KeysSettings>) => {
+      runs(io, async (_session, given: Given<KeysSettings> & { readonly natsName?: readonly string[] }) => {
         const { provideKeys } = await import('./keys.effects.js');
-        await inSentences(async () => io.err(`${provideKeys({ ...given, dataDir: resolve(io.cwd, given.data) })}\n`));
+        const settings = { ...given, dataDir: resolve(io.cwd, given.data), natsNames: given.natsName ?? [] };
+        await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
       }),
     );
 };
@@ -54,13 +64,17 @@ const addStores = (provision: Command, io: Io): void => {
     shared: 'none',
     examples: [
       [
-        'fairlead provision stores --data /srv/fairlead --nats nats://127.0.0.1:4222 --postgres postgres://postgres@127.0.0.1:5432/postgres',
+        'fairlead provision stores --data /srv/fairlead --nats tls://127.0.0.1:4222 --postgres postgres://postgres@127.0.0.1:5432/postgres',
         'With the password from keys/postgres.password',
       ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder, in which "fairlead provision keys" has run')
     .requiredOption('--nats <url>', 'address of NATS')
+    .option(
+      '--nats-ca <file>',
+      'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)',
+    )
     .requiredOption(
       '--postgres <url>',
       'PostgreSQL, as a role that may create roles and databases; its password is read from keys/postgres.password unless the URL has one',
@@ -74,6 +88,7 @@ const addStores = (provision: Command, io: Io): void => {
         const settings = {
           ...given,
           dataDir: resolve(io.cwd, given.data),
+          natsCa: given.natsCa === undefined ? undefined : resolve(io.cwd, given.natsCa),
           timeoutMs: given.timeout ?? DEFAULT_TIMEOUT_MS,
         };
         await inSentences(async () => io.err(`${await provideStores(settings)}\n`));

@@ -2,6 +2,8 @@ export interface KeysSettings {
   readonly dataDir: string;
   readonly natsHost: string;
   readonly natsPort: number;
+  /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
+  readonly natsNames: readonly string[];
   readonly monitorPort: number;
   /** As NATS sees it, which may be in a container of its own. */
   readonly storeDir: string;
@@ -10,6 +12,8 @@ export interface KeysSettings {
 export interface StoresSettings {
   readonly dataDir: string;
   readonly nats: string;
+  /** The authority of its certificate; undefined: the one that "provision keys" made, for a tls:// address. */
+  readonly natsCa: string | undefined;
   readonly postgres: string;
   /** For each server. */
   readonly timeoutMs: number;

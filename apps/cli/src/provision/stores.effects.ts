@@ -16,15 +16,17 @@ import { provideStreams } from '../up/streams.effects.js';
 import type { StoresSettings } from './provision.settings.js';
 
 /** Makes what is missing in NATS and PostgreSQL. Answers with a sentence on what there is. Throws an `EnvironmentFault`. */
-export const provideStores = async ({ dataDir, nats, postgres, timeoutMs }: StoresSettings): Promise<string> => {
+export const provideStores = async (settings: StoresSettings): Promise<string> => {
+  const { dataDir, nats, postgres, timeoutMs } = settings;
+  const caFile = caFileOf(settings);
   const credsFile = join(dataDir, 'creds', 'admin.creds');
   if (!existsSync(credsFile)) throw withoutKeys(credsFile, dataDir);
   const adminUrl = withPassword(postgres, dataDir);
   const folder = openDataFolder(dataDir);
   try {
-    await untilNatsAnswers(nats, credsFile, timeoutMs);
+    await untilNatsAnswers(nats, { credsFile, caFile }, timeoutMs);
     await untilPostgresAnswers(adminUrl, timeoutMs);
-    await provideStreams(nats, credsFile);
+    await provideStreams({ url: nats, credsFile: () => credsFile, caFile });
     const passwords = ensureServicePasswords(dataDir);
     const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
     for (const service of SERVICES) keepUrl(join(dataDir, 'keys', `${service}.database-url`), urls[service]);
@@ -32,6 +34,12 @@ export const provideStores = async ({ dataDir, nats, postgres, timeoutMs }: Stor
   } finally {
     folder.release();
   }
+};
+
+const caFileOf = ({ dataDir, nats, natsCa }: StoresSettings): string | undefined => {
+  if (natsCa !== undefined || !nats.startsWith('tls:')) return natsCa;
+  const own = join(dataDir, 'keys', 'nats-ca.pem');
+  return existsSync(own) ? own : undefined;
 };
 
 const keepUrl = (file: string, url: string): void => {

@@ -32,6 +32,7 @@ const OWN_VARIABLES = [
   'FAIRLEAD_TOKEN',
   'FAIRLEAD_SERVER',
   'NATS_URL',
+  'NATS_CA_FILE',
   'NATS_CREDS',
   'NATS_CREDS_DIR',
   'DATABASE_URL',
@@ -77,7 +78,7 @@ export const startInstance = async (
       dataDir: settings.dataDir,
       env,
       log: watcher.onNotice,
-      ...(localHosts === undefined ? {} : { natsHost: localHosts.address }),
+      ...natsHostOf(settings, localHosts),
       onState: (name, state) => {
         crashed(name, state);
         if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
@@ -85,7 +86,7 @@ export const startInstance = async (
     }),
   );
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashed });
-  const streams = (): Promise<void> => provideStreams(environment.nats.url, environment.nats.credsFile('admin'));
+  const streams = (): Promise<void> => provideStreams(environment.nats);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     await stopAll(settings.dataDir, programs, environment, fast);
     return localHosts?.release(withHosts);
@@ -101,9 +102,7 @@ export const startInstance = async (
       checkout: CHECKOUT,
       nodeBinary: process.execPath,
       dataDir: settings.dataDir,
-      natsUrl: environment.nats.url,
-      credsFile: (service) => environment.nats.credsFile(service),
-      signing: environment.nats.signing,
+      nats: environment.nats,
       databases: environment.databases,
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
@@ -130,6 +129,12 @@ export const startInstance = async (
     await stop(AbortSignal.abort(), false);
     throw error;
   }
+};
+
+/** Hosts of other machines must reach NATS, and local ones do so on their own network. */
+const natsHostOf = ({ natsAddress }: UpSettings, hosts: LocalHosts | undefined): { readonly natsHost?: string } => {
+  const address = natsAddress ?? hosts?.address;
+  return address === undefined ? {} : { natsHost: address };
 };
 
 const siteOf = (

@@ -10,15 +10,20 @@ export interface Surroundings {
   readonly checkout: string;
   readonly nodeBinary: string;
   readonly dataDir: string;
-  readonly natsUrl: string;
-  readonly credsFile: (service: ServiceName) => string | undefined;
-  readonly signing: { readonly seedFile: string; readonly accountPublicKey: string } | undefined;
+  readonly nats: NatsSurroundings;
   readonly databases: Readonly<Record<ServiceName, string>>;
   readonly masterKeyFile: string;
   readonly localTokenFile: string;
   readonly gatewayPort: number;
   /** undefined: machines come from elsewhere. */
   readonly lab: LabProgram | undefined;
+}
+
+interface NatsSurroundings {
+  readonly url: string;
+  credsFile(service: ServiceName): string | undefined;
+  readonly caFile: string | undefined;
+  readonly signing: { readonly seedFile: string } | undefined;
 }
 
 interface LabProgram {
@@ -71,14 +76,16 @@ const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramP
 });
 
 const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramPlan => {
-  const credsFile = surroundings.credsFile(service);
+  const { nats } = surroundings;
+  const credsFile = nats.credsFile(service);
   return {
     name: service,
     ...entriesOf(`${surroundings.checkout}/apps/${service}`),
     args: [],
     niceness: 0,
     env: {
-      NATS_URL: surroundings.natsUrl,
+      NATS_URL: nats.url,
+      ...(nats.caFile === undefined ? {} : { NATS_CA_FILE: nats.caFile }),
       ...(credsFile === undefined ? {} : { NATS_CREDS: credsFile }),
       DATABASE_URL: surroundings.databases[service],
       PORT: service === 'gateway' ? String(surroundings.gatewayPort) : '0',
@@ -96,9 +103,11 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
     case 'bootstrap-svc':
       return {
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
-        AGENT_NATS_URLS: surroundings.natsUrl,
+        AGENT_NATS_URLS: surroundings.nats.url,
         AGENT_NODE_BINARY: surroundings.nodeBinary,
-        ...(surroundings.signing === undefined ? {} : { NATS_ACCOUNT_SEED_FILE: surroundings.signing.seedFile }),
+        ...(surroundings.nats.signing === undefined
+          ? {}
+          : { NATS_ACCOUNT_SEED_FILE: surroundings.nats.signing.seedFile }),
       };
     case 'infra-svc':
     case 'upgrade-svc':

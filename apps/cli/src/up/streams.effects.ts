@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { ensureStreams } from '@fairlead/event-sourcing/streams';
+import { natsTrustIn, type NatsAccess } from '@fairlead/embedded';
 import { authenticatorOf } from '@fairlead/embedded/credentials';
 import { connect } from '@nats-io/transport-node';
 
 /** Makes the streams, with the administrator's rights, before the first service asks for them. */
-export const provideStreams = async (natsUrl: string, adminCredsFile: string | undefined): Promise<void> => {
+export const provideStreams = async ({
+  url,
+  credsFile,
+  caFile,
+}: Pick<NatsAccess, 'url' | 'credsFile' | 'caFile'>): Promise<void> => {
+  const adminFile = credsFile('admin');
   const connection = await connect({
-    servers: natsUrl,
+    servers: url,
     name: 'fairlead-up',
-    ...(adminCredsFile === undefined ? {} : { authenticator: authenticatorOf(readFileSync(adminCredsFile, 'utf8')) }),
+    ...natsTrustIn(caFile, [url]),
+    ...(adminFile === undefined ? {} : { authenticator: authenticatorOf(readFileSync(adminFile, 'utf8')) }),
   });
   try {
     await ensureStreams(connection);

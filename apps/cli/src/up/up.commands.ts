@@ -1,7 +1,7 @@
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
-import { integerBetween, kubernetesVersion, port } from '../command/parsers.js';
+import { integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
@@ -20,6 +20,7 @@ interface UpOptions {
   readonly port: number;
   readonly delays: LabDelays;
   readonly light?: true;
+  readonly natsAddress?: string;
 }
 
 const CONTROL_PLANES_MAX = 7;
@@ -42,6 +43,7 @@ const addUp = (program: Command, io: Io): void => {
       ['fairlead up --demo --once', 'The same as a test: end with 0 when it is Ready'],
       ['fairlead up --detach', 'Serve in the background, until "fairlead down"'],
       ['fairlead up --data /srv/fairlead --port 8080', 'With a data folder and a port of your own'],
+      ['fairlead up --nats-address 192.0.2.1', 'For your own hosts (provider ssh), whose agents must reach NATS'],
     ],
   })
     .option('--demo', 'make a cluster "demo", unless it was made before, and show how it grows')
@@ -68,6 +70,11 @@ const addUp = (program: Command, io: Io): void => {
         .default('real'),
     )
     .option('--light', 'simulated hosts share one process: thousands of them, without shells')
+    .option(
+      '--nats-address <address>',
+      'address of this machine on which your own hosts reach NATS, always by TLS (default: only this machine does)',
+      ipAddress,
+    )
     .action(runs(io, (_session, options: UpOptions) => up(options, io)));
 };
 
@@ -94,6 +101,7 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     provider: providerOf(options.provider),
     delays: options.delays,
     light: options.light === true,
+    natsAddress: natsAddressOf(options),
     demo:
       options.demo === true
         ? {
@@ -103,6 +111,15 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
           }
         : undefined,
   };
+};
+
+/** Local hosts reach NATS on their own network, and it listens on one address. */
+const natsAddressOf = ({ natsAddress, provider }: UpOptions): string | undefined => {
+  if (natsAddress !== undefined && provider === 'nspawn')
+    throw usageFailure(
+      '--nats-address is for your own hosts: with --provider nspawn, NATS listens where the local hosts are',
+    );
+  return natsAddress;
 };
 
 const providerOf = (name: string): Provider => {

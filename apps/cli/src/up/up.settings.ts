@@ -5,6 +5,8 @@ export interface UpSettings {
   readonly provider: Provider;
   readonly delays: LabDelays;
   readonly light: boolean;
+  /** Of this machine, on which hosts of others reach NATS; undefined: no host of another machine does. */
+  readonly natsAddress: string | undefined;
   readonly demo: DemoSettings | undefined;
 }
 

@@ -10,9 +10,12 @@ const surroundings: Surroundings = {
   checkout: '/checkout',
   nodeBinary: '/usr/bin/node',
   dataDir: '/data',
-  natsUrl: 'nats://127.0.0.1:20000',
-  credsFile: (service) => `/data/creds/${service}.creds`,
-  signing: { seedFile: '/data/keys/account-signing.nk', accountPublicKey: 'A' },
+  nats: {
+    url: 'nats://127.0.0.1:20000',
+    credsFile: (service) => `/data/creds/${service}.creds`,
+    caFile: undefined,
+    signing: { seedFile: '/data/keys/account-signing.nk' },
+  },
   databases: {
     gateway: 'postgres://gateway',
     'infra-svc': 'postgres://infra',
@@ -41,11 +44,19 @@ describe('the programs of an instance', () => {
   it('each get their own credential and database', () => {
     for (const name of SERVICE_NAMES) {
       expect(planned(name).env).toMatchObject({
-        NATS_URL: surroundings.natsUrl,
+        NATS_URL: surroundings.nats.url,
         NATS_CREDS: `/data/creds/${name}.creds`,
         DATABASE_URL: surroundings.databases[name],
         FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',
       });
+    }
+  });
+
+  it('each trust the authority of NATS where it is reached by TLS', () => {
+    const nats = { ...surroundings.nats, url: 'tls://192.0.2.1:20000', caFile: '/data/keys/nats-ca.pem' };
+    for (const name of SERVICE_NAMES) {
+      expect(planned(name).env).not.toHaveProperty('NATS_CA_FILE');
+      expect(planned(name, { ...surroundings, nats }).env).toMatchObject({ NATS_CA_FILE: '/data/keys/nats-ca.pem' });
     }
   });
 
@@ -70,9 +81,9 @@ describe('the programs of an instance', () => {
     });
     for (const name of ['gateway', 'infra-svc', 'upgrade-svc'])
       expect(planned(name).env).not.toHaveProperty('NATS_ACCOUNT_SEED_FILE');
-    expect(planned('bootstrap-svc', { ...surroundings, signing: undefined }).env).not.toHaveProperty(
-      'NATS_ACCOUNT_SEED_FILE',
-    );
+    expect(
+      planned('bootstrap-svc', { ...surroundings, nats: { ...surroundings.nats, signing: undefined } }).env,
+    ).not.toHaveProperty('NATS_ACCOUNT_SEED_FILE');
   });
 
   it('of which the simulated hosts come after everything else', () =>

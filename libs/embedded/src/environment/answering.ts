@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
-import { checkWith } from '../nats/nats.server.js';
+import { checkWith, type NatsIdentity } from '../nats/nats.server.js';
 
 /*
  * Waiting for servers that somebody else starts, at the same time as us: not to be reached, or still starting, is a reason to ask
@@ -14,16 +14,20 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const POSTGRES_REFUSALS = new Set(['28P01', '28000', '3D000', '42501']);
 
 /** Resolves when NATS answers to that credential. Throws an `EnvironmentFault`: its refusal at once, its silence at the deadline. */
-export const untilNatsAnswers = (url: string, credsFile: string, timeoutMs: number): Promise<void> =>
+export const untilNatsAnswers = (
+  url: string,
+  identity: NatsIdentity & { readonly credsFile: string },
+  timeoutMs: number,
+): Promise<void> =>
   untilAnswered(timeoutMs, {
-    ask: () => checkWith(url, credsFile),
+    ask: () => checkWith(url, identity),
     refusal: (error) => {
       if (error instanceof EnvironmentFault) return error;
       if (!isAuthorizationError(error)) return undefined;
       return new EnvironmentFault('nats-refused', {
         operation: 'connect to NATS',
         target: url,
-        message: `NATS at ${url} refuses ${credsFile}: ${wordsOf(error)}. It must trust the operator that made this file: start it with the nats.conf that was made with it.`,
+        message: `NATS at ${url} refuses ${identity.credsFile}: ${wordsOf(error)}. It must trust the operator that made this file: start it with the nats.conf that was made with it.`,
         cause: error,
       });
     },

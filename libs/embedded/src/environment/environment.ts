@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES, type ServiceName } from '@fairlead/contracts';
+import { ensureCertificates } from '../credentials/authority.store.js';
 import { accountOfCreds } from '../credentials/creds.js';
 import {
   ensureCredentials,
@@ -12,7 +13,7 @@ import { EnvironmentFault, wordsOf } from '../faults.js';
 import { cacheFolder } from '../folder/cache-folder.js';
 import { openDataFolder, portsOf, type Ports } from '../folder/data-folder.js';
 import { resolveNatsServer } from '../nats/nats.resolver.js';
-import { checkWith, startNats } from '../nats/nats.server.js';
+import { checkWith, startNats, type NatsIdentity } from '../nats/nats.server.js';
 import { ensureServiceDatabases } from '../postgres/databases.js';
 import { ensureServicePasswords } from '../postgres/passwords.store.js';
 import { resolvePostgres } from '../postgres/postgres.resolver.js';
@@ -29,10 +30,10 @@ export interface StartEnvironmentOptions {
   readonly natsUrl?: string;
   /** A running PostgreSQL, as a role that may create roles and databases; then none is started. */
   readonly databaseUrl?: string;
-  /** Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_SERVER_BIN, DATABASE_URL, FAIRLEAD_CACHE. */
+  /** Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_CA_FILE, NATS_SERVER_BIN, DATABASE_URL, FAIRLEAD_CACHE. */
   readonly env?: NodeJS.ProcessEnv;
   readonly log?: (sentence: string) => void;
-  /** Where NATS listens; loopback unless told otherwise (agents on other hosts need another one). */
+  /** Where NATS listens; loopback unless told otherwise (agents on other hosts need another one), and elsewhere with TLS only. */
   readonly natsHost?: string;
   /** False only for throwaway data. */
   readonly durable?: boolean;
@@ -45,6 +46,8 @@ export interface NatsAccess {
   readonly monitorUrl: string | undefined;
   /** Undefined when the server asks for no credentials. */
   credsFile(name: CredentialName): string | undefined;
+  /** The authority of its certificate; undefined when it is reached without TLS, or is one that the system trusts. */
+  readonly caFile: string | undefined;
   /** What bootstrap-svc needs to mint credentials for nodes; undefined when it is not ours to do. */
   readonly signing: { readonly seedFile: string; readonly accountPublicKey: string } | undefined;
 }
@@ -107,7 +110,8 @@ interface Settled {
 
 const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> => {
   const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost } = settled;
-  if (natsUrl !== undefined) return foundNats(natsUrl, nonEmpty(env['NATS_CREDS_DIR']));
+  if (natsUrl !== undefined)
+    return foundNats(natsUrl, { credsDir: nonEmpty(env['NATS_CREDS_DIR']), caFile: nonEmpty(env['NATS_CA_FILE']) });
   const auth = ensureCredentials(dataDir);
   const { path: binary } = await resolveNatsServer({ cacheDir, env, log });
   const address = {
@@ -115,8 +119,9 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
     monitorPort: ports.natsMonitor,
     ...(natsHost === undefined ? {} : { host: natsHost }),
   };
-  const { url, monitorUrl } = await startNats({ dataDir, binary, auth, supervisor, ...address });
-  return { url, monitorUrl, credsFile: auth.credsFile, signing: signingOf(auth) };
+  const certificates = natsHost === undefined ? undefined : await ensureCertificates(dataDir, [natsHost]);
+  const { url, monitorUrl } = await startNats({ dataDir, binary, auth, certificates, supervisor, ...address });
+  return { url, monitorUrl, credsFile: auth.credsFile, caFile: certificates?.caFile, signing: signingOf(auth) };
 };
 
 const signingOf = ({ signingSeedFile, account }: NatsCredentials): NatsAccess['signing'] => ({
@@ -125,30 +130,35 @@ const signingOf = ({ signingSeedFile, account }: NatsCredentials): NatsAccess['s
 });
 
 /** A server of somebody else: its creds files, and a signing seed beside them if it lets us mint credentials for nodes. */
-const foundNats = async (url: string, credsDir: string | undefined): Promise<NatsAccess> => {
+const foundNats = async (
+  url: string,
+  { credsDir, caFile }: { readonly credsDir: string | undefined; readonly caFile: string | undefined },
+): Promise<NatsAccess> => {
   const credsFile = (name: CredentialName): string | undefined =>
     credsDir === undefined ? undefined : join(credsDir, `${name}.creds`);
   const adminFile = credsFile('admin');
-  await checkFound(url, adminFile);
+  await checkFound(url, { credsFile: adminFile, caFile });
   const seedFile = credsDir === undefined ? undefined : join(credsDir, SIGNING_SEED_FILE);
   const signing =
     adminFile === undefined || seedFile === undefined || !existsSync(seedFile)
       ? undefined
       : { seedFile, accountPublicKey: accountOfCreds(readFileSync(adminFile, 'utf8')) };
-  return { url, monitorUrl: undefined, credsFile, signing };
+  return { url, monitorUrl: undefined, credsFile, caFile, signing };
 };
 
-const checkFound = async (url: string, adminFile: string | undefined): Promise<void> => {
+const checkFound = async (url: string, identity: NatsIdentity): Promise<void> => {
   try {
-    await checkWith(url, adminFile);
+    await checkWith(url, identity);
   } catch (error) {
     if (error instanceof EnvironmentFault) throw error;
+    const { credsFile, caFile } = identity;
     const credentials =
-      adminFile === undefined ? 'without credentials (NATS_CREDS_DIR is not set)' : `with ${adminFile}`;
+      credsFile === undefined ? 'without credentials (NATS_CREDS_DIR is not set)' : `with ${credsFile}`;
+    const trust = caFile === undefined ? '' : `, trusting ${caFile}`;
     throw new EnvironmentFault('nats-refused', {
       operation: 'connect to NATS',
       target: url,
-      message: `NATS at ${url} cannot be used ${credentials}: ${wordsOf(error)}. Start it, correct NATS_URL and NATS_CREDS_DIR, or unset NATS_URL to let Fairlead run its own.`,
+      message: `NATS at ${url} cannot be used ${credentials}${trust}: ${wordsOf(error)}. Start it, correct NATS_URL, NATS_CREDS_DIR and NATS_CA_FILE, or unset NATS_URL to let Fairlead run its own.`,
       cause: error,
     });
   }

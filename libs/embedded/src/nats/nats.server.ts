@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { authenticatorOf } from '../credentials/creds.js';
 import type { NatsCredentials } from '../credentials/operator.store.js';
+import { natsTrustIn, type NatsCertificates } from '../credentials/authority.store.js';
 import { writeWhole } from '../folder/files.js';
 import { freePorts, LOOPBACK } from '../process/ports.js';
 import { Supervisor } from '../supervisor/supervisor.js';
@@ -24,6 +25,8 @@ export interface StartNatsOptions {
   readonly monitorPort?: number;
   /** Where clients may come from; loopback unless told otherwise. The monitoring port is always on loopback. */
   readonly host?: string;
+  /** With them everybody must use TLS. */
+  readonly certificates?: NatsCertificates | undefined;
   /** Who runs it; without one, it gets its own and `stop` ends that too. */
   readonly supervisor?: Supervisor;
 }
@@ -37,14 +40,24 @@ export interface RunningNats {
 
 /** Starts JetStream on files that are synced at each write, with the credentials' operator; resolves when the server is healthy. */
 export const startNats = async (options: StartNatsOptions): Promise<RunningNats> => {
-  const { dataDir, binary, auth, host = LOOPBACK } = options;
+  const { dataDir, binary, auth, certificates, host = LOOPBACK } = options;
   const [freePort = 0, freeMonitorPort = 0] = await freePorts(dataDir, 2);
   const { port = freePort, monitorPort = freeMonitorPort } = options;
   const supervisor = options.supervisor ?? new Supervisor({ dataDir, runName: NATS_PROCESS });
   const configFile = join(dataDir, 'nats', 'nats.conf');
-  writeWhole(configFile, natsConfig({ host, port, monitorPort, storeDir: join(dataDir, 'nats'), auth }));
+  writeWhole(
+    configFile,
+    natsConfig({
+      host,
+      port,
+      monitorPort,
+      storeDir: join(dataDir, 'nats'),
+      auth,
+      ...(certificates === undefined ? {} : { certificateFile: certificates.serverFile }),
+    }),
+  );
   const monitorUrl = `http://${LOOPBACK}:${monitorPort}`;
-  const url = `nats://${host === ANY_ADDRESS ? LOOPBACK : host}:${port}`;
+  const url = `${certificates === undefined ? 'nats' : 'tls'}://${host === ANY_ADDRESS ? LOOPBACK : host}:${port}`;
   try {
     await supervisor.start({
       name: NATS_PROCESS,
@@ -54,7 +67,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,
     });
-    await checkWith(url, auth.credsFile('admin'));
+    await checkWith(url, { credsFile: auth.credsFile('admin'), caFile: certificates?.caFile });
   } catch (error) {
     if (options.supervisor === undefined) await supervisor.stop();
     throw error;
@@ -69,13 +82,20 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
   };
 };
 
-/** Connects once, as that credential (or without one), and refuses a server that is too old. */
-export const checkWith = async (url: string, credsFile: string | undefined): Promise<void> => {
+/** By what a client shows who it is, and knows who the server is; what is absent is not asked for. */
+export interface NatsIdentity {
+  readonly credsFile: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+/** Connects once, and refuses a server that is too old. */
+export const checkWith = async (url: string, { credsFile, caFile }: NatsIdentity): Promise<void> => {
   const connection = await connect({
     servers: url,
     name: 'fairlead-check',
     timeout: CONNECT_TIMEOUT_MS,
     reconnect: false,
+    ...natsTrustIn(caFile, [url]),
     ...(credsFile === undefined ? {} : { authenticator: authenticatorOf(readFileSync(credsFile, 'utf8')) }),
   });
   try {

@@ -50,6 +50,11 @@ describe('the configuration of the server', () => {
     };
     const config = { host: '127.0.0.1', port: 20_001, monitorPort: 20_002, storeDir: '/data/nats', auth };
     expectGolden('nats.conf', import.meta.url, natsConfig(config));
+    expectGolden(
+      'nats.tls.conf',
+      import.meta.url,
+      natsConfig({ ...config, host: '192.0.2.1', certificateFile: '/data/keys/nats-server.pem' }),
+    );
   });
 });
 

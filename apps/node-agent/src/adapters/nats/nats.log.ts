@@ -1,5 +1,5 @@
 import { STREAMS, WorldFailure } from '@fairlead/contracts';
-import { authenticatorOf } from '@fairlead/embedded/credentials';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { AgentLog, Appended, AppendExpectation, EventLog, LoggedMessage } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
@@ -21,6 +21,8 @@ interface PublishAnswer {
 
 export interface NatsLogOptions {
   readonly servers: readonly string[];
+  /** PEM. */
+  readonly ca: string | undefined;
   readonly credentials: string;
   readonly inboxPrefix: string;
   readonly name: string;
@@ -104,13 +106,14 @@ export class NatsLog implements EventLog {
   }
 
   private async open(): Promise<void> {
-    const { servers, credentials, inboxPrefix, name, random, log } = this.options;
+    const { servers, ca, credentials, inboxPrefix, name, random, log } = this.options;
     while (!this.closing) {
       try {
         this.nc = await connect({
           servers: [...servers],
           inboxPrefix,
           name,
+          ...natsTrust(ca, servers),
           ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
           noAsyncTraces: true,
           maxReconnectAttempts: -1,

@@ -1,0 +1,28 @@
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+
+/** What a NATS client is told of TLS. */
+export interface NatsTrust {
+  readonly ca: string;
+  readonly checkServerIdentity: (name: string, certificate: PeerCertificate) => Error | undefined;
+}
+
+/**
+ * The client option `tls` for servers whose certificates that authority (PEM) signs; without one there is none, and the system's
+ * authorities count if a server asks for TLS. Such a client refuses a server without TLS.
+ *
+ * The client library calls a server that is addressed by its IP address "localhost" (it may not be sent as a server name), so the
+ * certificate is held against the hosts that we meant to reach.
+ */
+export const natsTrust = (ca: string | undefined, urls: readonly string[]): { readonly tls?: NatsTrust } => {
+  if (ca === undefined) return {};
+  const hosts = urls.map((url) => new URL(url.includes('://') ? url : `nats://${url}`).hostname);
+  return {
+    tls: {
+      ca,
+      checkServerIdentity: (name, certificate) => {
+        const faults = [...hosts, name].map((host) => checkServerIdentity(host, certificate));
+        return faults.includes(undefined) ? undefined : faults[0];
+      },
+    },
+  };
+};
