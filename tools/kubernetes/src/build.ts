@@ -42,7 +42,15 @@ import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
 import { folderOf, linkOrCopy } from './files.js';
 import { buildGo, buildOwn } from './go.js';
 import type { Layer } from './image.js';
-import { BUSYBOX_NAMES, busyboxLayer, componentImage, etcdImage, makeImage, networkLayer } from './images.js';
+import {
+  BUSYBOX_NAMES,
+  busyboxLayer,
+  componentImage,
+  etcdImage,
+  makeImage,
+  networkLayer,
+  PROTOCOLS,
+} from './images.js';
 import type { Piece, Workshop } from './pieces.js';
 import {
   cniPluginsRecipe,
@@ -138,7 +146,7 @@ export class Builder {
     return this.piece(
       `release-${version}`,
       `images of Kubernetes ${version}`,
-      { recipes, release, network: network.name },
+      { recipes, release, network: network.name, PROTOCOLS },
       async (into) => {
         const folders = {
           kubernetes: await this.compile(recipes.kubernetes),
@@ -221,7 +229,7 @@ export class Builder {
     return this.piece(
       'flannel',
       `image of flannel ${FLANNEL_VERSION}`,
-      { recipe, network: network.name },
+      { recipe, network: network.name, PROTOCOLS },
       async (into) => {
         const folder = await this.compile(recipe);
         await makeImage(await folderOf(join(into, path)), [reference], {

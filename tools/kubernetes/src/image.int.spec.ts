@@ -70,6 +70,19 @@ describe('an image made from nothing', () => {
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/cp', 'usr/bin/sh', 'usr/local/bin/etcdutl']));
   });
 
+  it('of kube-proxy names the protocols that nft shall tell by name: of rules with numbers kube-proxy does not know that they are its own', async () => {
+    const file = join(folder, 'kube-proxy.tar');
+    await makeImage(file, ['kube-proxy'], componentImage('kube-proxy', folders(), networkLayer([])));
+    const found = new Map<string, string>();
+    for (const [path, bytes] of await membersOf(file))
+      if (path.endsWith('layer.tar'))
+        for await (const { entry, content } of readTar(Readable.from([bytes])))
+          for await (const part of content) found.set(entry.path, String(part));
+    expect(found.get('etc/protocols')).toMatch(/^tcp 6$/m);
+    expect(found.get('etc/protocols')).toMatch(/^udp 17$/m);
+    expect(found.get('etc/protocols')).toMatch(/^sctp 132$/m);
+  });
+
   it('of pause has nothing but its program', async () => {
     const file = join(folder, 'pause.tar');
     await makeImage(file, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));

@@ -27,9 +27,25 @@ const SYSTEM: Layer = [
 
 const IPTABLES_NAMES = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
+/**
+ * nft says `6` for `tcp` where no file names protocols. kube-proxy then takes the elements of its own maps for somebody else's: each
+ * time it writes all of its rules, as at its start, it removes those of every service that was there before.
+ */
+export const PROTOCOLS = [
+  ['ip', 0],
+  ['icmp', 1],
+  ['tcp', 6],
+  ['udp', 17],
+  ['ipv6-icmp', 58],
+  ['sctp', 132],
+]
+  .map(([name, number]) => `${name} ${number}\n`)
+  .join('');
+
 /** With the names under which iptables is called; all of them work on nftables. */
 export const networkLayer = (tools: Layer): Layer => [
   ...SYSTEM,
+  textItem('etc/protocols', PROTOCOLS),
   ...tools,
   ...IPTABLES_NAMES.map((name) => link(`usr/sbin/${name}`, 'xtables-nft-multi')),
 ];
