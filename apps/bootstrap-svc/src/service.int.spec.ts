@@ -228,6 +228,33 @@ describe('bootstrap-svc', () => {
   );
 
   it(
+    'seals the kubeconfig anew that was renewed on a control plane, for the address that everybody uses',
+    async () => {
+      const service = await start();
+      const secrets = service.get<SecretStore>(SECRETS);
+      await begin();
+      await until('ClusterReady');
+      const before = await secrets.get(kubeconfigRef(UID));
+      const ends = (expiresAt: string): Fact => ({
+        type: 'CertificatesReported',
+        data: { uid: UID, node: cp(1), certificates: [{ name: 'admin.conf', expiresAt }] },
+      });
+      await say(`node-${cp(1)}`, ends('2027-01-20T10:00:00.000Z'), ends('2126-10-28T08:54:04.000Z'));
+      expect((await until('KubeconfigRefreshed')).data).toEqual({
+        uid: UID,
+        node: cp(1),
+        kubeconfigRef: kubeconfigRef(UID),
+        expiresAt: '2126-10-28T08:54:04.000Z',
+      });
+      const after = await secrets.get(kubeconfigRef(UID));
+      expect(before).not.toContain('client-certificate-data');
+      expect(after).toContain('client-certificate-data');
+      expect(after).toContain('https://198.18.7.1:6443');
+    },
+    STORY_MS,
+  );
+
+  it(
     'ends what it does when the end is asked for, and destroys the secrets when all is gone',
     async () => {
       const service = await start();

@@ -24,6 +24,12 @@ clusters:
     cluster: { server: "https://10.0.0.1:6443", certificate-authority-data: ${CA} }
 `;
 
+/** As kubeadm leaves it after a renewal; its client certificate ends in a hundred years. */
+export const RENEWED_KUBECONFIG = `${KUBECONFIG}users:
+  - name: kubernetes-admin
+    user: { client-certificate-data: ${CA} }
+`;
+
 interface FakeHost {
   agentStarted: boolean;
   bundle: boolean;
@@ -121,6 +127,10 @@ export class FakeWorld {
       'balance-api': ({ peers }) => {
         host.balances = peers.map((peer) => peer.name);
         return { changed: true };
+      },
+      'read-kubeconfig': () => {
+        this.check(host.joinedAs === 'control-plane', `the kubeconfig was read on ${name}, which is no control plane`);
+        return { kubeconfig: Buffer.from(RENEWED_KUBECONFIG).toString('base64') };
       },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };

@@ -9,6 +9,7 @@ import { TokenStore } from './auth/tokens.store.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
+import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
@@ -79,6 +80,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
     { provide: JOB_FAILURES, useValue: tellFailure },
     CertificateQueries,
+    RenewalSchedule,
     ClusterCommands,
     ClusterQueries,
     ConnectionCommands,

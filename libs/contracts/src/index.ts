@@ -24,3 +24,4 @@ export * from './upgrade.requests.js';
 export * from './upgrade.views.js';
 export * from './upgrades.js';
 export * from './views.js';
+export * from './windows.js';

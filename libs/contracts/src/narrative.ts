@@ -94,6 +94,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
+  KubeconfigRefreshed: ({ node, expiresAt }) =>
+    `the kubeconfig of the cluster is the one renewed on ${node}, and ends ${expiresAt}`,
   NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>

@@ -11,11 +11,13 @@ export const LabConfig = z.strictObject({
   delays: z.enum(['real', 'none']),
   /** The Node runtime that simulated hosts have. */
   nodeBinary: z.string().min(1),
+  /** Certificates of clusters that are made count as made so long ago; kubeadm's live a year. */
+  certificateAgeDays: z.coerce.number().int().min(0).max(364),
 });
 export type LabConfig = z.infer<typeof LabConfig>;
 
 export const USAGE =
-  'usage: LAB_TOKEN=... node libs/lab/dist/main.js --data DIR --port PORT [--light] [--delays real|none] [--node-binary PATH]';
+  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] node libs/lab/dist/main.js --data DIR --port PORT [--light] [--delays real|none] [--node-binary PATH]';
 
 /** Reads the command line and the environment. Throws an Error that names every fault at once. */
 export const parseConfig = (args: readonly string[], environment: NodeJS.ProcessEnv): LabConfig => {
@@ -36,6 +38,7 @@ export const parseConfig = (args: readonly string[], environment: NodeJS.Process
     light: values.light,
     delays: values.delays,
     nodeBinary: values['node-binary'],
+    certificateAgeDays: environment['LAB_CERTIFICATE_AGE_DAYS'] ?? 0,
   });
   if (result.success) return result.data;
   throw new Error(z.prettifyError(result.error));

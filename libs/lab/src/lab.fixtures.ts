@@ -168,6 +168,7 @@ const config = (folder: string, options: Partial<LabConfig>): LabConfig => ({
   light: false,
   delays: 'none',
   nodeBinary: process.execPath,
+  certificateAgeDays: 0,
   ...options,
 });
 

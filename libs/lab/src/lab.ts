@@ -27,6 +27,7 @@ import { NO_DELAYS, REAL_DELAYS } from './time/delays.js';
 
 const LOOPBACK = '127.0.0.1';
 const SETTINGS = 'lab';
+const DAY_MS = 24 * 3_600_000;
 const WRITE_DELAY_MS = { light: 2_000, full: 150 } as const;
 const MACHINES_MAX = { light: 20_000, full: 200 } as const;
 /** Simulated Kubernetes with `--delays none`: pods start and stop at once. */
@@ -101,6 +102,7 @@ class Lab {
       store,
       stats,
       delays: config.delays === 'real' ? {} : NO_CLUSTER_DELAYS,
+      certificateAgeMs: config.certificateAgeDays * DAY_MS,
       resolve: (host, port) => this.loadBalancers.targetsOf(host, port) ?? [{ host, port }],
     });
     // What was answered is kept, even if the lab is killed now. A light lab is for load and may lose its last two seconds then.

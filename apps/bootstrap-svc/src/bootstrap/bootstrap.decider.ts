@@ -21,6 +21,7 @@ export type BootstrapFact = Fact<
   | 'ApiBalanced'
   | 'EtcdSnapshotPlaced'
   | 'ControlPlaneInitialized'
+  | 'KubeconfigRefreshed'
   | 'NetworkReady'
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
@@ -46,6 +47,7 @@ export type Outcome = Extract<
       | 'ApiBalanced'
       | 'EtcdSnapshotPlaced'
       | 'ControlPlaneInitialized'
+      | 'KubeconfigRefreshed'
       | 'NetworkReady'
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
@@ -122,6 +124,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return state.restore?.requestId === data.requestId && state.restore.missing.includes(data.node);
     case 'ControlPlaneInitialized':
       return state.controlPlane === null;
+    case 'KubeconfigRefreshed':
+      return state.kubeconfigEndsAt === null || data.expiresAt > state.kubeconfigEndsAt;
     case 'NetworkReady':
       return !state.network;
     case 'ControlPlaneJoined':

@@ -13,6 +13,7 @@ const newHost = (machine: Machine, set: number): Host => ({
   balances: [],
   joinedAt: null,
   ready: false,
+  adminEndsAt: null,
   trouble: null,
   settled: false,
   removal: 'none',
@@ -30,6 +31,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   hosts: {},
   sets: 0,
   controlPlane: null,
+  kubeconfigEndsAt: null,
   network: false,
   healthy: [],
   addons: {},
@@ -49,6 +51,7 @@ const clusterOf = (state: Known): Cluster => {
     hosts,
     sets,
     controlPlane,
+    kubeconfigEndsAt,
     network,
     healthy,
     addons,
@@ -66,6 +69,7 @@ const clusterOf = (state: Known): Cluster => {
     hosts,
     sets,
     controlPlane,
+    kubeconfigEndsAt,
     network,
     healthy,
     addons,
@@ -128,6 +132,15 @@ const placed = (state: Known, { node, requestId }: EventData<'EtcdSnapshotPlaced
   return { ...state, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
 };
 
+/** The kubeconfig that was sealed first is that of the node on which kubeadm init ran, as its agent tells of it first. */
+const adminReported = (state: Known, { node, certificates }: EventData<'CertificatesReported'>): Known => {
+  const adminEndsAt = certificates.find(({ name }) => name === 'admin.conf')?.expiresAt ?? null;
+  const known = withHost(state, node, { adminEndsAt });
+  return node === state.controlPlane?.node && state.kubeconfigEndsAt === null
+    ? { ...known, kubeconfigEndsAt: adminEndsAt }
+    : known;
+};
+
 /** Our own facts. */
 const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
   const { time } = event.meta;
@@ -149,8 +162,11 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
     case 'ControlPlaneInitialized': {
       const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
       const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };
-      return withHost({ ...state, controlPlane }, node, { joinedAt: time });
+      const kubeconfigEndsAt = state.hosts[node]?.adminEndsAt ?? null;
+      return withHost({ ...state, controlPlane, kubeconfigEndsAt }, node, { joinedAt: time });
     }
+    case 'KubeconfigRefreshed':
+      return { ...state, kubeconfigEndsAt: event.data.expiresAt };
     case 'NetworkReady':
       return { ...state, network: true };
     case 'ControlPlaneJoined':
@@ -223,6 +239,8 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
       const { revision, software, changesAllowed } = event.data;
       return withHost(state, event.data.node, { desired: { revision, software, changesAllowed } });
     }
+    case 'CertificatesReported':
+      return adminReported(state, event.data);
     case 'NodeInitialized':
       return reported(state, event.data, 'initialized');
     case 'NodeReady':

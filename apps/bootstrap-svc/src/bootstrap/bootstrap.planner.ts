@@ -4,6 +4,7 @@ import {
   hostsOf,
   isControlPlane,
   newHostsOf,
+  renewedKubeconfig,
   type Bootstrap,
   type Cluster,
   type Failure,
@@ -29,6 +30,7 @@ export const NODE_STEPS = [
   'RemoveNode',
   'UpdateAgent',
   'PlaceSnapshot',
+  'RefreshKubeconfig',
 ] as const;
 export const CLUSTER_STEPS = ['InstallNetwork', 'VerifyControlPlane', 'InstallAddons', 'DismantleCluster'] as const;
 
@@ -137,6 +139,13 @@ const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
     return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd shall be set back to it')];
   });
 
+const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
+  const renewed = renewedKubeconfig(cluster);
+  return renewed === undefined
+    ? []
+    : [onNode('RefreshKubeconfig', renewed, "the administrator's certificate was renewed there")];
+};
+
 /** One that did not come up somewhere is brought to no further node. */
 const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
   if (agent === null || agentRefused.length > 0) return [];
@@ -174,7 +183,13 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'failed':
       return [...removals(state), ...placeSnapshots(state)];
     case 'ready':
-      return [...balance(state), ...removals(state), ...updateAgents(state), ...placeSnapshots(state)];
+      return [
+        ...balance(state),
+        ...removals(state),
+        ...updateAgents(state),
+        ...placeSnapshots(state),
+        ...refreshKubeconfig(state),
+      ];
     case 'building': {
       const failure = failureOf(state);
       if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];

@@ -7,6 +7,7 @@ import type {
   SecretRef,
   SoftwareVersions,
 } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 
 /** What upgrade-svc wants on a node. */
 export interface Desired {
@@ -36,6 +37,8 @@ export interface Host {
   readonly joinedAt: string | null;
   /** Kubernetes calls it Ready, and it runs the wanted software. */
   readonly ready: boolean;
+  /** When the client certificate in its admin.conf ends, as its agent said last. */
+  readonly adminEndsAt: string | null;
   /** What its agent last complained about. */
   readonly trouble: Cause | null;
   /** It was there when the cluster was last called ready: what happens to it now is no part of a bootstrap. */
@@ -88,6 +91,8 @@ export interface Cluster {
   readonly hosts: Readonly<Record<string, Host>>;
   readonly sets: number;
   readonly controlPlane: ControlPlane | null;
+  /** When the client certificate in the sealed kubeconfig ends; null: no agent has told it yet. */
+  readonly kubeconfigEndsAt: string | null;
   readonly network: boolean;
   /** Control planes that were found healthy. */
   readonly healthy: readonly NodeName[];
@@ -121,6 +126,21 @@ export const newHostsOf = (cluster: Cluster): readonly Host[] =>
   hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');
 
 export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * The control plane whose administrator's kubeconfig is to be sealed in place of the one that is; undefined: none is better. Less than
+ * a day is not: control planes that are renewed one after the other, or joined later, would bring one each.
+ */
+export const renewedKubeconfig = (cluster: Cluster): Host | undefined => {
+  const { kubeconfigEndsAt } = cluster;
+  if (kubeconfigEndsAt === null) return undefined;
+  const lastsLonger = later(kubeconfigEndsAt, DAY_MS);
+  return hostsOf(cluster).find(
+    ({ adminEndsAt, removal }) => removal === 'none' && adminEndsAt !== null && adminEndsAt > lastsLonger,
+  );
+};
 
 /** Control planes that the API is balanced over: all that are to stay, whether they have joined or not. */
 export const balancedOver = (cluster: Cluster): readonly NodeName[] =>

@@ -8,11 +8,13 @@ import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
-import { caCertHashOf, withServer, type ClusterAccess } from '../kubernetes/cluster.access.js';
+import { caCertHashOf, clientCertificateEnd, withServer, type ClusterAccess } from '../kubernetes/cluster.access.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import { controlPlaneProblems } from './control-plane.health.js';
 
 const HEALTHY_WITHIN_MS = 5 * 60_000;
+
+const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /** Makes the first control plane, and looks whether all of them are well. */
 @Controller()
@@ -38,7 +40,7 @@ export class ControlPlaneEffects {
       });
       const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
       const server = `https://${cluster.endpoint.host}:${cluster.endpoint.port}`;
-      const kubeconfig = withServer(Buffer.from(result.kubeconfig, 'base64').toString('utf8'), server);
+      const kubeconfig = withServer(decoded(result.kubeconfig), server);
       await step.record({
         type: 'ControlPlaneInitialized',
         data: {
@@ -48,6 +50,29 @@ export class ControlPlaneEffects {
           kubeconfigRef: await this.clusters.seal(state.uid, kubeconfig),
           caCertHash: caCertHashOf(kubeconfig),
         },
+      });
+    });
+  }
+
+  /** Tried for half a day: without it nobody gets in when the certificate of before has ended. */
+  @OnJob<StepData>('RefreshKubeconfig', {
+    attemptsMax: 75,
+    backoffFirstMs: 2_000,
+    backoffMaxMs: 600_000,
+    timeoutMs: 120_000,
+  })
+  refreshKubeconfig(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { uid, controlPlane } = step.state;
+      if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
+      const host = hostOf(step);
+      const result = await this.hosts.on(host, step, (worker) => worker.run(renderStep('read-kubeconfig', {})));
+      const kubeconfig = withServer(decoded(result.kubeconfig), controlPlane.endpoint);
+      const expiresAt = clientCertificateEnd(kubeconfig);
+      const kubeconfigRef = await this.clusters.seal(uid, kubeconfig);
+      await step.record({
+        type: 'KubeconfigRefreshed',
+        data: { uid, node: host.machine.name, kubeconfigRef, expiresAt },
       });
     });
   }

@@ -18,6 +18,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'kubeadm-reset': 'kubeadm reset',
   look: 'look at the host',
   'balance-api': 'balance the API address',
+  'read-kubeconfig': 'read the kubeconfig',
 };
 
 /** A host on which a step works, with the steps as methods. */

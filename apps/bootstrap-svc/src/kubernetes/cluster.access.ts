@@ -25,6 +25,13 @@ export const caCertHashOf = (kubeconfig: string): string => {
     .digest('hex')}`;
 };
 
+/** When the client certificate in a kubeconfig ends (RFC 3339). */
+export const clientCertificateEnd = (kubeconfig: string): string => {
+  const encoded: unknown = parseDocument(kubeconfig).getIn(['users', 0, 'user', 'client-certificate-data']);
+  if (typeof encoded !== 'string') throw new Error('the kubeconfig holds no client certificate');
+  return new Date(new X509Certificate(Buffer.from(encoded, 'base64')).validTo).toISOString();
+};
+
 /** Opens clusters: knows where their administrator's kubeconfig is sealed. */
 export class ClusterAccess {
   constructor(

@@ -12,14 +12,14 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
 import { upgrades, type RequestUpgrade, type UpgradesState } from '../upgrades/upgrades.decider.js';
 import { CertificateQueries } from './certificates.queries.js';
 import type { RenewCertificates } from './renewal.process.js';
+import { RenewalSchedule } from './renewal.schedule.js';
 
 const ROWS_WITHIN_MS = 10_000;
 const ROWS_AGAIN_MS = 5_000;
-const BUSY_AGAIN_MS = 10 * 60_000;
+const BUSY_AGAIN_MS = 60_000;
 /** How long an upgrade that was asked for is given before it is looked at again. */
 const LOOK_AGAIN_MS = 24 * 3_600_000;
 /** One a day, until the certificates have ended. */
@@ -28,6 +28,12 @@ const ATTEMPTS_MAX = 90;
 /** One attempt after the other under names of their own, the same for every delivery of the job. */
 const idOf = ({ uid, earliest }: RenewCertificates, attempt: number): UpgradeId =>
   `u-${createHash('sha256').update(`renewal/${uid}/${earliest}/${attempt}`).digest('hex').slice(0, 10)}` as UpgradeId;
+
+/** One season of warnings, so that what somebody has given up is known on every control plane, and forgotten a year later. */
+const hashOf = ({ uid, earliest }: RenewCertificates): string =>
+  createHash('sha256')
+    .update(`renewal/${uid}/${earliest.slice(0, 'YYYY'.length)}`)
+    .digest('hex');
 
 const phaseOf = ({ latest, over }: UpgradesState, id: UpgradeId): UpgradePhase | undefined =>
   latest?.id === id ? latest.phase : over.get(id);
@@ -38,18 +44,21 @@ export class RenewalEffects {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(CertificateQueries) private readonly certificates: CertificateQueries,
-    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+    @Inject(RenewalSchedule) private readonly schedule: RenewalSchedule,
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
   @OnJob<RenewCertificates>('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async renew(job: Job<RenewCertificates>, context: JobContext): Promise<JobLater | void> {
-    if (this.config.renewal === 'tell') return undefined;
+    if (!this.schedule.isWanted) return undefined;
     // A job may begin a moment before the rows of its own event are written.
     if ((await this.positions.waitFor(job.data.seq, ROWS_WITHIN_MS)) !== true)
       return context.later(ROWS_AGAIN_MS, 'the rows of the warning are not written yet');
     // Renewed meanwhile, by whomever; or the cluster is gone.
     if (!(await this.certificates.expire(job.namespace, job.cluster, job.data.uid))) return undefined;
+    const waitMs = this.schedule.untilOpenMs();
+    // It is not even asked for before: an upgrade that waits for its window would keep every other one out.
+    if (waitMs > 0) return context.later(Math.min(waitMs, LOOK_AGAIN_MS), 'its window is not open');
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const id = idOf(job.data, attempt);
       const decided = await this.handle(
@@ -68,9 +77,10 @@ export class RenewalEffects {
   /** What a person has given up is not begun again; what a rule refused is asked for anew, a day later. */
   private after(decided: Decided<UpgradesState>, id: UpgradeId, context: JobContext): JobLater | undefined | 'again' {
     if (decided.events.length > 0) return context.later(LOOK_AGAIN_MS, 'the renewal was asked for');
-    const phase = phaseOf(decided.state, id);
+    const phase = phaseOf(decided.state, id) ?? decided.state.latest?.phase;
     if (phase === 'Rejected') return 'again';
-    if (phase === 'Aborted') return undefined;
+    // Completed, and some still end: what kubeadm does not renew is a matter for people, who have been told.
+    if (phase === 'Aborted' || phase === 'Completed') return undefined;
     return context.later(BUSY_AGAIN_MS, 'another renewal is under way');
   }
 
@@ -84,10 +94,10 @@ export class RenewalEffects {
         target: { renewCertificates: true, reboot: false },
         pools: [],
         controlPlane: true,
-        strategy: UpgradeStrategy.parse({ windows: this.config.renewalWindows }),
+        strategy: UpgradeStrategy.parse({ windows: this.schedule.windows }),
         overrides: [],
         mode: 'go',
-        requestHash: createHash('sha256').update(`renewal/${data.uid}`).digest('hex'),
+        requestHash: hashOf(data),
         actor: 'system/gateway',
       },
     };

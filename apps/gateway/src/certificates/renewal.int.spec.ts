@@ -35,7 +35,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
 
   beforeAll(async () => {
     process.env['CERTIFICATE_RENEWAL'] = 'renew';
-    process.env['CERTIFICATE_RENEWAL_WINDOWS'] = 'sat,sun 01:00-05:00';
+    process.env['CERTIFICATE_RENEWAL_WINDOWS'] = 'mon,tue,wed,thu,fri,sat,sun 00:00-00:00';
     gateway = await startTestGateway();
     await prepareWorld(gateway);
     uid = (await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') })).body.uid;
@@ -58,7 +58,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
       pools: [],
       controlPlane: true,
       mode: 'go',
-      strategy: { windows: [{ days: ['sat', 'sun'], from: '01:00', to: '05:00' }] },
+      strategy: { windows: [{ from: '00:00', to: '00:00' }] },
     });
     const told = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
     expect(told).toContain(wish?.meta.causationId);

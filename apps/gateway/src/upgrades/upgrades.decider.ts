@@ -114,11 +114,16 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
 const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>
   latest.requestHash === data.requestHash && latest.actor === data.actor && latest.mode === data.mode;
 
+/** What nobody has asked for is not begun again after somebody has given it up. */
+const isGivenUp = (latest: Upgrade, command: RequestUpgrade): boolean =>
+  latest.phase === 'Aborted' && command.data.actor.startsWith('system/') && isRepetition(latest, command);
+
 const request = (state: UpgradesState, command: RequestUpgrade): readonly UpgradeWish[] | Refusal => {
   const { namespace, cluster: name, actor: _actor, ...wish } = command.data;
   const { cluster, latest, over } = state;
   if (cluster === undefined) return unknownCluster(command.data);
   if (latest?.id === wish.upgradeId || over.has(wish.upgradeId)) return nothing;
+  if (latest !== undefined && isGivenUp(latest, command)) return nothing;
   if (latest !== undefined && isOpen(latest)) {
     // The same wish of the same person is a repetition, e.g. after an answer that was lost.
     if (isRepetition(latest, command)) return nothing;

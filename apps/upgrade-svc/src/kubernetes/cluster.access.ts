@@ -18,13 +18,16 @@ export class ClusterAccess {
 
   async of(uid: string, cluster: string): Promise<UpgradeCluster> {
     const kubeconfig = this.kubeconfigs.get(uid) ?? (await this.read(uid, cluster));
-    this.kubeconfigs.set(uid, kubeconfig);
     return this.api.of({ uid, cluster, kubeconfig });
   }
 
   private async read(uid: string, cluster: string): Promise<string> {
     const kubeconfig = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
-    if (kubeconfig !== undefined) return kubeconfig;
+    if (kubeconfig !== undefined) {
+      // Set where it is read and nowhere else: use must not make it younger.
+      this.kubeconfigs.set(uid, kubeconfig);
+      return kubeconfig;
+    }
     throw new WorldFailure({
       operation: 'reach the Kubernetes API',
       target: cluster,

@@ -1,10 +1,9 @@
-import type { Cause, Fact } from '@fairlead/contracts';
+import { d7Window, type Cause, type Fact } from '@fairlead/contracts';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { refusing } from '../rules/finding.js';
 import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
-import { d7Window } from '../rules/workers.rules.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
 import { gatesLimitMs, phaseOf } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';

@@ -1,8 +1,8 @@
-import type { PlanOperation } from '@fairlead/contracts';
+import { d7Window, type PlanOperation } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.wish.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
-import { d2MayBegin, d7Window } from '../rules/workers.rules.js';
+import { d2MayBegin } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
 import {

@@ -1,4 +1,4 @@
-import type { MaintenanceWindow } from '@fairlead/contracts';
+import { d7Window, type MaintenanceWindow } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { poolStrategy } from './rules.fixtures.js';
 import {
@@ -12,7 +12,6 @@ import {
   d5OnTimeout,
   d6MustDrain,
   d7UserGates,
-  d7Window,
 } from './workers.rules.js';
 
 const NOW = '2026-11-21T10:00:00.000Z'; // A Saturday.

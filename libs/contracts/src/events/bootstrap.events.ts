@@ -65,6 +65,13 @@ export const bootstrapEvents = {
     doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
     data: z.strictObject({ uid, node, endpoint: z.string(), kubeconfigRef: SecretRef, caCertHash: z.string() }),
   }),
+  KubeconfigRefreshed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: "The administrator's kubeconfig that was renewed on the control plane is sealed in place of the one before.",
+    data: z.strictObject({ uid, node, kubeconfigRef: SecretRef, expiresAt: z.iso.datetime() }),
+  }),
   NetworkReady: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -68,6 +68,7 @@ export interface ClustersParts {
   readonly store: DocumentStore;
   readonly stats: Stats;
   readonly delays: Partial<SimulationDelays>;
+  readonly certificateAgeMs: number;
   readonly resolve: ResolveEndpoint;
 }
 
@@ -127,13 +128,14 @@ export class Clusters {
 
   async create(wish: ClusterWish): Promise<Cluster> {
     const { name, version, podCidr, serviceCidr, endpoint, sans } = wish;
-    const { delays, stats } = this.parts;
+    const { delays, stats, certificateAgeMs } = this.parts;
     const kubernetes = await SimulatedCluster.create({
       name,
       version,
       podCidr,
       serviceCidr,
       delays,
+      certificateAgeMs,
       controlPlaneEndpoint: endpoint,
     });
     const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, kubernetes };

@@ -11,7 +11,8 @@ import {
   type JoinRequest,
   type NodeRequest,
 } from './kubeadm.requests.js';
-import { kubeadmUpgrade, renewCertificates } from './kubeadm.upgrade.js';
+import { renewCertificates } from './kubeadm.node.js';
+import { kubeadmUpgrade } from './kubeadm.upgrade.js';
 
 const OPTIONS_WITH_VALUE = [
   '--config',
@@ -226,11 +227,12 @@ const printedEnd = (ms: number): string => {
   return `${month} ${String(date.getUTCDate()).padStart(2, '0')}, ${date.getUTCFullYear()} ${time} UTC`;
 };
 
-const certs = ({ host, out, world }: CommandCall, parsed: ParsedArguments): number => {
-  if (world.clusters.of(host) === undefined) throw new CommandFault('failed to load existing certificate');
+const certs = async ({ host, out, world }: CommandCall, parsed: ParsedArguments): Promise<number> => {
+  const cluster = world.clusters.of(host);
+  if (cluster === undefined) throw new CommandFault('failed to load existing certificate');
   const [, verb] = parsed.positional;
   if (verb === 'renew') {
-    renewCertificates(host);
+    await renewCertificates(host, cluster);
     for (const words of Object.values(CERTIFICATES)) out(`${words} renewed`);
     out(
       '\nDone renewing certificates. You must restart the kube-apiserver, kube-controller-manager, kube-scheduler and etcd, so that they can use the new certificates.',

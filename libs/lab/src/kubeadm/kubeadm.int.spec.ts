@@ -112,6 +112,21 @@ describe('kubeadm on simulated hosts', () => {
     await until(async () => (await ready()) === 4);
   });
 
+  it('renews the certificates of one control plane, whose admin.conf then holds a new one that is let in', async () => {
+    const adminOf = (index: number): Promise<string> =>
+      must(host(index), 'cat $FAIRLEAD_ROOT/etc/kubernetes/admin.conf');
+    const [before, others] = [await adminOf(0), await adminOf(1)];
+    expect(await must(host(0), 'kubeadm certs renew all')).toContain('Done renewing certificates');
+    const after = await adminOf(0);
+    expect(/client-certificate-data: \S+/.exec(after)?.[0]).not.toBe(/client-certificate-data: \S+/.exec(before)?.[0]);
+    expect(await adminOf(1)).toBe(others);
+    for (const text of [before, after]) {
+      const config = new KubeConfig();
+      config.loadFromString(text);
+      expect((await config.makeApiClient(CoreV1Api).listNode()).items).toHaveLength(4);
+    }
+  });
+
   it('goes on answering when one of three control planes is off, and not when two are', async () => {
     await power(0, 'power-cut');
     expect((await api.listNode()).items).toHaveLength(4);

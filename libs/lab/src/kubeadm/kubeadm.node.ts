@@ -56,11 +56,25 @@ const etcdSpec = ({ facts: { address } }: Host, node: string): string =>
     '',
   ].join('\n');
 
+const ADMINISTRATORS = ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
+
+/** From now on the certificates of the control plane end a year later; kubeconfigs that were removed do not come back. */
+export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cluster): Promise<void> => {
+  host.record.certificatesAtMs = Date.now();
+  host.changed();
+  kubernetes.renewAdministrator();
+  const admin = await kubernetes.kubeconfig({ server: `https://${endpoint}`, user: 'admin' });
+  for (const name of ADMINISTRATORS) {
+    const path = `/etc/kubernetes/${name}`;
+    if (await host.files.exists(path)) await host.files.writeText(path, admin, PRIVATE);
+  }
+};
+
 /** The static pods of a control plane and the kubeconfigs of its components; admin.conf names the balanced address. */
 export const writeControlPlane = async (host: Host, cluster: Cluster, node: string): Promise<void> => {
   const { files } = host;
   const admin = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
-  for (const name of ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf']) {
+  for (const name of ADMINISTRATORS) {
     await files.writeText(`/etc/kubernetes/${name}`, admin, PRIVATE);
   }
   for (const component of CONTROL_PLANE_COMPONENTS) {

@@ -2,7 +2,7 @@ import type { Cluster } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import type { ParsedArguments } from '../commands/arguments.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
-import type { Host } from '../hosts/host.js';
+import { renewCertificates } from './kubeadm.node.js';
 import { minorOf } from './kubeadm.preflight.js';
 
 /** `kubeadm upgrade apply VERSION` on the first control plane, `kubeadm upgrade node` on all others. */
@@ -46,10 +46,11 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
  */
 const exchangeStaticPods = async (
   { host, world, signal }: CommandCall,
-  { kubernetes }: Cluster,
+  cluster: Cluster,
   node: string,
   version: string,
 ): Promise<void> => {
+  const { kubernetes } = cluster;
   kubernetes.setEtcdMember(node, { running: false });
   try {
     await world.delays('upgrade', signal);
@@ -57,14 +58,8 @@ const exchangeStaticPods = async (
     // A command that is interrupted leaves the kubelet to start what its manifests say.
     kubernetes.setEtcdMember(node, { running: host.power === 'on' });
   }
-  renewCertificates(host);
+  await renewCertificates(host, cluster);
   kubernetes.setControlPlaneVersion(node, version);
-};
-
-/** From now on they end a year later. */
-export const renewCertificates = (host: Host): void => {
-  host.record.certificatesAtMs = Date.now();
-  host.changed();
 };
 
 const requireOneMinor = (from: string, to: string, kubeadm: string): void => {

@@ -190,6 +190,12 @@ export const LIGHT_STEPS: Steps = {
     return { changed, left: [] };
   },
 
+  'read-kubeconfig': async ({ files }) => {
+    const kubeconfig = await files.readText(ADMIN_CONF);
+    if (kubeconfig === undefined) throw new StepFault('/etc/kubernetes/admin.conf is gone from a control plane');
+    return { kubeconfig: Buffer.from(kubeconfig).toString('base64') };
+  },
+
   // The lab's hosts are made for a cluster, and its balancer is its own.
   look: async () => {
     throw new StepFault('a host of the lab is in no inventory');

@@ -12,6 +12,7 @@ export const STEPS = [
   'kubeadm-reset',
   'look',
   'balance-api',
+  'read-kubeconfig',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

@@ -19,6 +19,7 @@ import {
 import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
 import { lookScript, type LookInput, type LookResult } from './look.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
+import { readKubeconfigScript, type ReadKubeconfigInput, type ReadKubeconfigResult } from './read-kubeconfig.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
 /** What each step is given; the same value lies beside its script on the host as JSON. */
@@ -33,6 +34,7 @@ export interface StepInputs {
   readonly 'kubeadm-reset': KubeadmResetInput;
   readonly look: LookInput;
   readonly 'balance-api': BalanceApiInput;
+  readonly 'read-kubeconfig': ReadKubeconfigInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -47,6 +49,7 @@ export interface StepResults {
   readonly 'kubeadm-reset': KubeadmResetResult;
   readonly look: LookResult;
   readonly 'balance-api': BalanceApiResult;
+  readonly 'read-kubeconfig': ReadKubeconfigResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -104,6 +107,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     result: z.strictObject({ changed: z.boolean(), left: z.array(z.string()) }),
   },
   'balance-api': { render: balanceApiScript, result: changed },
+  'read-kubeconfig': { render: readKubeconfigScript, result: z.strictObject({ kubeconfig: z.base64() }) },
   look: {
     render: lookScript,
     result: z.strictObject({ cpus: z.int().min(1), memoryMiB: z.int().min(1), problems: z.array(z.string()) }),

@@ -152,6 +152,7 @@ it.each([
     }).script,
   ],
   ['look.sh', renderStep('look', {}).script],
+  ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
 
 describe("a kubelet is told beyond the cluster's own configuration", () => {

@@ -31,6 +31,8 @@ export interface SimulatedClusterOptions {
   readonly clock?: Clock;
   readonly ca?: KeyPair;
   readonly delays?: Partial<SimulationDelays>;
+  /** The administrator's first client certificate counts as made so long ago. */
+  readonly certificateAgeMs?: number;
   /** How many changes are remembered for watches that resume (2,000 when not given); older versions are answered with 410 Gone. */
   readonly watchHistoryMax?: number;
   /** `host:port` that kubeadm's ConfigMaps name as the control plane's endpoint. */

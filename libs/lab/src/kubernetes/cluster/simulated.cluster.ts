@@ -44,6 +44,7 @@ const ETCD_BYTES_MIN = 20 * 1024;
 const ETCD_BYTES_PER_WRITE = 512;
 const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const KUBE_SYSTEM = 'kube-system';
+const ADMINISTRATOR = 'kubernetes-admin';
 
 const randomName = (length: number): string =>
   Array.from({ length }, () => NAME_ALPHABET[randomInt(NAME_ALPHABET.length)]).join('');
@@ -91,6 +92,7 @@ export class SimulatedCluster {
   private readonly watchers = new Set<() => void>();
   private readonly controlPlaneVersions: Map<string, string>;
   private version: string;
+  private certificateAgeMs: number;
   private announcing = false;
 
   private constructor(
@@ -101,6 +103,7 @@ export class SimulatedCluster {
     const { state } = options;
     this.name = identity.name;
     this.version = state?.version ?? options.version;
+    this.certificateAgeMs = options.certificateAgeMs ?? 0;
     this.controlPlaneVersions = new Map(Object.entries(state?.controlPlanes ?? {}));
     this.etcd = new EtcdMembers(state?.etcd);
     this.etcdToken = state?.etcdToken;
@@ -202,11 +205,12 @@ export class SimulatedCluster {
   }): Promise<string> {
     const subject =
       user === 'admin'
-        ? { commonName: 'kubernetes-admin', organizations: ['system:masters'] }
+        ? { commonName: ADMINISTRATOR, organizations: ['system:masters'] }
         : { commonName: `system:node:${user.node}`, organizations: ['system:nodes'] };
+    const madeMs = this.clock.now() - (user === 'admin' ? this.certificateAgeMs : 0);
     const credentials =
       this.credentials.get(subject.commonName) ??
-      this.identity.authority.issue({ ...subject, usage: 'client' }, this.clock.now());
+      this.identity.authority.issue({ ...subject, usage: 'client' }, madeMs);
     this.credentials.set(subject.commonName, credentials);
     return kubeconfigText({
       cluster: this.name,
@@ -215,6 +219,12 @@ export class SimulatedCluster {
       user: subject.commonName,
       credentials: await credentials,
     });
+  }
+
+  /** Kubeconfigs of the administrator that are written from now on hold a new certificate; those of before go on until theirs ends. */
+  renewAdministrator(): void {
+    this.credentials.delete(ADMINISTRATOR);
+    this.certificateAgeMs = 0;
   }
 
   /** A `ttlMs` of 0 never ends. @throws {Error} when the wished token is not of kubeadm's form. */

@@ -1,0 +1,29 @@
+import { d7Window, type MaintenanceWindow } from '@fairlead/contracts';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+
+/** Whether certificates are renewed by themselves here, and when control planes may be touched for it. */
+@Injectable()
+export class RenewalSchedule {
+  constructor(
+    @Inject(GATEWAY_CONFIG) private readonly config: Pick<GatewayConfig, 'renewal' | 'renewalWindows'>,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  get isWanted(): boolean {
+    return this.config.renewal === 'renew';
+  }
+
+  get windows(): MaintenanceWindow[] {
+    return [...this.config.renewalWindows];
+  }
+
+  /** 0: one is open now. */
+  untilOpenMs(): number {
+    const now = this.clock.now();
+    const { open, changesAt } = d7Window(this.config.renewalWindows, now.toISOString());
+    if (open) return 0;
+    return changesAt === null ? Infinity : Date.parse(changesAt) - now.getTime();
+  }
+}

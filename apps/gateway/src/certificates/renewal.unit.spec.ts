@@ -1,0 +1,111 @@
+import { EVENTS, type Fact, type MaintenanceWindow, type StoredEvent, type UpgradeId } from '@fairlead/contracts';
+import { makeHandle, type Job, type JobContext } from '@fairlead/event-sourcing/jetstream';
+import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { CREATE, uid } from '../story.fixtures.js';
+import { upgradeRequested } from '../upgrades/upgrades.fixtures.js';
+import type { CertificateQueries } from './certificates.queries.js';
+import { RenewalEffects } from './renewal.effects.js';
+import type { RenewCertificates } from './renewal.process.js';
+import { RenewalSchedule } from './renewal.schedule.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEKENDS: readonly MaintenanceWindow[] = [{ days: ['sat', 'sun'], from: '01:00', to: '05:00' }];
+const CLUSTER = { namespace: 'default', cluster: 'demo' };
+const CAUSE = { actor: 'system/spec', correlationId: 'c', causationId: 'c' };
+
+const completed = (upgradeId: UpgradeId): Fact => ({
+  type: 'RolloutCompleted',
+  data: { uid, upgradeId, upgraded: [], skipped: [], quarantined: [], tookMs: 1 },
+});
+
+/** One warning's job, delivered whenever the story says so; nothing waits for a clock. */
+describe('F1: a renewal that begins by itself', () => {
+  let store: MemoryStore;
+  let now: Date;
+  let expire: boolean;
+
+  const say = async (fact: Fact): Promise<void> => {
+    const stream = { ...CLUSTER, context: EVENTS[fact.type].context };
+    const own = store.events.filter(({ meta }) => meta.context === stream.context);
+    const seq = own.at(-1)?.meta.seq ?? 0;
+    await store.append(stream, { seq, streamVersion: own.length, hash: `hash-${seq}` }, [fact], CAUSE);
+  };
+  const wishes = (): StoredEvent<'UpgradeRequested'>[] =>
+    store.events.filter((event) => event.type === 'UpgradeRequested');
+  const latest = (): UpgradeId => wishes().at(-1)?.data.upgradeId ?? ('' as UpgradeId);
+  const deliver = (earliest = '2027-01-20T10:00:00.000Z', windows: readonly MaintenanceWindow[] = []) => {
+    const certificates: Pick<CertificateQueries, 'expire'> = { expire: async () => expire };
+    const schedule = new RenewalSchedule({ renewal: 'renew', renewalWindows: windows }, { now: () => now });
+    const effects = new RenewalEffects(makeHandle(store), certificates as CertificateQueries, schedule, {
+      waitFor: async () => true,
+    });
+    const job: Job<RenewCertificates> = {
+      ...CLUSTER,
+      id: 'job',
+      type: 'RenewCertificates',
+      cause: { ...CAUSE, actor: 'system/gateway' },
+      data: { uid, earliest, seq: 1 },
+    };
+    const context: JobContext = {
+      attempt: 1,
+      signal: AbortSignal.timeout(10_000),
+      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+    };
+    return effects.renew(job, context);
+  };
+
+  beforeEach(async () => {
+    store = new MemoryStore();
+    now = new Date('2026-11-25T10:00:00.000Z'); // A Wednesday.
+    expire = true;
+    for (const fact of CREATE) await say(fact);
+  });
+
+  it('is not even asked for before its window, so that other upgrades of the cluster may go meanwhile', async () => {
+    expect(await deliver(undefined, WEEKENDS)).toMatchObject({ delayMs: DAY_MS });
+    now = new Date('2026-11-28T00:30:00.000Z');
+    expect(await deliver(undefined, WEEKENDS)).toMatchObject({ delayMs: HOUR_MS / 2 });
+    expect(wishes()).toEqual([]);
+    now = new Date('2026-11-28T01:00:00.000Z');
+    await deliver(undefined, WEEKENDS);
+    expect(wishes()).toMatchObject([{ data: { mode: 'go', strategy: { windows: WEEKENDS } } }]);
+  });
+
+  it('is asked for anew a day after a rule refused it, until the certificates are renewed', async () => {
+    expect(await deliver()).toMatchObject({ delayMs: DAY_MS });
+    await say({ type: 'UpgradeRejected', data: { uid, upgradeId: latest(), findings: [] } });
+    expect(await deliver()).toMatchObject({ delayMs: DAY_MS });
+    expect(new Set(wishes().map(({ data }) => data.upgradeId)).size).toBe(2);
+    await say(completed(latest()));
+    expire = false;
+    expect(await deliver()).toBeUndefined();
+    expect(wishes()).toHaveLength(2);
+  });
+
+  it('is not begun again when somebody has given it up, also where another control plane has warned, too', async () => {
+    await deliver();
+    await say({ type: 'UpgradeAbortRequested', data: { uid, upgradeId: latest(), reason: 'not now' } });
+    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), parked: [] } });
+    expect(await deliver()).toBeUndefined();
+    expect(await deliver('2027-01-21T10:00:00.000Z')).toBeUndefined();
+    expect(wishes()).toHaveLength(1);
+  });
+
+  it('begins in the next year although it was given up in this one', async () => {
+    await deliver();
+    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), parked: [] } });
+    await deliver('2028-01-20T10:00:00.000Z');
+    expect(wishes()).toHaveLength(2);
+  });
+
+  it('waits while another upgrade is under way, and asks when that has ended', async () => {
+    const other = upgradeRequested();
+    await say(other);
+    expect(await deliver()).toMatchObject({ delayMs: 60_000 });
+    await say(completed(other.data.upgradeId));
+    await deliver();
+    expect(wishes()).toHaveLength(2);
+  });
+});
