@@ -6,7 +6,7 @@ import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunn
 import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { bundleOf, type AgentKit } from './agent.kit.js';
-import { tuningOf } from './node.settings.js';
+import { tuningOf, versionOn } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
 /** A replica that has the wanted agent may take the job meanwhile. */
@@ -65,7 +65,7 @@ export class HostsEffects {
           renderStep('verify', {
             controlPlane: role === 'control-plane',
             address: privateIp,
-            kubernetesVersion: step.state.spec.kubernetes.version,
+            kubernetesVersion: versionOn(step.state, host),
             failSwapOn: tuningOf(this.settings.tuning, profile).failSwapOn,
           }),
         ),

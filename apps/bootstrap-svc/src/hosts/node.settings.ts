@@ -40,20 +40,31 @@ const first = (state: Known): Host | undefined => {
   return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
 };
 
-export const clusterSettings = (state: Known, configured: Tuning): ClusterSettings => {
+/** What the host shall run: that of its cluster when it was asked for, or what an upgrade has brought the cluster to since. */
+export const versionOn = ({ spec }: Known, { desired }: Host): string => {
+  const kubelet = desired?.software['kubelet'];
+  return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
+};
+
+/** `version`: of the host that it is for; that which was asked for, where it is for the cluster itself. */
+export const clusterSettings = (
+  state: Known,
+  configured: Tuning,
+  version: string = state.spec.kubernetes.version,
+): ClusterSettings => {
   const { name, kubernetes } = state.spec;
-  const release = releaseOf(kubernetes.version);
+  const release = releaseOf(version);
   if (release === undefined)
     throw new WorldFailure({
       operation: 'configure kubeadm',
       target: name,
-      message: `Kubernetes ${kubernetes.version} is not among the known releases`,
+      message: `Kubernetes ${version} is not among the known releases`,
       retryable: false,
     });
   if (state.endpoint === null) throw new Error(`the plan does nothing to ${name}'s control plane without its address`);
   return {
     api: release.kubeadmApi,
-    kubernetesVersion: kubernetes.version,
+    kubernetesVersion: version,
     clusterName: name,
     endpoint: state.endpoint,
     podCidr: kubernetes.podCidr,

@@ -1,9 +1,19 @@
 import { expect, it } from '@jest/globals';
 import type { Fact, Machine } from '@fairlead/contracts';
 import { DEFAULT_TUNING } from '@fairlead/node-scripts';
-import { balanced, cp, created, machine, requested, stateAfter, w } from '../bootstrap/bootstrap.fixtures.js';
+import {
+  balanced,
+  cp,
+  created,
+  machine,
+  requested,
+  stateAfter,
+  UID,
+  VERSION,
+  w,
+} from '../bootstrap/bootstrap.fixtures.js';
 import { hostsOf, type Host, type Known } from '../bootstrap/bootstrap.state.js';
-import { clusterSettings, nodeSettings, tuningOf } from './node.settings.js';
+import { clusterSettings, nodeSettings, tuningOf, versionOn } from './node.settings.js';
 
 const CONTAINER: Machine['profile'] = {
   source: { kind: 'files', location: '/opt/fairlead/mirror' },
@@ -35,4 +45,17 @@ it("the cluster is set as its first control plane's host asks for, each node as 
   expect(clusterSettings(state, DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
   expect(nodeSettings(hostNamed(state, cp(1)), DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
   expect(nodeSettings(hostNamed(state, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
+});
+
+it('a host that comes after an upgrade is looked at and joins at the version that is wanted of it, and not at the one asked for once', () => {
+  const software = { kubeadm: '1.35.4', kubelet: '1.35.4', kubectl: '1.35.4' };
+  const wanted: Fact = {
+    type: 'DesiredVersionsSet',
+    data: { uid: UID, node: w(1), revision: 1, software, changesAllowed: true },
+  };
+  const state = stateAfter(requested(1, 1), created([machine(cp(1), true), machine(w(1))]), balanced, wanted) as Known;
+  expect(versionOn(state, hostNamed(state, w(1)))).toBe('v1.35.4');
+  expect(versionOn(state, hostNamed(state, cp(1)))).toBe(VERSION);
+  const joining = clusterSettings(state, DEFAULT_TUNING, versionOn(state, hostNamed(state, w(1))));
+  expect(joining.kubernetesVersion).toBe('v1.35.4');
 });

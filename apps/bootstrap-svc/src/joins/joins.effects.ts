@@ -8,7 +8,7 @@ import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
-import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
+import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
 
 /** Nodes join: control planes with fresh credentials each, workers with those of the next minutes. */
 @Controller()
@@ -40,7 +40,7 @@ export class JoinsEffects {
       const host = hostOf(step);
       const rendered = renderStep('kubeadm-join-worker', {
         uid: state.uid,
-        cluster: clusterSettings(state, this.settings.tuning),
+        cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
         node: nodeSettings(host, this.settings.tuning),
         credentials: await this.credentials.forWorker(step),
       });
@@ -57,7 +57,7 @@ export class JoinsEffects {
     const { state } = step;
     const rendered = renderStep('kubeadm-join-control-plane', {
       uid: state.uid,
-      cluster: clusterSettings(state, this.settings.tuning),
+      cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
       node: nodeSettings(host, this.settings.tuning),
       credentials: await this.credentials.forControlPlane(step),
       afterInterruption,
