@@ -19,6 +19,7 @@ import { Deletion } from './machines/deletion.effects.js';
 import { MachinesFailures, MachinesJobs } from './machines/machines.effects.js';
 import { MachinesLog, type ClusterJob } from './machines/machines.log.effects.js';
 import { SiteSurvey } from './machines/sites.effects.js';
+import { SurgeJobs } from './machines/surge.effects.js';
 import { Wishes, WishesEvents } from './machines/wishes.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { ProviderOffers } from './resources/offers.effects.js';
@@ -51,7 +52,7 @@ const failuresOf =
 
 /** The composition root: each port meets its adapter here and nowhere else. */
 @Module({
-  controllers: [MachinesJobs, WishesEvents, ConnectionJobs],
+  controllers: [MachinesJobs, SurgeJobs, WishesEvents, ConnectionJobs],
   providers: [
     { provide: tokens.CONFIG, useFactory: () => readConfig(process.env) },
     { provide: tokens.STOCK, useClass: StockLog },

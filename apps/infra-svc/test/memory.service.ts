@@ -27,6 +27,7 @@ import { MachinesFailures, MachinesJobs } from '../src/machines/machines.effects
 import { MachinesLog, type ClusterJob } from '../src/machines/machines.log.effects.js';
 import { machinesProcess } from '../src/machines/machines.process.js';
 import { SiteSurvey } from '../src/machines/sites.effects.js';
+import { SurgeJobs } from '../src/machines/surge.effects.js';
 import { Wishes } from '../src/machines/wishes.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
@@ -123,7 +124,9 @@ export const startReplica = (shared: Shared): Replica => {
   const creation = new Creation(machinesLog, admission, sites, new AnswerDeadline(config, systemClock));
   const deletion = new Deletion(machinesLog, connections, systemClock);
   const wishes = new Wishes(machinesLog);
-  const jobs = new MachinesJobs(admission, creation, deletion, new ClusterTurns(locks, wishes));
+  const turns = new ClusterTurns(locks, wishes);
+  const jobs = new MachinesJobs(admission, creation, deletion, turns);
+  const surges = new SurgeJobs(machinesLog, admission, sites, creation, deletion, turns);
   const connectionJobs = new ConnectionJobs(connections, offers);
   const failures = new MachinesFailures(machinesLog);
   const connectionFailures = new ConnectionFailures(offers);
@@ -134,6 +137,8 @@ export const startReplica = (shared: Shared): Replica => {
     AddMachines: (asked, context) => jobs.add(asked, context),
     RemoveMachine: (asked, context) => jobs.remove(asked, context),
     DeleteMachines: (asked, context) => jobs.delete(asked, context),
+    AddSurge: (asked, context) => surges.add(asked, context),
+    ReturnSurge: (asked, context) => surges.giveBack(asked, context),
     VerifyConnection: (asked, context) => connectionJobs.verify(asked, context),
   };
   return {

@@ -25,6 +25,13 @@ export type NodeName = z.infer<typeof NodeName>;
 export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 
+/** `u-` and a short text of its own; unique within a cluster's history. */
+export const UpgradeId = z
+  .string()
+  .regex(/^u-[0-9a-z]{6,32}$/)
+  .brand<'UpgradeId'>();
+export type UpgradeId = z.infer<typeof UpgradeId>;
+
 /** Names a sealed value; the value itself never enters an event, a log line or an answer. */
 export const SecretRef = z
   .string()

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { RootDisk } from './cluster-spec.js';
 import { HostProfile } from './hosts.js';
-import { ConnectionName, NodeName, SecretRef } from './ids.js';
+import { ConnectionName, NodeName, SecretRef, UpgradeId } from './ids.js';
 
 export const NodeRole = z.enum(['control-plane', 'worker']);
 export type NodeRole = z.infer<typeof NodeRole>;
+
+const surge = UpgradeId.optional().describe(
+  'Extra while this upgrade changes its pool, and no part of its wished size',
+);
 
 /** A machine that is named and wanted, and may not exist yet. */
 export const MachinePlan = z.strictObject({
@@ -16,6 +20,7 @@ export const MachinePlan = z.strictObject({
   spec: z.string(),
   rootDisk: RootDisk,
   zone: z.string().optional().describe('Where it shall be; absent: the provider chooses'),
+  surge,
 });
 export type MachinePlan = z.infer<typeof MachinePlan>;
 
@@ -54,5 +59,6 @@ export const Machine = z.strictObject({
   zone: z.string(),
   profile: HostProfile.optional(),
   labels: z.record(z.string(), z.string()).optional().describe('Labels that its provider wants on the node'),
+  surge,
 });
 export type Machine = z.infer<typeof Machine>;

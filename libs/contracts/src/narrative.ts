@@ -74,6 +74,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
   InfrastructureFailed: ({ cause }) => `the machines cannot be had: ${sentenceOf(cause)}`,
+  SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
   VmDeleted: ({ name }) => `machine ${name} is gone`,
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
@@ -167,8 +168,12 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NodesMarked: ({ nodes }) => `pods prefer other nodes than these ${nodes.length}, which are not yet changed`,
   NodesUnmarked: ({ nodes }) => `pods no longer avoid ${nodes.join(', ')}`,
   SurgeRequested: ({ pool, count: number }) =>
-    `${count(number, 'more node')} ${was(number)} asked for in ${pool} while it is under way`,
-  SurgeReturned: ({ pool, nodes }) => `${count(nodes.length, 'extra node')} of ${pool} shall go`,
+    `${count(number, 'extra node')} ${was(number)} asked for in ${pool} while it is under way`,
+  SurgeReturned: ({ pool, nodes }) =>
+    nodes.length === 0
+      ? `${pool} needs no extra nodes any more`
+      : `${pool} needs no extra nodes any more: ${nodes.join(', ')} shall go`,
+  SurgeForgone: ({ pool, reason }) => `${pool} goes on without extra nodes: ${reason}`,
   AddonsUpgraded: ({ addons }) => `addons fit the new version: ${listed(addons)}`,
   EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ClusterName, Namespace, NodeName } from './ids.js';
+import { ClusterName, Namespace, NodeName, UpgradeId } from './ids.js';
 import { TEXT_LENGTH_MAX } from './requests.js';
-import { UpgradeId, UpgradeStrategy } from './upgrades.js';
+import { UpgradeStrategy } from './upgrades.js';
 
 /** Bodies, queries and paths of the routes about upgrades, holds, etcd and certificates. */
 

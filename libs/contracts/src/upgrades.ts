@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { KubernetesVersion } from './cluster-spec.js';
-import { NodeName } from './ids.js';
+import { NodeName, UpgradeId } from './ids.js';
 import { NodeRole } from './machines.js';
-
-/** `u-` and a short text of its own; unique within a cluster's history. */
-export const UpgradeId = z
-  .string()
-  .regex(/^u-[0-9a-z]{6,32}$/)
-  .brand<'UpgradeId'>();
-export type UpgradeId = z.infer<typeof UpgradeId>;
 
 /** So many nodes, or so many of each hundred. */
 export const NodeShare = z.union([z.int().min(0), z.string().regex(/^(100|[1-9]?\d)%$/)]);

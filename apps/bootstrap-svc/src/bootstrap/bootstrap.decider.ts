@@ -5,6 +5,7 @@ import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
 import {
   ABSENT,
   hostsOf,
+  isExtra,
   isOlder,
   type Bootstrap,
   type Failure,
@@ -169,12 +170,21 @@ const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly 
     type: 'BootstrapStepFailed',
     data: { ...where, cause, attempt, attemptsMax, nextAttemptAt },
   };
-  if (nextAttemptAt !== null || !failsTheCluster(state, step)) return [failed];
+  if (nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(state, node)) return [failed];
   return [failed, { type: 'ClusterFailed', data: { ...where, reason, cause } }];
 };
 
+const isLeaving = ({ hosts }: Known, node: NodeName): boolean => hosts[node]?.removal !== 'none';
+
 const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data']): readonly BootstrapFact[] => {
   if (!present(state, uid) || state.status !== 'building' || state.run !== run) return nothing;
+  const { step, node, cause } = failure;
+  if (node !== undefined && isExtra(state, node)) {
+    const last = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
+    return isLeaving(state, node)
+      ? nothing
+      : [{ type: 'BootstrapStepFailed', data: { uid, step, node, cause, ...last } }];
+  }
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 

@@ -1,5 +1,5 @@
 import { describe, it } from '@jest/globals';
-import type { Fact } from '@fairlead/contracts';
+import type { Fact, UpgradeId } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { bootstrap, type BeginStep, type RecordFailure } from './bootstrap.decider.js';
 import {
@@ -11,6 +11,7 @@ import {
   created,
   desired,
   fit,
+  machine,
   machinesOf,
   networkReady,
   OTHER_UID,
@@ -220,4 +221,39 @@ describe('a name that is used again', () => {
     )
       .when({ type: 'BeginStep', data: { uid: UID, run: 1, step: 'BootstrapHost', node: cp(1) } })
       .thenNothing());
+});
+
+describe('an extra machine', () => {
+  const upgradeId = 'u-8f3k2m9q' as UpgradeId;
+  const cause = { operation: 'kubeadm join', target: w(3), message: 'it is broken' };
+  const withExtra = [
+    ...readyToInit,
+    controlPlaneInitialized,
+    created([{ ...machine(w(3)), surge: upgradeId }]),
+    desired(w(3)),
+  ] as const;
+  const lastFailure = {
+    type: 'BootstrapStepFailed',
+    data: { uid: UID, step: 'BootstrapHost', node: w(3), cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null },
+  } as const;
+
+  it('that cannot be made a node does not fail its cluster, and goes', () => {
+    given(...withExtra)
+      .when({ type: 'RecordFailure', data: { ...lastFailure.data, run: 1, reason: 'SetupBoostrapFailedReason' } })
+      .then(lastFailure);
+    given(...withExtra, lastFailure)
+      .when({ type: 'BeginStep', data: { uid: UID, run: 1, step: 'RemoveNode', node: w(3) } })
+      .thenNothing();
+  });
+
+  it('that keeps everybody waiting does not fail its cluster, either', () =>
+    given(...withExtra)
+      .when({
+        type: 'FailCluster',
+        data: { uid: UID, run: 1, failure: { step: 'InitializeNode', node: w(3), reason: 'x', cause } },
+      })
+      .then({
+        ...lastFailure,
+        data: { ...lastFailure.data, step: 'InitializeNode', attempt: 1, attemptsMax: 1 },
+      }));
 });

@@ -1,5 +1,15 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
-import { ABSENT, differenceOf, type Bootstrap, type Cluster, type Host, type Known } from './bootstrap.state.js';
+import {
+  ABSENT,
+  differenceOf,
+  isExtra,
+  surgeKey,
+  surgeOf,
+  type Bootstrap,
+  type Cluster,
+  type Host,
+  type Known,
+} from './bootstrap.state.js';
 
 const newHost = (machine: Machine, set: number): Host => ({
   machine,
@@ -38,6 +48,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   agent: null,
   agentRefused: [],
   restore: null,
+  surgesOver: [],
 });
 
 const clusterOf = (state: Known): Cluster => {
@@ -58,6 +69,7 @@ const clusterOf = (state: Known): Cluster => {
     agent,
     agentRefused,
     restore,
+    surgesOver,
   } = state;
   return {
     uid,
@@ -76,6 +88,7 @@ const clusterOf = (state: Known): Cluster => {
     agent,
     agentRefused,
     restore,
+    surgesOver,
   };
 };
 
@@ -91,20 +104,34 @@ const withMachines = (state: Known, machines: readonly Machine[]): Bootstrap => 
   const fresh = machines.filter(({ name }) => state.hosts[name] === undefined);
   if (fresh.length === 0) return state;
   const set = state.sets + 1;
-  const hosts = {
-    ...state.hosts,
-    ...Object.fromEntries(fresh.map((machine) => [machine.name, newHost(machine, set)])),
+  const hostOf = (machine: Machine): Host => {
+    const surge = surgeOf(machine);
+    const isOver = surge !== null && state.surgesOver.includes(surge);
+    return { ...newHost(machine, set), removal: isOver ? 'wanted' : 'none' };
   };
+  const hosts = { ...state.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
   const grown = { ...state, sets: set, hosts };
   return state.status === 'ready' ? building(grown) : grown;
 };
 
 const withoutHost = (state: Known, name: NodeName): Bootstrap => {
+  if (state.hosts[name] === undefined) return state;
   const { [name]: _gone, ...hosts } = state.hosts;
   const healthy = state.healthy.filter((node) => node !== name);
   const left = { ...state, hosts, healthy };
   // What failed was this node: without it the rest may be whole.
   return state.status === 'failed' && state.failure.node === name ? building(left) : left;
+};
+
+/** Its machines go; what was drained already goes on, and what was stuck is tried again. */
+const endSurge = (state: Known, ref: Parameters<typeof surgeKey>[0]): Known => {
+  const key = surgeKey(ref);
+  const surgesOver = [...state.surgesOver.filter((surge) => surge !== key), key];
+  const hosts = Object.entries(state.hosts).map(([name, host]): [string, Host] => {
+    const stays = surgeOf(host.machine) !== key || host.removal === 'drained';
+    return [name, stays ? host : { ...host, removal: 'wanted' }];
+  });
+  return { ...state, surgesOver, hosts: Object.fromEntries(hosts) };
 };
 
 /** What the agent reported, measured against what is wanted of the node. */
@@ -187,7 +214,8 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       const { step, node, nextAttemptAt } = event.data;
       if (node === undefined || nextAttemptAt !== null) return state;
       if (step === 'UpdateAgent') return { ...state, agentRefused: [...state.agentRefused, node] };
-      if (step !== 'RemoveNode') return state;
+      // Nobody waits for an extra machine that cannot be had: it goes.
+      if (step !== 'RemoveNode') return isExtra(state, node) ? withHost(state, node, { removal: 'wanted' }) : state;
       return withHost(state, node, { removal: 'stuck' });
     }
     case 'EtcdSnapshotPlaced':
@@ -224,6 +252,15 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
       const { step, reason, cause } = event.data;
       return { ...state, broken: { step, reason, cause } };
     }
+    case 'SurgeRequested': {
+      const key = surgeKey(event.data);
+      return { ...state, surgesOver: state.surgesOver.filter((surge) => surge !== key) };
+    }
+    case 'SurgeReturned':
+    case 'SurgeFailed':
+      return endSurge(state, event.data);
+    case 'VmDeleted':
+      return withoutHost(state, event.data.name);
     case 'NodeRemovalRequested':
       return withHost(state, event.data.node, { removal: 'wanted' });
     case 'EtcdRestoreStarted': {

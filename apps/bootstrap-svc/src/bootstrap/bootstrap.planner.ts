@@ -122,6 +122,9 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   return [...preparing, ...joining, ...verifying, ...finishing];
 };
 
+const goesBecause = ({ machine }: Host): string =>
+  machine.surge === undefined ? 'someone asked for it to go' : 'it was extra, and is not needed any more';
+
 /** Control planes leave one at a time: each departure changes the quorum of the next. */
 const removals = (cluster: Cluster): readonly Operation[] => {
   if (cluster.controlPlane === null) return [];
@@ -129,7 +132,7 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   return [
     ...leaving.filter(isControlPlane).slice(0, 1),
     ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
-  ].map((host) => onNode('RemoveNode', host, 'someone asked for it to go'));
+  ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
 /** All at once: nothing is stopped before it lies everywhere. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import type { Fact, NodeName, StoredEvent, UpgradeId } from '@fairlead/contracts';
 import { Simulation, type Troubles, CALM, ROUGH } from '../../test/simulation.js';
 import {
   balanced,
@@ -19,6 +19,8 @@ const FIVE = [cp(1), cp(2), cp(3), w(1), w(2)];
 /** Attempts are few and troubles many: a run may end as Failed, and then someone asks it to go on. */
 const RETRIES_MAX = 60;
 const TIMEOUT_MS = 120_000;
+
+const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'workers' };
 
 const begin = async (simulation: Simulation): Promise<void> => {
   await simulation.say('wish', requested(3, 2));
@@ -192,6 +194,36 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(simulation.count('NodeDrained', w(1))).toBeGreaterThanOrEqual(1);
         expect([...simulation.world.nodes].sort()).toEqual([cp(1), cp(2), cp(3), w(2), w(3), w(4)].sort());
         expect(simulation.world.inits).toEqual([cp(1)]);
+        expect(simulation.world.violations).toEqual([]);
+      }),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'extra machines that are given back at any moment leave, and whatever becomes of them the cluster does not fail by them',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await untilReady(simulation);
+        const isBroken = simulation.chance(0.2);
+        if (isBroken) simulation.world.failing.set(`kubeadm-join-worker/${w(3)}`, 'it is broken');
+        const isLate = simulation.chance(0.2);
+        await simulation.say('rollout', { type: 'SurgeRequested', data: { ...surge, count: 1 } });
+        const came = created([{ ...machine(w(3)), pool: surge.pool, surge: surge.upgradeId }]);
+        if (!isLate) await simulation.say('machines', came);
+        await simulation.run(simulation.below(500));
+        const returned: Fact = { type: 'SurgeReturned', data: { ...surge, nodes: [] } };
+        await simulation.say('rollout', returned);
+        if (isLate) await simulation.say('machines', came);
+        await untilReady(simulation);
+        for (let tries = 0; simulation.count('NodeRemoved', w(3)) === 0 && tries < RETRIES_MAX; tries += 1) {
+          await simulation.say('rollout', returned);
+          await untilReady(simulation);
+        }
+        expect(simulation.count('NodeRemoved', w(3))).toBe(1);
+        expect([...simulation.world.nodes].sort()).toEqual(FIVE.toSorted());
+        expect(simulation.count('ClusterFailed', w(3))).toBe(0);
+        expect(simulation.types.filter((type) => type.startsWith('Cluster')).at(-1)).toBe('ClusterReady');
         expect(simulation.world.violations).toEqual([]);
       }),
     TIMEOUT_MS,

@@ -6,6 +6,7 @@ import type {
   NodeName,
   SecretRef,
   SoftwareVersions,
+  UpgradeId,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 
@@ -102,6 +103,8 @@ export interface Cluster {
   /** Nodes on which the wanted agent did not come up: a person or the next agent has to come. */
   readonly agentRefused: readonly NodeName[];
   readonly restore: WantedSnapshot | null;
+  /** Surges whose machines shall go, also those that are yet to come. */
+  readonly surgesOver: readonly string[];
 }
 
 export type Bootstrap =
@@ -124,6 +127,17 @@ export const hostsOf = (cluster: Cluster): readonly Host[] =>
 /** Hosts that are still on their way into the cluster. */
 export const newHostsOf = (cluster: Cluster): readonly Host[] =>
   hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');
+
+/** The surge that a machine is extra for; null: it is of its pool's wished size. */
+export const surgeOf = ({ surge, pool }: Pick<Machine, 'surge' | 'pool'>): string | null =>
+  surge === undefined ? null : surgeKey({ upgradeId: surge, pool });
+
+export const surgeKey = ({ upgradeId, pool }: { readonly upgradeId: UpgradeId; readonly pool: string }): string =>
+  `${upgradeId}/${pool}`;
+
+/** An extra machine: what becomes of it is no matter of the cluster's. */
+export const isExtra = (cluster: Cluster, node: string | undefined): boolean =>
+  node !== undefined && cluster.hosts[node]?.machine.surge !== undefined;
 
 export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';
 

@@ -1,3 +1,4 @@
+import type { NodeSet, Refusal } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { VALIDATION } from '../tokens.js';
 import type { Validation } from '../validation/validation.ports.js';
@@ -25,9 +26,18 @@ export class Admission {
 
   /** False: the request is rejected, and the cluster is as it was. */
   async workers({ job, signal }: Work, held: Held, { requestId, workers }: NodesRequest): Promise<boolean> {
-    const refusal = await this.validation.workers(clusterOf(job, held), workers, job.cause, signal);
+    const refusal = await this.refusal({ job, signal }, held, workers);
     if (refusal === undefined) return true;
     await this.log.record(job, { type: 'RejectNodes', data: { uid: held.uid, requestId, refusal } });
     return false;
+  }
+
+  /** Why a cluster cannot have these workers too. */
+  refusal(
+    { job, signal }: Pick<Work, 'job' | 'signal'>,
+    held: Held,
+    workers: readonly NodeSet[],
+  ): Promise<Refusal | undefined> {
+    return this.validation.workers(clusterOf(job, held), workers, job.cause, signal);
   }
 }

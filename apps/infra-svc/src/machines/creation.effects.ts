@@ -70,11 +70,16 @@ export class Creation {
     if (held.remake && !(await this.clearFailed(work, held, sites))) {
       return work.later(STILL_THERE_AGAIN_MS, 'failed machines are still being deleted');
     }
-    const made = await Promise.allSettled(sites.map((site) => this.makeAt(work, held, site)));
-    const failed = made.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await this.makeAll(work, held, missing, sites);
     await this.balance(work, await this.log.look(work.job));
     return undefined;
+  }
+
+  /** Machines that are named, on all their connections at once. */
+  async makeAll(work: Work, held: Held, missing: readonly MachinePlan[], sites: readonly Site[]): Promise<void> {
+    const made = await Promise.allSettled(sites.map((site) => this.makeAt(work, held, missing, site)));
+    const failed = made.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** A retry makes failed machines again; false while the provider still shows one of them. */
@@ -95,9 +100,14 @@ export class Creation {
    * Asks one connection for everything that is missing there. All answers are heard, also after a failure: machines that
    * run are recorded, so that a retry need not make them again.
    */
-  private async makeAt({ job, signal }: Work, held: Held, { open, things }: Site): Promise<void> {
+  private async makeAt(
+    { job, signal }: Work,
+    held: Held,
+    wanted: readonly MachinePlan[],
+    { open, things }: Site,
+  ): Promise<void> {
     const { connection, provider } = open;
-    const missing = missingOf(held).filter((plan) => plan.connection === connection.name);
+    const missing = wanted.filter((plan) => plan.connection === connection.name);
     const { network, firewall, sshKey, image } = things;
     const group = {
       ...groupOf(clusterOf(job, held), connection.name),

@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure, type ConnectionName, type NodeName } from '@fairlead/contracts';
+import { isRefusal, WorldFailure, type ConnectionName, type MachinePlan, type NodeName } from '@fairlead/contracts';
 import type { JobLater } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
@@ -53,22 +53,40 @@ export class Deletion {
 
   /** One machine whose node has left its cluster. */
   async machine(work: Work<RemovalJob>): Promise<JobLater | undefined> {
-    const { job, signal } = work;
-    const { uid, node } = job.data;
+    const { job } = work;
+    const { node } = job.data;
     const state = await this.log.look(job);
     if (state.status === 'absent' || state.status === 'leaving') return undefined;
     const plan = state.held.planned.find(({ name }) => name === node);
     if (plan === undefined) return undefined;
     if (plan.role === 'control-plane') await this.unbalance(work, state.held, node);
-    const provider = await this.open(plan.connection);
-    const group = groupOf(clusterOf(job, state.held), plan.connection);
+    return (await this.deleteOne(work, state.held, plan)) ? undefined : this.stillThere(work, 'delete machine', [node]);
+  }
+
+  /** Extra machines that go and that nobody was told of: no node has to leave before them. */
+  async unannounced(work: Work<DeletionJob>): Promise<JobLater | undefined> {
+    const state = await this.log.look(work.job);
+    if (state.status === 'absent' || state.status === 'leaving') return undefined;
+    const { planned, announced, surges } = state.held;
+    const going = planned.filter(({ name }) => surges.leaving.includes(name) && !announced.includes(name));
+    const left: NodeName[] = [];
+    for (const plan of going) if (!(await this.deleteOne(work, state.held, plan))) left.push(plan.name);
+    return left.length === 0 ? undefined : this.stillThere(work, 'delete machines', left);
+  }
+
+  /** False: the provider still shows it. */
+  private async deleteOne({ job, signal }: Work, held: Held, { name, connection }: MachinePlan): Promise<boolean> {
+    const provider = await this.open(connection);
+    const group = groupOf(clusterOf(job, held), connection);
     const find = async () =>
-      (await provider.describeMachines(group, signal)).find((report) => report.name === node && report.uid === uid);
+      (await provider.describeMachines(group, signal)).find(
+        (report) => report.name === name && report.uid === held.uid,
+      );
     const found = await find();
     if (found !== undefined) await provider.deleteMachine(found.id, signal);
-    if (found !== undefined && (await find()) !== undefined) return this.stillThere(work, 'delete machine', [node]);
-    await this.log.record(job, { type: 'RecordRemoval', data: { uid, name: node } });
-    return undefined;
+    if (found !== undefined && (await find()) !== undefined) return false;
+    await this.log.record(job, { type: 'RecordRemoval', data: { uid: held.uid, name } });
+    return true;
   }
 
   /** The machines of this incarnation that a connection still shows after it was told to delete them. */

@@ -12,6 +12,18 @@ import type {
   StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import {
+  isWantedSurge,
+  NO_SURGES,
+  stayingOf,
+  surgeLacks,
+  surgeOf,
+  withoutSurge,
+  withPlannedSurge,
+  withSurge,
+  type SurgeRef,
+  type Surges,
+} from './surges.js';
 
 /** More workers that were asked for and have no names yet. */
 export interface NodesRequest {
@@ -30,6 +42,7 @@ export interface Held {
   /** Names that a VmsCreated has told the other services. */
   readonly announced: readonly string[];
   readonly requests: readonly NodesRequest[];
+  readonly surges: Surges;
   readonly balanced: boolean;
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
@@ -59,6 +72,8 @@ export interface StepFailure {
   readonly reason: string;
   /** The step is part of a deletion: only a cluster that is leaving can fail at it, and no other can. */
   readonly deleting: boolean;
+  /** The step is about extra machines: without them the cluster is as it was, so it never fails. */
+  readonly surge?: SurgeRef;
 }
 
 type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
@@ -69,6 +84,8 @@ export type MachinesCommand =
   | Command<'Reject', About<{ refusal: Refusal }>>
   | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
   | Command<'Plan', About<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
+  | Command<'PlanSurge', About<SurgeRef & { machines: readonly MachinePlan[] }>>
+  | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
   | Command<'RecordMachine', About<{ machine: Machine }>>
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
   | Command<'RecordFailure', About<{ failure: StepFailure }>>
@@ -79,6 +96,7 @@ export type MachinesFact = Fact<
   | 'ClusterAccepted'
   | 'ClusterRejected'
   | 'NodesRejected'
+  | 'SurgeFailed'
   | 'VmsPlanned'
   | 'VmCreated'
   | 'VmsCreated'
@@ -95,9 +113,9 @@ type Present = Exclude<Machines, { status: 'absent' }>;
 const rejection = ({ code, message, field }: Refusal) =>
   field === undefined ? { code, message } : { code, message, field };
 
-/** The machines of a cluster that still have to be made. */
-export const missingOf = (held: Held): readonly MachinePlan[] =>
-  held.planned.filter(({ name }) => held.created[name] === undefined);
+/** The machines that still have to be made: of the wished size of the pools, or of one surge. */
+export const missingOf = (held: Held, surge: string | null = null): readonly MachinePlan[] =>
+  stayingOf(held.planned, held.surges, surge).filter(({ name }) => held.created[name] === undefined);
 
 const plan = (
   state: Present,
@@ -111,10 +129,27 @@ const plan = (
   return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
 };
 
-/** Once nothing is missing, the machines that nobody was told of are announced together. */
-const announcement = (held: Held): readonly MachinesFact[] => {
-  if (missingOf(held).length > 0) return nothing;
-  const news = held.planned.filter(({ name }) => !held.announced.includes(name));
+/** Never more than are wanted: two jobs may have planned at a time. */
+const planSurge = (
+  { status, held }: Present,
+  { uid, machines, upgradeId, pool }: Extract<MachinesCommand, { type: 'PlanSurge' }>['data'],
+): readonly MachinesFact[] => {
+  const fits = machines.length > 0 && machines.length <= surgeLacks(held.planned, held.surges, { upgradeId, pool });
+  return status === 'wanted' && fits ? [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }] : nothing;
+};
+
+const failSurge = (
+  { status, held }: Present,
+  { uid, cause, upgradeId, pool }: Extract<MachinesCommand, { type: 'FailSurge' }>['data'],
+): readonly MachinesFact[] => {
+  if (status === 'leaving' || !isWantedSurge(held.surges, { upgradeId, pool })) return nothing;
+  return [{ type: 'SurgeFailed', data: { uid, upgradeId, pool, cause } }];
+};
+
+/** Once nothing is missing of what was asked for together, the machines that nobody was told of are announced together. */
+const announcement = (held: Held, surge: string | null): readonly MachinesFact[] => {
+  if (missingOf(held, surge).length > 0) return nothing;
+  const news = stayingOf(held.planned, held.surges, surge).filter(({ name }) => !held.announced.includes(name));
   const running = news.flatMap(({ name }) => held.created[name] ?? []);
   return running.length === 0 ? nothing : [{ type: 'VmsCreated', data: { uid: held.uid, machines: running } }];
 };
@@ -122,14 +157,17 @@ const announcement = (held: Held): readonly MachinesFact[] => {
 /** A machine that answers is a fact also when its cluster has failed meanwhile. */
 const recordMachine = ({ status, held }: Present, machine: Machine): readonly MachinesFact[] => {
   if (status === 'leaving' || held.created[machine.name] !== undefined) return nothing;
-  if (!held.planned.some(({ name }) => name === machine.name)) return nothing;
+  const plan = held.planned.find(({ name }) => name === machine.name);
+  if (plan === undefined) return nothing;
   const created = { ...held.created, [machine.name]: machine };
-  return [{ type: 'VmCreated', data: { uid: held.uid, machine } }, ...announcement({ ...held, created })];
+  const made: MachinesFact = { type: 'VmCreated', data: { uid: held.uid, machine } };
+  return [made, ...announcement({ ...held, created }, surgeOf(plan))];
 };
 
 const recordRemoval = ({ held }: Present, name: NodeName): readonly MachinesFact[] => {
-  if (!held.planned.some((machine) => machine.name === name)) return nothing;
-  return [{ type: 'VmDeleted', data: { uid: held.uid, name } }, ...announcement(without(held, name))];
+  const plan = held.planned.find((machine) => machine.name === name);
+  if (plan === undefined) return nothing;
+  return [{ type: 'VmDeleted', data: { uid: held.uid, name } }, ...announcement(without(held, name), surgeOf(plan))];
 };
 
 const recordFailure = (state: Present, failure: StepFailure): readonly MachinesFact[] => {
@@ -142,6 +180,7 @@ const recordFailure = (state: Present, failure: StepFailure): readonly MachinesF
     data: { uid, step, cause, attempt, attemptsMax, nextAttemptAt },
   };
   if (nextAttemptAt !== null) return [stepFailed];
+  if (failure.surge !== undefined) return [stepFailed, ...failSurge(state, { uid, cause, ...failure.surge })];
   return [stepFailed, { type: 'InfrastructureFailed', data: { uid, step, reason, cause } }];
 };
 
@@ -177,6 +216,10 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     }
     case 'Plan':
       return plan(state, command.data);
+    case 'PlanSurge':
+      return planSurge(state, command.data);
+    case 'FailSurge':
+      return failSurge(state, command.data);
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
     case 'RecordLoadBalancer': {
@@ -201,6 +244,7 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     created: {},
     announced: [],
     requests: [],
+    surges: NO_SURGES,
     balanced: false,
     workersEver: 0,
     poolsEver: 0,
@@ -237,12 +281,14 @@ const failed = (state: Present): Machines => {
 
 const planned = (held: Held, { data, meta }: StoredEvent<'VmsPlanned'>): Held => {
   const workers = data.machines.filter(({ role }) => role === 'worker');
+  const pools = new Set(workers.filter(({ surge }) => surge === undefined).map(({ pool }) => pool));
   return {
     ...held,
     planned: [...held.planned, ...data.machines],
+    surges: withPlannedSurge(held.surges, data.machines),
     requests: held.requests.filter(({ requestId }) => requestId !== data.requestId),
     workersEver: held.workersEver + workers.length,
-    poolsEver: held.poolsEver + new Set(workers.map(({ pool }) => pool)).size,
+    poolsEver: held.poolsEver + pools.size,
     wantedSince: meta.time,
   };
 };
@@ -252,6 +298,7 @@ const without = (held: Held, gone: NodeName): Held => ({
   created: Object.fromEntries(Object.entries(held.created).filter(([name]) => name !== gone)),
   planned: held.planned.filter(({ name }) => name !== gone),
   announced: held.announced.filter((name) => name !== gone),
+  surges: { ...held.surges, leaving: held.surges.leaving.filter((name) => name !== gone) },
 });
 
 /** What an event changes in what is held, where it is; most events change nothing. */
@@ -261,6 +308,11 @@ const heldAfter = (held: Held, event: StoredEvent): Held => {
       return { ...held, requests: [...held.requests, event.data] };
     case 'NodesRejected':
       return { ...held, requests: held.requests.filter(({ requestId }) => requestId !== event.data.requestId) };
+    case 'SurgeRequested':
+      return { ...held, surges: withSurge(held.surges, event.data) };
+    case 'SurgeReturned':
+    case 'SurgeFailed':
+      return { ...held, surges: withoutSurge(held.surges, held.planned, event.data) };
     case 'VmsPlanned':
       return planned(held, event);
     case 'VmCreated':

@@ -1,26 +1,14 @@
 import type { ClusterUid, NodeName } from '@fairlead/contracts';
-import {
-  OnJob,
-  type Job,
-  type JobContext,
-  type JobFailure,
-  type JobLater,
-  type JobPolicy,
-} from '@fairlead/event-sourcing/jetstream';
+import { OnJob, type Job, type JobContext, type JobFailure, type JobLater } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import { Admission } from './admission.effects.js';
 import { Creation } from './creation.effects.js';
 import { Deletion } from './deletion.effects.js';
 import { ClusterTurns } from './cluster.turns.effects.js';
+import { ASKING, DELETING, MAKING } from './job.policies.js';
 import { MachinesLog, type ClusterJob } from './machines.log.effects.js';
 import { reasonOf } from './reasons.planner.js';
-
-/** An attempt that only asks. */
-const ASKING: Partial<JobPolicy> = { attemptsMax: 6, backoffFirstMs: 1_000, backoffMaxMs: 30_000, timeoutMs: 120_000 };
-/** An attempt that makes machines: longer than they may take, so that their own deadline speaks first. */
-const MAKING: Partial<JobPolicy> = { ...ASKING, timeoutMs: 30 * 60_000 };
-/** A deletion is worth more patience: it is begun again only after ten minutes. */
-const DELETING: Partial<JobPolicy> = { ...ASKING, attemptsMax: 12, backoffMaxMs: 60_000, timeoutMs: 10 * 60_000 };
+import type { SurgeRef } from './surges.js';
 
 type OfCluster = { readonly uid: ClusterUid };
 type OfRequest = OfCluster & { readonly requestId: string };
@@ -66,6 +54,8 @@ export class MachinesJobs {
   }
 }
 
+const isAboutSurge = (data: object): data is SurgeRef => 'upgradeId' in data && 'pool' in data;
+
 /** Records what a provider did wrong, for people and for the services that wait. */
 @Injectable()
 export class MachinesFailures {
@@ -74,7 +64,9 @@ export class MachinesFailures {
   async record(job: ClusterJob, { cause, attempt, attemptsMax, nextAttemptAt }: JobFailure): Promise<void> {
     const deleting = job.type === 'DeleteMachines';
     const step = cause.operation;
-    const failure = { step, cause, attempt, attemptsMax, nextAttemptAt, reason: reasonOf(step, deleting), deleting };
+    const told = { step, cause, attempt, attemptsMax, nextAttemptAt, reason: reasonOf(step, deleting), deleting };
+    const { data } = job;
+    const failure = isAboutSurge(data) ? { ...told, surge: { upgradeId: data.upgradeId, pool: data.pool } } : told;
     await this.log.record(job, { type: 'RecordFailure', data: { uid: job.data.uid, failure } });
   }
 }

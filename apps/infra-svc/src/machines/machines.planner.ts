@@ -10,6 +10,7 @@ import {
   type Namespace,
   type NodeSet,
   type SecretRef,
+  type UpgradeId,
 } from '@fairlead/contracts';
 import type { GroupRef, LoadBalancerSpec, MachineAnswer, WantedMachine } from '../providers/provider.ports.js';
 
@@ -135,10 +136,29 @@ export const planWorkers = (
   return spread(workers, cluster.planned, zonesOf);
 };
 
+/** The machine of a pool that extra ones are made like: one of its wished size. */
+export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
+  planned.find((plan) => plan.role === 'worker' && plan.pool === pool && plan.surge === undefined);
+
+/** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
+export const planSurge = (
+  cluster: Pick<Parameters<typeof planWorkers>[0], 'uid' | 'spec' | 'planned' | 'workersEver'>,
+  { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
+  zonesOf: ZonesOf,
+): readonly MachinePlan[] => {
+  const like = likeOf(cluster.planned, pool);
+  if (like === undefined) return [];
+  const { connection, spec, rootDisk } = like;
+  const machines = number([{ connection, spec, rootDisk, count }], { workers: cluster.workersEver, pools: 0 })
+    .map((entry) => ({ ...entry, pool }))
+    .map(worker(cluster.spec.name, cluster.uid));
+  return spread(machines, cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
+};
+
 /** What a provider is asked for. */
 export const wantedMachine =
   ({ namespace, spec: { name: cluster } }: ClusterRef) =>
-  ({ name, spec, zone, rootDisk, role, pool }: MachinePlan): WantedMachine => ({
+  ({ name, spec, zone, rootDisk, role, pool, surge }: MachinePlan): WantedMachine => ({
     name,
     spec,
     zone,
@@ -148,6 +168,7 @@ export const wantedMachine =
       'fairlead.dev/cluster': cluster,
       'fairlead.dev/role': role,
       'fairlead.dev/pool': pool,
+      ...(surge === undefined ? {} : { 'fairlead.dev/surge': surge }),
     },
   });
 
@@ -174,6 +195,7 @@ export const machineOf = (
   zone: answer.zone,
   ...(answer.profile === undefined ? {} : { profile: answer.profile }),
   ...(answer.labels === undefined ? {} : { labels: { ...answer.labels } }),
+  ...(plan.surge === undefined ? {} : { surge: plan.surge }),
 });
 
 const endpointOf = ({ jump, ...ssh }: Running['ssh'], keyRef: SecretRef): Machine['ssh'] => ({

@@ -1,5 +1,6 @@
-import type { ClusterUid, NodeName, StoredEvent } from '@fairlead/contracts';
+import type { ClusterUid, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import { job, later, timer, type Process, type Reaction } from '@fairlead/event-sourcing';
+import { surgeKey, type SurgeRef } from './surges.js';
 
 /** Machines that a provider still shows so long after their deletion was due are a failure that people must see. */
 export const DELETION_TIMEOUT_MS = 15 * 60_000;
@@ -15,10 +16,15 @@ export interface Following {
   readonly stage: 'validating' | 'wanted' | 'leaving';
   readonly requestIds: readonly string[];
   readonly removing: readonly NodeName[];
+  /** Surges that are wanted. */
+  readonly surges: readonly SurgeRef[];
+  /** Machines of surges, and which; they are looked after until they are gone. */
+  readonly extra: Readonly<Record<string, SurgeRef>>;
 }
 
-const ensureAll = ({ uid, requestIds, removing }: Following, time: string): readonly Reaction[] => [
+const ensureAll = ({ uid, requestIds, removing, surges }: Following, time: string): readonly Reaction[] => [
   job('CreateMachines', { uid }),
+  ...surges.map((surge) => job('AddSurge', { uid, ...surge })),
   ...requestIds.map((requestId) => job('AddMachines', { uid, requestId })),
   ...removing.map((node) => removal(uid, node, time)),
 ];
@@ -28,6 +34,30 @@ const removal = (uid: ClusterUid | null, node: NodeName, time: string): Reaction
 
 const deletion = (uid: ClusterUid | null, time: string): Reaction =>
   job('DeleteMachines', { uid, deadline: later(time, DELETION_TIMEOUT_MS) });
+
+const RETURN_AGAIN = 'return-again/';
+
+/** Now, and once more when that should have been enough: an extra machine is nobody's wish, so nobody would miss its deletion. */
+const giveBack = (uid: ClusterUid | null, surge: SurgeRef, time: string): readonly Reaction[] => [
+  job('ReturnSurge', { uid, ...surge, deadline: later(time, DELETION_TIMEOUT_MS) }),
+  timer(`${RETURN_AGAIN}${surgeKey(surge)}`, later(time, DELETION_TIMEOUT_MS + DELETION_AGAIN_AFTER_MS), { ...surge }),
+];
+
+const isSame = (one: SurgeRef, other: SurgeRef): boolean => surgeKey(one) === surgeKey(other);
+
+/** Extra machines that got their names when their surge was over already. */
+const lateOnes = ({ surges }: Following, { data, meta }: StoredEvent<'VmsPlanned'>): readonly Reaction[] => {
+  const late = Object.values(extraOf(data.machines)).filter((surge) => !surges.some((one) => isSame(one, surge)));
+  const [first] = late;
+  return first === undefined ? [] : giveBack(data.uid, first, meta.time);
+};
+
+const extraOf = (machines: readonly MachinePlan[]): Readonly<Record<string, SurgeRef>> =>
+  Object.fromEntries(
+    machines.flatMap(({ name, surge, pool }) => (surge === undefined ? [] : [[name, { upgradeId: surge, pool }]])),
+  );
+
+const refOf = ({ upgradeId, pool }: SurgeRef): SurgeRef => ({ upgradeId, pool });
 
 const retry = (state: Following, time: string): readonly Reaction[] => {
   switch (state.stage) {
@@ -40,6 +70,9 @@ const retry = (state: Following, time: string): readonly Reaction[] => {
   }
 };
 
+const withoutSurge = (surges: readonly SurgeRef[], surge: SurgeRef): readonly SurgeRef[] =>
+  surges.filter((one) => !isSame(one, surge));
+
 const follow = (state: Following, event: StoredEvent): Following | undefined => {
   switch (event.type) {
     case 'ClusterAccepted':
@@ -49,11 +82,22 @@ const follow = (state: Following, event: StoredEvent): Following | undefined => 
     case 'NodesRejected':
       return { ...state, requestIds: state.requestIds.filter((id) => id !== event.data.requestId) };
     case 'VmsPlanned':
-      return { ...state, requestIds: state.requestIds.filter((id) => id !== event.data.requestId) };
+      return {
+        ...state,
+        requestIds: state.requestIds.filter((id) => id !== event.data.requestId),
+        extra: { ...state.extra, ...extraOf(event.data.machines) },
+      };
+    case 'SurgeRequested':
+      return { ...state, surges: [...withoutSurge(state.surges, event.data), refOf(event.data)] };
+    case 'SurgeReturned':
+    case 'SurgeFailed':
+      return { ...state, surges: withoutSurge(state.surges, event.data) };
     case 'NodeRemoved':
       return { ...state, removing: [...state.removing, event.data.node] };
-    case 'VmDeleted':
-      return { ...state, removing: state.removing.filter((node) => node !== event.data.name) };
+    case 'VmDeleted': {
+      const { [event.data.name]: _gone, ...extra } = state.extra;
+      return { ...state, extra, removing: state.removing.filter((node) => node !== event.data.name) };
+    }
     case 'ClusterDeletionRequested':
     case 'ClusterDismantled':
       return { ...state, stage: 'leaving' };
@@ -64,6 +108,14 @@ const follow = (state: Following, event: StoredEvent): Following | undefined => 
   }
 };
 
+/** A surge that is over and still has machines. */
+const returnAgain = (state: Following, key: string, dueAt: string): readonly Reaction[] => {
+  if (state.stage === 'leaving') return [];
+  const over = Object.values(state.extra).find((surge) => key === `${RETURN_AGAIN}${surgeKey(surge)}`);
+  if (over === undefined || state.surges.some((one) => isSame(one, over))) return [];
+  return giveBack(state.uid, over, dueAt);
+};
+
 const isOf = (state: Following, event: StoredEvent): boolean => 'uid' in event.data && event.data.uid === state.uid;
 
 /**
@@ -72,8 +124,8 @@ const isOf = (state: Following, event: StoredEvent): boolean => 'uid' in event.d
  */
 export const machinesProcess: Process<Following> = {
   name: 'machines',
-  version: 1,
-  initial: { uid: null, stage: 'validating', requestIds: [], removing: [] },
+  version: 2,
+  initial: { uid: null, stage: 'validating', requestIds: [], removing: [], surges: [], extra: {} },
 
   evolve: (state, event) => {
     if (event.type === 'ClusterRequested') {
@@ -94,6 +146,13 @@ export const machinesProcess: Process<Following> = {
         return retry(state, time);
       case 'NodesRequested':
         return [job('AddMachines', { uid: event.data.uid, requestId: event.data.requestId })];
+      case 'SurgeRequested':
+        return [job('AddSurge', { uid: event.data.uid, ...refOf(event.data) })];
+      case 'SurgeReturned':
+      case 'SurgeFailed':
+        return giveBack(event.data.uid, refOf(event.data), time);
+      case 'VmsPlanned':
+        return lateOnes(state, event);
       case 'NodeRemoved':
         return [removal(event.data.uid, event.data.node, time)];
       case 'ClusterDismantled':
@@ -107,6 +166,7 @@ export const machinesProcess: Process<Following> = {
   },
 
   due: (state, { key, dueAt, data }) => {
+    if (key.startsWith(RETURN_AGAIN)) return returnAgain(state, key, dueAt);
     if (key !== DELETE_AGAIN || state.stage !== 'leaving' || state.uid !== data['uid']) return [];
     return [deletion(state.uid, dueAt)];
   },

@@ -1,4 +1,4 @@
-import type { ClusterUid, Fact } from '@fairlead/contracts';
+import type { ClusterUid, Fact, NodeName, UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, globalStream, typesOf, wishStream } from '../../test/memory.service.js';
@@ -29,6 +29,16 @@ const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () =>
   await between();
   await simulation.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });
 };
+
+const rolloutStream = { namespace: 'default', cluster: 'demo', context: 'rollout' } as const;
+
+/** The extra machines that the other services were told of. */
+const extraMachines = (simulation: Simulation): readonly NodeName[] =>
+  simulation.log.events.flatMap((event) =>
+    event.type === 'VmsCreated'
+      ? event.data.machines.flatMap(({ name, surge }) => (surge === undefined ? [] : [name]))
+      : [],
+  );
 
 const count = (types: readonly string[], type: Fact['type']): number => types.filter((other) => other === type).length;
 
@@ -179,6 +189,53 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await dismantle(simulation, UID, async () => undefined);
         await simulation.run();
         expectGone(simulation, UID, 7);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'extra machines that are asked for and given back at any moment are made once, and gone at the end',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'worker-1' };
+        for (const round of [1, 2]) {
+          await simulation.say(rolloutStream, { type: 'SurgeRequested', data: { ...surge, count: round } });
+          await simulation.run(simulation.below(80));
+          await simulation.say(rolloutStream, { type: 'SurgeReturned', data: { ...surge, nodes: [] } });
+        }
+        await simulation.run();
+        const announced = extraMachines(simulation);
+        for (const node of announced)
+          await simulation.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node } });
+        await simulation.run();
+        thingsMadeOnce(simulation);
+        expect([...simulation.cloud.machines.keys()].sort()).toEqual([...NAMES].sort());
+        const gone = simulation.log.events.flatMap((event) => (event.type === 'VmDeleted' ? [event.data.name] : []));
+        expect(new Set(gone).size).toBe(gone.length);
+        expect(count(typesOf(simulation.log, UID), 'InfrastructureFailed')).toBe(0);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'a deletion of the cluster in the middle of a surge leaves nothing',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(wishStream, requested());
+        await simulation.run();
+        await simulation.say(rolloutStream, {
+          type: 'SurgeRequested',
+          data: { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'worker-1', count: 2 },
+        });
+        await simulation.run(simulation.below(60));
+        await dismantle(simulation, UID, () => simulation.run(simulation.below(20)));
+        await simulation.run();
+        expect(simulation.cloud.machines.size).toBe(0);
+        expect(typesOf(simulation.log, UID).at(-1)).toBe('ClusterDeleted');
       }),
     LIMIT_MS,
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Cause } from '../failures.js';
-import { ClusterUid, ConnectionName, NodeName, SecretRef } from '../ids.js';
+import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
 import { defineEvent } from './definition.js';
 
@@ -57,7 +57,10 @@ export const machinesEvents = {
     data: z.strictObject({
       uid,
       machines: z.array(MachinePlan).min(1),
-      requestId: z.string().optional().describe('The NodesRequested that it answers; absent: the cluster itself'),
+      requestId: z
+        .string()
+        .optional()
+        .describe('The NodesRequested that it answers; absent: the cluster itself, or a surge'),
     }),
   }),
   VmCreated: defineEvent({
@@ -130,6 +133,13 @@ export const machinesEvents = {
       message: z.string(),
       field: z.string().optional(),
     }),
+  }),
+  SurgeFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The extra machines of a pool cannot be had; those of them that were made go again, and the cluster is as it was.',
+    data: z.strictObject({ uid, upgradeId: UpgradeId, pool: z.string(), cause: Cause }),
   }),
   LoadBalancerDeleted: defineEvent({
     version: 1,

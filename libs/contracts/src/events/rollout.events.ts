@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { Cause } from '../failures.js';
-import { ClusterUid, NodeName, SecretRef } from '../ids.js';
-import {
-  Finding,
-  GATE_STAGES,
-  RESTORE_STEPS,
-  UpgradeId,
-  UpgradePlan,
-  UpgradeStrategy,
-  UpgradeTarget,
-} from '../upgrades.js';
+import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
+import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -179,12 +171,16 @@ export const rolloutFactEvents = {
   ),
   NodesUnmarked: fact('Pods no longer avoid these nodes.', z.strictObject({ uid, upgradeId, nodes: z.array(node) })),
   SurgeRequested: fact(
-    'A pool shall have more nodes while it is under way; infra-svc makes them.',
+    'A pool shall have so many extra nodes while it is under way; infra-svc makes those that it has not.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), count: z.int().min(1) }),
   ),
   SurgeReturned: fact(
     'The extra nodes of a pool are no longer needed and shall go.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), nodes: z.array(node) }),
+  ),
+  SurgeForgone: fact(
+    'A pool goes on without extra nodes, so that fewer of it are away at a time.',
+    z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
   AddonsUpgraded: fact(
     'What the cluster runs for itself fits the version of its control plane.',
