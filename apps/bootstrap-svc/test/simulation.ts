@@ -347,7 +347,7 @@ export class Simulation {
       balancing: new BalancingEffects(runner, hosts, secrets),
       joins: new JoinsEffects(runner, hosts, credentials, settings),
       addons: new AddonsEffects(runner, clusters, settings),
-      removal: new NodeRemovalEffects(runner, hosts, clusters, this.steps, settings),
+      removal: new NodeRemovalEffects(runner, hosts, clusters, settings),
       dismantling: new DismantlingEffects(runner, this.steps, clusters),
       failures: new FailuresEffects(handle),
     };

@@ -19,7 +19,7 @@ import { Deletion } from './machines/deletion.effects.js';
 import { MachinesFailures, MachinesJobs } from './machines/machines.effects.js';
 import { MachinesLog, type ClusterJob } from './machines/machines.log.effects.js';
 import { SiteSurvey } from './machines/sites.effects.js';
-import { SurgeJobs } from './machines/surge.effects.js';
+import { SurgeCreation, SurgeJobs } from './machines/surge.effects.js';
 import { Wishes, WishesEvents } from './machines/wishes.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { ProviderOffers } from './resources/offers.effects.js';
@@ -84,6 +84,7 @@ const failuresOf =
     SiteSurvey,
     Creation,
     Deletion,
+    SurgeCreation,
     ClusterTurns,
     Wishes,
     MachinesFailures,

@@ -27,7 +27,7 @@ import { MachinesFailures, MachinesJobs } from '../src/machines/machines.effects
 import { MachinesLog, type ClusterJob } from '../src/machines/machines.log.effects.js';
 import { machinesProcess } from '../src/machines/machines.process.js';
 import { SiteSurvey } from '../src/machines/sites.effects.js';
-import { SurgeJobs } from '../src/machines/surge.effects.js';
+import { SurgeCreation, SurgeJobs } from '../src/machines/surge.effects.js';
 import { Wishes } from '../src/machines/wishes.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
@@ -126,7 +126,7 @@ export const startReplica = (shared: Shared): Replica => {
   const wishes = new Wishes(machinesLog);
   const turns = new ClusterTurns(locks, wishes);
   const jobs = new MachinesJobs(admission, creation, deletion, turns);
-  const surges = new SurgeJobs(machinesLog, admission, sites, creation, deletion, turns);
+  const surges = new SurgeJobs(new SurgeCreation(machinesLog, admission, sites, creation), deletion, turns);
   const connectionJobs = new ConnectionJobs(connections, offers);
   const failures = new MachinesFailures(machinesLog);
   const connectionFailures = new ConnectionFailures(offers);

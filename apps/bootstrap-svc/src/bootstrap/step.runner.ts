@@ -76,6 +76,12 @@ export class StepRunner {
     for (const controller of this.running.get(event.data.uid) ?? []) controller.abort(new NoLongerWanted(event.type));
   }
 
+  /** Other steps that are at work on a node now, in any replica. */
+  async othersOn(node: NodeName, { job }: Step): Promise<readonly string[]> {
+    const running = await this.steps.others(job.data.uid, keyOf(job.data));
+    return running.filter((key) => key.endsWith(`/${node}`));
+  }
+
   private async whileWanted(
     job: StepJob,
     context: JobContext,

@@ -2,11 +2,9 @@ import { WorldFailure } from '@fairlead/contracts';
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject, Logger } from '@nestjs/common';
-import { keyOf } from '../bootstrap/bootstrap.planner.js';
 import { isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { CLUSTER_ACCESS, HOST_ACCESS, RUNNING_STEPS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
-import type { RunningSteps } from '../bootstrap/steps.ports.js';
+import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -24,7 +22,6 @@ export class NodeRemovalEffects {
     @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(RUNNING_STEPS) private readonly steps: RunningSteps,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs'>,
   ) {}
 
@@ -34,7 +31,7 @@ export class NodeRemovalEffects {
       const { uid } = step.state;
       const host = hostOf(step);
       const { name } = host.machine;
-      const others = (await this.steps.others(uid, keyOf(job.data))).filter((key) => key.endsWith(`/${name}`));
+      const others = await this.runner.othersOn(name, step);
       // A node that is still joining would come back after it was removed.
       if (others.length > 0) return context.later(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
       const cluster = await this.clusters.of(step.state);

@@ -1,6 +1,6 @@
 import type { ClusterUid, NodeSet, UpgradeId } from '@fairlead/contracts';
 import { OnJob, type Job, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller, Inject, Injectable } from '@nestjs/common';
 import { Admission } from './admission.effects.js';
 import { ClusterTurns } from './cluster.turns.effects.js';
 import { Creation } from './creation.effects.js';
@@ -19,37 +19,17 @@ type Present = Exclude<Machines, { readonly status: 'absent' }>;
 const isWanted = (state: Machines, ref: SurgeRef): state is Present =>
   state.status !== 'absent' && state.status !== 'leaving' && isWantedSurge(state.held.surges, ref);
 
-/** Extra machines while a pool is upgraded. What hinders them is said, and hurts nothing else of the cluster. */
-@Controller()
-export class SurgeJobs {
+/** Makes extra machines. What hinders them is said, and hurts nothing else of the cluster. */
+@Injectable()
+export class SurgeCreation {
   constructor(
     @Inject(MachinesLog) private readonly log: MachinesLog,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(SiteSurvey) private readonly sites: SiteSurvey,
     @Inject(Creation) private readonly creation: Creation,
-    @Inject(Deletion) private readonly deletion: Deletion,
-    @Inject(ClusterTurns) private readonly turns: ClusterTurns,
   ) {}
 
-  @OnJob<OfSurge>('AddSurge', MAKING)
-  add(job: Job<OfSurge>, context: JobContext): Promise<JobLater | undefined> {
-    const { upgradeId, pool } = job.data;
-    const ref = { upgradeId, pool };
-    return this.turns.whileWanted(
-      job,
-      context,
-      (work) => this.make(work, ref),
-      (state) => isWanted(state, ref),
-    );
-  }
-
-  /** Machines of a surge that is over and of which nobody was told; the others go when their nodes have left. */
-  @OnJob<OfReturn>('ReturnSurge', DELETING)
-  giveBack(job: Job<OfReturn>, context: JobContext): Promise<JobLater | undefined> {
-    return this.turns.alone(job, context, (work) => this.deletion.unannounced(work));
-  }
-
-  private async make(work: Work, ref: SurgeRef): Promise<undefined> {
+  async make(work: Work, ref: SurgeRef): Promise<undefined> {
     const { job } = work;
     const { uid } = job.data;
     const state = await this.log.look(job);
@@ -84,5 +64,33 @@ export class SurgeJobs {
     const { zones } = await this.sites.of(like === undefined ? [] : [like], job.cause);
     const machines = planSurge(held, { ...ref, count }, zones);
     return this.log.record(job, { type: 'PlanSurge', data: { uid: held.uid, machines, ...ref } });
+  }
+}
+
+/** The jobs about extra machines, which are there while a pool is upgraded. */
+@Controller()
+export class SurgeJobs {
+  constructor(
+    @Inject(SurgeCreation) private readonly creation: SurgeCreation,
+    @Inject(Deletion) private readonly deletion: Deletion,
+    @Inject(ClusterTurns) private readonly turns: ClusterTurns,
+  ) {}
+
+  @OnJob<OfSurge>('AddSurge', MAKING)
+  add(job: Job<OfSurge>, context: JobContext): Promise<JobLater | undefined> {
+    const { upgradeId, pool } = job.data;
+    const ref = { upgradeId, pool };
+    return this.turns.whileWanted(
+      job,
+      context,
+      (work) => this.creation.make(work, ref),
+      (state) => isWanted(state, ref),
+    );
+  }
+
+  /** Machines of a surge that is over and of which nobody was told; the others go when their nodes have left. */
+  @OnJob<OfReturn>('ReturnSurge', DELETING)
+  giveBack(job: Job<OfReturn>, context: JobContext): Promise<JobLater | undefined> {
+    return this.turns.alone(job, context, (work) => this.deletion.unannounced(work));
   }
 }
