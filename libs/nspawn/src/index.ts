@@ -8,4 +8,5 @@ export { fileWatches, findings, obstacles } from './machine/requirements.js';
 export { noRoomToWatch, packagesOf } from './machine/requirements.rules.js';
 export { machineIsUnified } from './machine/cgroups.js';
 export { realPlaces, type Places } from './places.js';
+export { DEFAULT_SYSTEM, HOST_SYSTEMS, type HostSystem } from './rootfs/recipe.rules.js';
 export { ensureRootfs, hasRootfs, type RootLayers } from './rootfs/rootfs.js';

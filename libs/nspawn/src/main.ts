@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { WorldFailure } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { generateHostKey } from './hosts/host.keys.js';
 import type { Host, Hosts } from './hosts/hosts.js';
 import { openLocal } from './local.js';
 import { obstacles } from './machine/requirements.js';
+import { DEFAULT_SYSTEM, HOST_SYSTEMS, type HostSystem } from './rootfs/recipe.rules.js';
 import { ensureRootfs, hasRootfs } from './rootfs/rootfs.js';
 
 const NETWORK = 'hosts';
@@ -20,6 +21,7 @@ interface Options {
   readonly state: string;
   readonly cidr: string;
   readonly mirror: string;
+  readonly system: HostSystem;
   readonly key?: string;
   readonly cpus?: number;
   readonly memory?: number;
@@ -43,6 +45,9 @@ const program = new Command('hosts')
   .option('--state <folder>', 'where the hosts are kept', join('.fairlead', 'hosts'))
   .option('--cidr <range>', 'their network, within 198.18.0.0/15', '198.18.7.0/24')
   .option('--mirror <folder>', "Kubernetes' own files, seen by hosts at /opt/fairlead/mirror", localMirror(process.env))
+  .addOption(
+    new Option('--system <name>', 'what hosts are made of').choices(Object.keys(HOST_SYSTEMS)).default(DEFAULT_SYSTEM),
+  )
   .option('--key <file>', 'OpenSSH public key that opens them (default: one is made in the state folder)')
   .option('--cpus <count>', 'limit of each host', positive)
   .option('--memory <MiB>', 'limit of each host', positive);
@@ -85,8 +90,9 @@ const up = async (wanted: number): Promise<void> => {
   await refuseUnable();
   const { options, places, networks, hosts } = open();
   const { cidr } = await networks.ensure(NETWORK, options.cidr);
-  if (!hasRootfs(places.cacheDir)) say('building the root file system (about a minute and a half, once) ...');
-  await ensureRootfs(places.cacheDir, (line) => say(`  ${line}`));
+  const { system } = options;
+  if (!hasRootfs(places.cacheDir, system)) say('building the root file system (about a minute and a half, once) ...');
+  await ensureRootfs(places.cacheDir, (line) => say(`  ${line}`), system);
   const key = publicKey(options, places.stateDir);
   mkdirSync(places.stateDir, { recursive: true });
   if (!existsSync(options.mirror))
@@ -98,6 +104,7 @@ const up = async (wanted: number): Promise<void> => {
       await hosts.ensure({
         name,
         network: NETWORK,
+        system,
         authorizedKeys: [key],
         cpus: options.cpus ?? null,
         memoryMiB: options.memory ?? null,
@@ -136,7 +143,8 @@ program
   .description('build the root file system that all hosts share, unless it is there')
   .action(async () => {
     await refuseUnable();
-    const { base } = await ensureRootfs(open().places.cacheDir, say);
+    const { options, places } = open();
+    const { base } = await ensureRootfs(places.cacheDir, say, options.system);
     say(base);
   });
 program

@@ -21,18 +21,21 @@ const failedAt = (item: string, error: unknown): Failed => {
   return { item, command: '', message: error instanceof Error ? error.message : String(error) };
 };
 
-/** Changes nothing. */
+/** Changes nothing. What cannot be looked at yet because an earlier stage is missing is no failure: that is brought first. */
 export const inspect = async (
   stages: readonly Stage[],
   packages: PackageDriver,
   wanted: SoftwareVersions,
 ): Promise<Inspection> => {
   const differences: Difference[] = [];
-  for (const item of stages.flat()) {
-    try {
-      differences.push(...(await item.inspect()));
-    } catch (error) {
-      return { kind: 'failed', at: failedAt(item.name, error) };
+  for (const stage of stages) {
+    const earlier = differences.length;
+    for (const item of stage) {
+      try {
+        differences.push(...(await item.inspect()));
+      } catch (error) {
+        if (earlier === 0) return { kind: 'failed', at: failedAt(item.name, error) };
+      }
     }
   }
   try {

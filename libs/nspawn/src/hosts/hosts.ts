@@ -10,6 +10,7 @@ import { Turns } from '../machine/turns.js';
 import { AddressClaims } from '../network/claims.js';
 import { BRIDGE, devicesOf, VOID, type HostNetwork, type Networks } from '../network/network.js';
 import { tagOf } from '../places.js';
+import { DEFAULT_SYSTEM, type HostSystem } from '../rootfs/recipe.rules.js';
 import { hasRootfs, ensureRootfs } from '../rootfs/rootfs.js';
 import { HOST_FOLDERS, hostFiles } from './host.files.js';
 import { generateHostKey } from './host.keys.js';
@@ -23,6 +24,8 @@ export interface WantedHost {
   readonly name: string;
   /** A network that exists. */
   readonly network: string;
+  /** Absent: the default one. */
+  readonly system?: HostSystem;
   /** OpenSSH public keys that open root and the sudo user. */
   readonly authorizedKeys: readonly string[];
   /** null: as much as the machine has. */
@@ -245,11 +248,12 @@ export class Hosts {
   }
 
   private async define(wanted: WantedHost): Promise<HostRecord> {
-    const { name, cpus, memoryMiB, labels, readOnly } = wanted;
+    const { name, system = DEFAULT_SYSTEM, cpus, memoryMiB, labels, readOnly } = wanted;
     if (!NAME.test(name)) throw refusal(name, 'a host name has lower-case letters, digits and hyphens');
-    if (!hasRootfs(this.places.cacheDir)) throw refusal(name, 'the root file system of local hosts is not built yet');
+    if (!hasRootfs(this.places.cacheDir, system))
+      throw refusal(name, `the root file system of local hosts of ${system} is not built yet`);
     const network = this.networkOf(wanted.network);
-    const { base, node } = await ensureRootfs(this.places.cacheDir);
+    const { base, node } = await ensureRootfs(this.places.cacheDir, undefined, system);
     const record: HostRecord = {
       name,
       tag: tagOfHost(this.places.stateDir, name),

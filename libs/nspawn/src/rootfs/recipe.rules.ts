@@ -1,9 +1,16 @@
+/** The systems that hosts can have, by ID-VERSION_ID of their /etc/os-release. To add another Debian, add a line. */
+export const HOST_SYSTEMS = {
+  'debian-13': { suite: 'trixie', title: 'Debian 13 (trixie)' },
+  'debian-12': { suite: 'bookworm', title: 'Debian 12 (bookworm)' },
+} as const;
+export type HostSystem = keyof typeof HOST_SYSTEMS;
+export const DEFAULT_SYSTEM: HostSystem = 'debian-13';
+
 /**
  * What every host's root file system is made of: a Debian server with what Kubernetes asks of a node, and nothing of Kubernetes itself.
  * It holds no key and no identity: those are put into each host when it is made.
  */
 export const RECIPE = {
-  suite: 'trixie',
   packages: [
     'systemd',
     'systemd-sysv',
@@ -130,7 +137,12 @@ mkdir -p "$root/opt/fairlead" "$root/var/lib/containerd" "$root/var/lib/apt/list
 const LEFT_OUT = ['/usr/share/man/*', '/usr/share/doc/*', '/usr/share/locale/*', '/usr/share/info/*'];
 
 /** mmdebstrap's arguments; the customize script is in a file, because it reads hooks as shell. */
-export const mmdebstrapArguments = (into: string, customizeFile: string, mirrors: readonly string[]): string[] => [
+export const mmdebstrapArguments = (
+  system: HostSystem,
+  into: string,
+  customizeFile: string,
+  mirrors: readonly string[],
+): string[] => [
   '--mode=root',
   '--variant=minbase',
   '--format=directory',
@@ -140,11 +152,16 @@ export const mmdebstrapArguments = (into: string, customizeFile: string, mirrors
   '--aptopt=Apt::Install-Recommends "false"',
   ...LEFT_OUT.map((pattern) => `--dpkgopt=path-exclude=${pattern}`),
   `--customize-hook=${customizeFile}`,
-  RECIPE.suite,
+  HOST_SYSTEMS[system].suite,
   into,
   ...mirrors,
 ];
 
 /** Everything that the outcome depends on, but for what Debian has changed since: two equal recipes share a root file system. */
-export const recipeText = (): string =>
-  JSON.stringify({ ...RECIPE, customize: customizeScript(), arguments: mmdebstrapArguments('', '', []) });
+export const recipeText = (system: HostSystem): string =>
+  JSON.stringify({
+    suite: HOST_SYSTEMS[system].suite,
+    ...RECIPE,
+    customize: customizeScript(),
+    arguments: mmdebstrapArguments(system, '', '', []),
+  });

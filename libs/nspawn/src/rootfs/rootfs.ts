@@ -16,7 +16,14 @@ import { join } from 'node:path';
 import { WorldFailure } from '@fairlead/contracts';
 import { debianMirrors, readAptSources } from '@fairlead/embedded/apt';
 import { run } from '../machine/commands.js';
-import { customizeScript, mmdebstrapArguments, RECIPE, recipeText } from './recipe.rules.js';
+import {
+  customizeScript,
+  DEFAULT_SYSTEM,
+  HOST_SYSTEMS,
+  mmdebstrapArguments,
+  recipeText,
+  type HostSystem,
+} from './recipe.rules.js';
 
 /** The file systems that all hosts share, read-only; a host's own is laid over them. The first is the uppermost. */
 export interface RootLayers {
@@ -35,16 +42,21 @@ const EXECUTABLE = 0o755;
 
 const digest = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
-const baseFolder = (cacheDir: string): string =>
-  join(cacheDir, 'hosts', `${RECIPE.suite}-${digest(recipeText()).slice(0, DIGEST_LENGTH)}`);
+const baseFolder = (cacheDir: string, system: HostSystem): string =>
+  join(cacheDir, 'hosts', `${HOST_SYSTEMS[system].suite}-${digest(recipeText(system)).slice(0, DIGEST_LENGTH)}`);
 
 /** Whether hosts can be made without building anything first. */
-export const hasRootfs = (cacheDir: string): boolean => existsSync(baseFolder(cacheDir));
+export const hasRootfs = (cacheDir: string, system = DEFAULT_SYSTEM): boolean =>
+  existsSync(baseFolder(cacheDir, system));
 
 /** The layers under every host: built where they are missing (about a minute and a half), whole or not at all. */
-export const ensureRootfs = async (cacheDir: string, progress: Progress = () => undefined): Promise<RootLayers> => {
-  const base = baseFolder(cacheDir);
-  if (!existsSync(base)) await buildBase(base, progress);
+export const ensureRootfs = async (
+  cacheDir: string,
+  progress: Progress = () => undefined,
+  system = DEFAULT_SYSTEM,
+): Promise<RootLayers> => {
+  const base = baseFolder(cacheDir, system);
+  if (!existsSync(base)) await buildBase(system, base, progress);
   return { base, ...(await ensureNodeLayer(cacheDir, base)) };
 };
 
@@ -52,7 +64,7 @@ export const ensureRootfs = async (cacheDir: string, progress: Progress = () => 
  * Of several that build at once, one does it and the others wait for it: flock(1) holds the lock as long as the build lives. The build
  * looks again when it has the lock.
  */
-const buildBase = async (base: string, progress: Progress): Promise<void> => {
+const buildBase = async (system: HostSystem, base: string, progress: Progress): Promise<void> => {
   const scratch = mkdtempSync(join(tmpdir(), 'fairlead-rootfs-'));
   try {
     mkdirSync(join(base, '..'), { recursive: true });
@@ -76,7 +88,7 @@ const buildBase = async (base: string, progress: Progress): Promise<void> => {
         '-c',
         build,
         'sh',
-        ...mmdebstrapArguments(partial, customizeFile, mirrors.slice(0, 1)),
+        ...mmdebstrapArguments(system, partial, customizeFile, mirrors.slice(0, 1)),
       ],
       { BASE: base, PARTIAL: partial },
       progress,
@@ -114,7 +126,7 @@ const follow = (
     child.on('error', (error) => reject(failure(command, error.message)));
     child.on('close', (code, signal) => {
       if (code === 0) resolve();
-      else reject(failure(RECIPE.suite, `mmdebstrap ended with ${code ?? signal ?? 'nothing'}: ${last.join(' | ')}`));
+      else reject(failure('mmdebstrap', `it ended with ${code ?? signal ?? 'nothing'}: ${last.join(' | ')}`));
     });
   });
 

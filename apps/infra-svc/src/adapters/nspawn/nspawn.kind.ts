@@ -23,12 +23,20 @@ export const nspawnKind = (env: Readonly<Record<string, string | undefined>>): P
         const detail = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
         return refuse('connection.settings-invalid', { connection: name, detail });
       }
-      const { stateDir, cacheDir = cacheFolder(env), mirror = localMirror(env), networkCidr, zones } = parsed.data;
+      const {
+        stateDir,
+        cacheDir = cacheFolder(env),
+        mirror = localMirror(env),
+        networkCidr,
+        zones,
+        system,
+      } = parsed.data;
       return new NspawnProvider({
         connection: name,
         local: () => local(join(stateDir, name), cacheDir),
         cidr: networkCidr ?? defaultCidr(name),
         mirror,
+        system,
         zones,
         profile: parsed.data.profile,
       });

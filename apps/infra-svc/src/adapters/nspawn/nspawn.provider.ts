@@ -1,5 +1,13 @@
 import { WorldFailure, type ClusterUid, type HostProfile, type MachineSpec, type NodeName } from '@fairlead/contracts';
-import { hasRootfs, machineIsUnified, obstacles, type Host, type Local } from '@fairlead/nspawn';
+import {
+  hasRootfs,
+  HOST_SYSTEMS,
+  machineIsUnified,
+  obstacles,
+  type Host,
+  type HostSystem,
+  type Local,
+} from '@fairlead/nspawn';
 import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type {
@@ -28,12 +36,12 @@ export interface NspawnOptions {
   readonly local: () => Local;
   readonly cidr: string;
   readonly mirror: string;
+  readonly system: HostSystem;
   readonly zones: readonly string[];
   readonly profile: HostProfile | undefined;
 }
 
 const REGION = 'local';
-const IMAGE: Image = { name: 'debian-13', os: 'Debian 13 (trixie)' };
 const MIB_PER_GIB = 1_024;
 const SSH_PORT = 22;
 /** Hosts that boot at a time: each keeps a processor busy for a second or two. */
@@ -81,7 +89,7 @@ export class NspawnProvider implements InfrastructureProvider {
   async resolveImage(signal: AbortSignal): Promise<Image> {
     signal.throwIfAborted();
     this.requireImage('resolve image');
-    return IMAGE;
+    return { name: this.options.system, os: HOST_SYSTEMS[this.options.system].title };
   }
 
   /** Its range is the provider's affair: nothing outside of 198.18.0.0/15 may be a network of local hosts. */
@@ -205,6 +213,7 @@ export class NspawnProvider implements InfrastructureProvider {
     return {
       name,
       network: group.network,
+      system: this.options.system,
       authorizedKeys: [key],
       cpus: size.cpuCount,
       memoryMiB: size.memoryGiB * MIB_PER_GIB,
@@ -251,9 +260,10 @@ export class NspawnProvider implements InfrastructureProvider {
   }
 
   private requireImage(operation: ProviderOperation): void {
-    if (hasRootfs(this.local.places.cacheDir)) return;
-    const help = 'build it with "npm run hosts -- rootfs"; "fairlead up --provider nspawn" does so by itself';
-    throw this.failure(operation, `the root file system of local hosts is not built: ${help}`, false);
+    const { system } = this.options;
+    if (hasRootfs(this.local.places.cacheDir, system)) return;
+    const help = `build it with "npm run hosts -- --system ${system} rootfs"; "fairlead up --provider nspawn" does so by itself`;
+    throw this.failure(operation, `the root file system of local hosts of ${system} is not built: ${help}`, false);
   }
 
   private failure(operation: ProviderOperation, message: string, retryable: boolean): WorldFailure {

@@ -1,5 +1,5 @@
 import { HostProfile, fnv1a32 } from '@fairlead/contracts';
-import { addressPlanOf, HOST_RANGE } from '@fairlead/nspawn';
+import { addressPlanOf, DEFAULT_SYSTEM, HOST_RANGE, HOST_SYSTEMS, type HostSystem } from '@fairlead/nspawn';
 import { z } from 'zod';
 
 const Folder = z.string().regex(/^\/[^:,\\\s"]*$/, 'an absolute path without blanks, colons, commas and quotes');
@@ -9,6 +9,10 @@ export const NspawnSettings = z.object({
   stateDir: Folder.describe('Where the hosts are kept, in a folder of the connection'),
   cacheDir: Folder.optional().describe('Where the root file system is kept'),
   mirror: Folder.optional().describe("Kubernetes' own files, made by npm run kubernetes:build"),
+  system: z
+    .enum(Object.keys(HOST_SYSTEMS) as [HostSystem, ...HostSystem[]])
+    .default(DEFAULT_SYSTEM)
+    .describe('What hosts are made of'),
   networkCidr: z
     .string()
     .refine((cidr) => addressPlanOf(cidr) !== undefined, `a network of /16 to /26 within ${HOST_RANGE}`)

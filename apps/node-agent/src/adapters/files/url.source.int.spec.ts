@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Mirror } from '../../software/mirror.js';
+import { MemoryHost } from '../../../test/memory.host.js';
 import { realFiles } from './real.files.js';
 import { urlSource } from './url.source.js';
 
@@ -86,5 +88,20 @@ describe('a mirror at a web address', () => {
     });
     expect(asked).toHaveLength(1);
     expect(await source().text('catalogue.json')).toBeUndefined();
+  });
+
+  it('with one wrong byte in a file puts nothing in its place, and says of which file', async () => {
+    const wrong = Buffer.from(CONTENT);
+    wrong[CONTENT.length - 1] = 0;
+    answer = (request, response) => {
+      if (request.url?.endsWith('catalogue.json') === true) response.writeHead(404).end();
+      else response.end(request.url?.endsWith('.sha256') === true ? SHA256 : wrong);
+    };
+    const mirror = new Mirror(source(), realFiles(root), new MemoryHost());
+    await expect(mirror.place('release/kubelet', '/usr/bin/kubelet', 0o755)).rejects.toMatchObject({
+      target: expect.stringContaining('/mirror/release/kubelet'),
+      message: expect.stringMatching(/SHA-256|checksum/i),
+    });
+    expect(await readdir(join(root, 'usr/bin')).catch(() => [])).toEqual([]);
   });
 });
