@@ -6,12 +6,14 @@ import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
 import type { AnyRolloutJob } from '../src/rollout/rollout.jobs.js';
 import { currentJob, jobs } from '../src/rollout/rollout.planner.js';
-import { trackedOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
+import { hasFailed, trackedOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
 import {
   agentStep,
   effectOf,
   factsOf,
+  heard,
   nodesOf,
+  surgeSteps,
   UID,
   violations,
   type Effect,
@@ -30,6 +32,8 @@ export interface World {
   readonly moves: number;
   /** How often a job may still fail for good. */
   readonly failures: number;
+  /** How often somebody may still ask for its end. */
+  readonly aborts?: number;
 }
 
 export interface Move {
@@ -41,6 +45,7 @@ const stored = (fact: Fact): StoredEvent => ({ ...fact, meta: { time: NOW } }) a
 
 export const told = (world: World, ...facts: readonly Fact[]): World => ({
   ...world,
+  model: facts.reduce(heard, world.model),
   rollout: facts.reduce((state, fact) => rollout.evolve(state, stored(fact)), world.rollout),
 });
 
@@ -105,6 +110,13 @@ const agentMoves = (world: World): readonly Move[] =>
     return [{ name: `${step.name} on ${name}`, to: told({ ...world, model: acted.model }, ...acted.facts) }];
   });
 
+/** What infra-svc and bootstrap-svc do about extra machines, in any order. */
+const surgeMoves = (world: World): readonly Move[] =>
+  surgeSteps(world.model).map(({ name, act }) => {
+    const acted = act(world.model);
+    return { name, to: told({ ...world, model: acted.model }, ...acted.facts) };
+  });
+
 /** The leader may move whenever no control plane may be changed; then it is held by rule C2. */
 const leaderMoves = (world: World): readonly Move[] => {
   const { rollout: state, model, moves } = world;
@@ -126,8 +138,16 @@ const leaderMoves = (world: World): readonly Move[] => {
 const people = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent' || state.upgrade === null || state.upgrade.resumeAsked) return [];
-  const stopped = state.upgrade.halted !== null;
-  return stopped ? [{ name: 'someone retries', to: told(world, wish('UpgradeRetryRequested')) }] : [];
+  // With one at a time, a node that has failed spends the whole budget: that pauses, and halts nothing.
+  const held = state.upgrade.paused?.by === 'gate' && trackedOf(state.upgrade).some(hasFailed);
+  const stopped = state.upgrade.halted !== null || held;
+  const aborts = world.aborts ?? 0;
+  const ended = state.upgrade.status === 'ended' || state.upgrade.abortAsked !== null;
+  const aborted = (): World => told({ ...world, aborts: aborts - 1 }, wish('UpgradeAbortRequested', { reason: 'no' }));
+  return [
+    ...(stopped ? [{ name: 'someone retries', to: told(world, wish('UpgradeRetryRequested')) }] : []),
+    ...(aborts > 0 && !ended ? [{ name: 'someone aborts', to: aborted() }] : []),
+  ];
 };
 
 /** Everything that may happen next. */
@@ -139,6 +159,7 @@ export const movesFrom = (world: World): readonly Move[] => {
     ...(advancing ? [{ name: 'Advance', to: decided(world, { type: 'Advance', data: { uid: UID, now: NOW } }) }] : []),
     ...jobs(state).flatMap((job) => jobMoves(world, currentJob(state, job) ?? job)),
     ...agentMoves(world),
+    ...surgeMoves(world),
     ...leaderMoves(world),
     ...people(world),
   ];
@@ -175,6 +196,7 @@ const operationKey = (state: OperationState): string =>
     state.effect,
     state.postponed,
     state.retryWanted,
+    state.trouble === null,
   ].join(';');
 
 const nodeKey = (node: ModelNode): string =>
@@ -206,6 +228,14 @@ const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
     upgrade.halted?.rule,
     upgrade.paused?.by,
     upgrade.resumeAsked,
+    upgrade.abortAsked === null,
+    upgrade.end,
+    sorted(upgrade.booked),
+    model.surge.wanted,
+    model.surge.stock,
+    model.surge.machines.map(({ name, stage, leaving }) => `${name}/${stage}/${leaving}`).join(),
+    sorted(Object.values(state.extra).map(({ name, leaving }) => `${name}/${leaving}`)),
+    state.life,
     model.leader,
     model.applied.length,
     sorted(model.marked),
@@ -224,7 +254,8 @@ export interface Explored {
 
 const endsWell = ({ rollout: state, model }: World): boolean =>
   state.status === 'known' &&
-  state.upgrade?.end === 'completed' &&
+  (state.upgrade?.end === 'completed' || state.upgrade?.end === 'aborted') &&
+  model.surge.machines.length === 0 &&
   nodesOf(model).every(({ cordoned, ready, desired }) => !cordoned && ready && !desired.allowed);
 
 /** Looks at every state that can be reached, once. Stops at the first harm, with the way that led there. */

@@ -1,4 +1,6 @@
 import type {
+  Machine,
+  UpgradeId,
   EventData,
   Fact,
   NodeChange,
@@ -9,6 +11,7 @@ import type {
   ClusterUid,
 } from '@fairlead/contracts';
 import { releaseOf } from '@fairlead/contracts';
+import { machineOf, planOf } from '../src/nodes/nodes.fixtures.js';
 import type { ClusterFacts, NodeFacts } from '../src/rules/cluster.facts.js';
 import { c8QuorumWithout } from '../src/rules/control-plane.rules.js';
 import { skewFindings, type Versions } from '../src/rules/skew.rules.js';
@@ -47,6 +50,33 @@ export interface ModelNode {
   readonly boots: number;
 }
 
+/** What infra-svc and bootstrap-svc hold of extra machines. */
+export interface Surge {
+  readonly upgradeId: UpgradeId | null;
+  readonly pool: string;
+  readonly wanted: number;
+  readonly machines: readonly {
+    readonly name: NodeName;
+    readonly stage: 'planned' | 'running' | 'node' | 'removed';
+    readonly leaving: boolean;
+  }[];
+  readonly ever: number;
+  /** How many more the provider has. */
+  readonly stock: number;
+  /** Extra machines that run and never become nodes. */
+  readonly unfit: boolean;
+}
+
+export const NO_SURGE: Surge = {
+  upgradeId: null,
+  pool: '',
+  wanted: 0,
+  machines: [],
+  ever: 0,
+  stock: 100,
+  unfit: false,
+};
+
 export interface Model {
   readonly nodes: Readonly<Record<string, ModelNode>>;
   readonly leader: NodeName | null;
@@ -55,6 +85,8 @@ export interface Model {
   readonly snapshots: number;
   /** Version -> node on which kubeadm upgrade apply ran. */
   readonly applied: readonly (readonly [version: string, node: NodeName])[];
+  /** Machines beyond the wished size of their pools, until they are gone. */
+  readonly surge: Surge;
   /** Nodes whose pods a budget keeps. */
   readonly kept: readonly NodeName[];
   /** What went wrong for good: things that must never be. */
@@ -105,6 +137,7 @@ export const modelOf = (controlPlanes: number, workers: number, version: string)
     marked: [],
     snapshots: 0,
     applied: [],
+    surge: NO_SURGE,
     kept: [],
     harm: [],
   };
@@ -336,11 +369,11 @@ const releaseNode = (model: Model, job: ReleaseNode): Effect => {
   const node = model.nodes[job.node];
   if (node === undefined) return nothing(model);
   const data = { ...idsOf(job), operation: job.operation, node: job.node };
-  if (job.uncordon)
-    return effect(changeNode(model, job.node, { cordoned: false, cordonedBy: null, emptied: false }), {
-      type: 'NodeUncordoned',
-      data,
-    });
+  if (job.uncordon) {
+    const isOurs = node.cordonedBy === job.upgradeId;
+    const after = isOurs ? changeNode(model, job.node, { cordoned: false, cordonedBy: null, emptied: false }) : model;
+    return effect(after, { type: 'NodeUncordoned', data });
+  }
   if (job.unmark)
     return effect(
       { ...model, marked: model.marked.filter((name) => name !== job.node) },
@@ -429,8 +462,6 @@ export const effectOf = (model: Model, job: AnyRolloutJob): Effect => {
           data: { ...idsOf(job), operation: job.operation, addons: { 'kube-proxy': job.kubernetes ?? 'as it was' } },
         },
       );
-    case 'BookSurge':
-    case 'ReturnSurge':
     case 'CheckUpgrade':
     case 'AdvanceRollout':
       return nothing(model);
@@ -589,14 +620,171 @@ const sayReady = (node: ModelNode): AgentStep => ({
   },
 });
 
+/** infra-svc and bootstrap-svc hear what the roll-out says of extra nodes. */
+export const heard = (model: Model, fact: Fact): Model => {
+  const { surge } = model;
+  switch (fact.type) {
+    case 'SurgeRequested': {
+      const { upgradeId, pool, count: wanted } = fact.data;
+      return { ...model, surge: { ...surge, upgradeId, pool, wanted } };
+    }
+    case 'SurgeReturned':
+    case 'SurgeFailed': {
+      const machines = surge.machines.map((machine) => ({ ...machine, leaving: true }));
+      return { ...model, surge: { ...surge, wanted: 0, machines } };
+    }
+    default:
+      return model;
+  }
+};
+
+type ExtraMachine = Surge['machines'][number];
+
+const withExtra = (model: Model, { name }: ExtraMachine, change: Partial<ExtraMachine> | null): Model => {
+  const machines = model.surge.machines.flatMap((machine) =>
+    machine.name === name ? (change === null ? [] : [{ ...machine, ...change }]) : [machine],
+  );
+  return { ...model, surge: { ...model.surge, machines } };
+};
+
+const extraMachine = ({ surge }: Model, { name }: ExtraMachine): Machine => ({
+  ...machineOf(name),
+  pool: surge.pool,
+  ...(surge.upgradeId === null ? {} : { surge: surge.upgradeId }),
+});
+
+const stepNotDone = (step: string, { name }: ExtraMachine, message: string): Fact => ({
+  type: 'BootstrapStepFailed',
+  data: {
+    uid: UID,
+    step,
+    node: name,
+    cause: { operation: step, target: name, message },
+    attempt: 5,
+    attemptsMax: 5,
+    nextAttemptAt: null,
+  },
+});
+
+type Act = AgentStep['act'];
+
+/** bootstrap-svc waits for no further machine. */
+const READY: Fact = { type: 'ClusterReady', data: { uid: UID } };
+
+/** It joins at the version of the control planes, which are at the target by then. */
+const joins =
+  (extra: ExtraMachine): Act =>
+  (model) => {
+    if (model.surge.unfit) {
+      const given = { ...model, surge: { ...model.surge, wanted: model.surge.wanted - 1, unfit: false } };
+      return {
+        model: withExtra(given, extra, { leaving: true }),
+        facts: [stepNotDone('JoinWorker', extra, 'it has no route to the API'), READY],
+      };
+    }
+    const node = modelNode(extra.name, 'worker', model.surge.pool, model.proxy);
+    const { revision, software } = node.desired;
+    const at = { uid: UID, node: extra.name, revision, software };
+    return {
+      model: withExtra({ ...model, nodes: { ...model.nodes, [extra.name]: node } }, extra, { stage: 'node' }),
+      facts: [
+        { type: 'DesiredVersionsSet', data: { ...at, changesAllowed: false } },
+        { type: 'NodeReady', data: at },
+        READY,
+      ],
+    };
+  };
+
+const leaves =
+  (extra: ExtraMachine): Act =>
+  (model) => {
+    // It stays as it is until somebody gives it back again, and then its pods may go.
+    if (model.kept.includes(extra.name)) {
+      const stuck = withExtra(model, extra, { leaving: false });
+      return {
+        model: { ...stuck, kept: model.kept.filter((name) => name !== extra.name) },
+        facts: [stepNotDone('RemoveNode', extra, 'shop/web-1: Cannot evict pod')],
+      };
+    }
+    const { [extra.name]: _gone, ...nodes } = model.nodes;
+    return {
+      model: withExtra({ ...model, nodes }, extra, { stage: 'removed' }),
+      facts: [
+        { type: 'NodeRemoved', data: { uid: UID, node: extra.name } },
+        ...(extra.stage === 'running' ? [READY] : []),
+      ],
+    };
+  };
+
+const deleted =
+  (extra: ExtraMachine): Act =>
+  (model) => ({
+    model: withExtra(model, extra, null),
+    facts: [{ type: 'VmDeleted', data: { uid: UID, name: extra.name } }],
+  });
+
+const created =
+  (extra: ExtraMachine): Act =>
+  (model) => ({
+    model: withExtra(model, extra, { stage: 'running' }),
+    facts: [{ type: 'VmsCreated', data: { uid: UID, machines: [extraMachine(model, extra)] } }],
+  });
+
+const stepOfExtra = (extra: ExtraMachine): AgentStep => {
+  const { name, stage, leaving } = extra;
+  switch (stage) {
+    case 'planned':
+      return leaving
+        ? { name: `${name} is deleted`, seconds: 2, act: deleted(extra) }
+        : { name: `${name} is made`, seconds: 10, act: created(extra) };
+    case 'running':
+    case 'node':
+      if (leaving) return { name: `${name} leaves`, seconds: 15, act: leaves(extra) };
+      return { name: `${name} joins`, seconds: 30, act: joins(extra) };
+    case 'removed':
+      return { name: `${name} is deleted`, seconds: 2, act: deleted(extra) };
+  }
+};
+
+const planned: Act = (model) => {
+  const { surge } = model;
+  const cause = { operation: 'create machines', target: surge.pool, message: 'no host is free' };
+  const ref = { uid: UID, upgradeId: surge.upgradeId as UpgradeId, pool: surge.pool };
+  if (surge.stock === 0) return { model, facts: [{ type: 'SurgeFailed', data: { ...ref, cause } }] };
+  const workers = nodesOf(model).filter(({ role, name }) => role === 'worker' && !isExtra(model, name)).length;
+  const name = w(workers + surge.ever + 1);
+  const machines = [...surge.machines, { name, stage: 'planned' as const, leaving: false }];
+  return {
+    model: { ...model, surge: { ...surge, ever: surge.ever + 1, stock: surge.stock - 1, machines } },
+    facts: [
+      { type: 'VmsPlanned', data: { uid: UID, machines: [{ ...planOf(name), pool: ref.pool, surge: ref.upgradeId }] } },
+    ],
+  };
+};
+
+const isExtra = ({ surge }: Model, name: string): boolean => surge.machines.some((machine) => machine.name === name);
+
+/** What infra-svc and bootstrap-svc may do next about extra machines. A machine that is a node and stays needs nothing. */
+export const surgeSteps = (model: Model): readonly AgentStep[] => {
+  const { machines, wanted } = model.surge;
+  const staying = machines.filter(({ leaving }) => !leaving);
+  return [
+    ...(staying.length < wanted ? [{ name: 'extra machines are planned', seconds: 1, act: planned }] : []),
+    ...machines.filter(({ stage, leaving }) => leaving || stage !== 'node').map(stepOfExtra),
+  ];
+};
+
 const majority = (n: number): number => Math.floor(n / 2) + 1;
 
-/** What must never be, in any state. `atOnce`: the budget of the workers. */
+/** What must never be, in any state. `atOnce`: how many fewer workers than wished may be there. */
 export const violations = (model: Model, atOnce: number): readonly string[] => {
   const nodes = nodesOf(model);
   const controlPlanes = nodes.filter(({ role }) => role === 'control-plane');
   const alive = controlPlanes.filter(({ memberHealthy }) => memberHealthy).length;
-  const away = nodes.filter(({ role, cordoned, ready }) => role === 'worker' && (cordoned || !ready));
+  const workers = nodes.filter(({ role }) => role === 'worker');
+  const away = workers.filter(({ cordoned, ready }) => cordoned || !ready);
+  const wished = workers.filter(({ name }) => !isExtra(model, name)).length;
+  const there = workers.length - away.length;
   const awayControlPlanes = controlPlanes.filter(({ cordoned, ready }) => cordoned || !ready);
   const versions = new Set(model.applied.map(([version]) => version));
   return [
@@ -604,7 +792,7 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
     ...(controlPlanes.length > 1 && alive < majority(controlPlanes.length)
       ? [`quorum: ${alive} members are alive`]
       : []),
-    ...(away.length > atOnce ? [`budget: ${away.map(({ name }) => name).join(', ')} are away`] : []),
+    ...(there < wished - atOnce ? [`budget: ${away.map(({ name }) => name).join(', ')} are away`] : []),
     ...(awayControlPlanes.length > 1 ? ['two control planes are away'] : []),
     ...(versions.size < new Set(model.applied.map(([version, node]) => `${version}/${node}`)).size
       ? ['kubeadm upgrade apply ran on two nodes']

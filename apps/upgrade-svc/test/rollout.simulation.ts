@@ -8,7 +8,18 @@ import type { AnyRolloutJob, EmptyNode, RolloutJob } from '../src/rollout/rollou
 import { currentJob } from '../src/rollout/rollout.planner.js';
 import { rolloutProcess, type Following } from '../src/rollout/rollout.process.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
-import { agentStep, changeNode, effectOf, factsOf, nodesOf, UID, violations, type Model } from './model.js';
+import {
+  agentStep,
+  changeNode,
+  effectOf,
+  factsOf,
+  heard,
+  nodesOf,
+  surgeSteps,
+  UID,
+  violations,
+  type Model,
+} from './model.js';
 
 /** mulberry32: small, fast, and the same on every machine. */
 const randomFrom = (seed: number): (() => number) => {
@@ -150,9 +161,11 @@ export class RolloutSimulation {
     const meta = { id: `event-${seq}`, seq, namespace: 'default', cluster: 'demo', context, time: this.now };
     const event = { ...fact, meta } as unknown as StoredEvent;
     this.log.push(event);
+    this.change(heard(this.model, event as Fact));
     this.state = rollout.evolve(this.state, event);
     this.following = rolloutProcess.evolve(this.following, event) ?? rolloutProcess.initial;
     for (const reaction of rolloutProcess.react(this.following, event)) this.react(reaction);
+    this.wakeOthers();
     for (const watcher of [...this.watchers])
       if (watcher.when(event)) {
         this.watchers.splice(this.watchers.indexOf(watcher), 1);
@@ -297,6 +310,25 @@ export class RolloutSimulation {
       this.busyAgents.add(name);
       this.at(this.takes(step.seconds), `${step.name} on ${name}`, () => this.agentActs(name));
     }
+  }
+
+  /** infra-svc and bootstrap-svc, about extra machines. */
+  private wakeOthers(): void {
+    for (const { name, seconds } of surgeSteps(this.model)) {
+      if (this.busyAgents.has(name)) continue;
+      this.busyAgents.add(name);
+      this.at(this.takes(seconds), name, () => this.othersAct(name));
+    }
+  }
+
+  private othersAct(name: string): void {
+    this.busyAgents.delete(name);
+    const step = surgeSteps(this.model).find((one) => one.name === name);
+    if (step === undefined) return this.wakeOthers();
+    const acted = step.act(this.model);
+    this.change(acted.model);
+    for (const fact of acted.facts) this.append(fact.type.startsWith('Vm') ? 'machines' : 'bootstrap', fact);
+    this.wakeOthers();
   }
 
   private agentActs(name: string): void {

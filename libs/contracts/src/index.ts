@@ -16,6 +16,7 @@ export * from './mirror.js';
 export * from './narrative.js';
 export * from './own-hosts.js';
 export * from './permissions.js';
+export * from './quorum.js';
 export * from './refusals.js';
 export * from './requests.js';
 export * from './software.js';

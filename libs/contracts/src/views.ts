@@ -103,6 +103,7 @@ export const NodeView = z
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when it is'),
     software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
     pool: z.string(),
+    extraFor: z.string().optional().describe('The upgrade while which it is extra; absent: of the size of its pool'),
     updatesDisabled: z.string().nullable().describe('Why it or its pool is held out of changes; null: it is not'),
     changedAt: time.describe('When the latest event about it happened'),
   })

@@ -1,4 +1,5 @@
 import {
+  c8MayRemove,
   CLUSTER_NODES_MAX,
   refuse,
   type ClusterPhase,
@@ -137,15 +138,15 @@ const named = ({ namespace, cluster }: Named): { namespace: string; cluster: str
 
 const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.removing;
 
-/** etcd goes on without the node only if a majority of the members that stay is healthy. */
+/** C8, by what agents say: etcd goes on without the node only if a majority is healthy now, and of those that stay. */
 const breaksQuorum = (members: ReadonlyMap<string, Member>, node: string): Refusal | undefined => {
   const controlPlanes = [...members].filter(([, member]) => member.role === 'control-plane');
-  const staying = controlPlanes.filter(([name]) => name !== node).map(([, member]) => member);
-  const healthy = staying.filter(isHealthy).length;
-  const majority = Math.floor(staying.length / 2) + 1;
-  return healthy >= majority
+  const healthy = controlPlanes.filter(([, member]) => isHealthy(member));
+  const itIsHealthy = healthy.some(([name]) => name === node);
+  const quorum = { members: controlPlanes.length, healthy: healthy.length };
+  return c8MayRemove(quorum, itIsHealthy)
     ? undefined
-    : refuse('node.quorum', { node, after: healthy, before: controlPlanes.length });
+    : refuse('node.quorum', { node, after: healthy.length - (itIsHealthy ? 1 : 0), before: controlPlanes.length });
 };
 
 const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish[] | Refusal => {

@@ -185,6 +185,7 @@ export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   reason: doc.isLost ? LOST : doc.reason,
   software: doc.software,
   pool: doc.pool,
+  ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   changedAt: doc.changedAt,
 });

@@ -2,7 +2,7 @@ import { sentenceOf, type StoredEvent } from '@fairlead/contracts';
 
 /** How far an operation of a plan is. */
 export interface OperationState {
-  readonly status: 'running' | 'done' | 'failed';
+  readonly status: 'running' | 'done' | 'failed' | 'skipped';
   /** When it began for the first time: a retry goes on. */
   readonly startedAt: string;
   readonly finishedAt: string | null;
@@ -13,7 +13,7 @@ export interface OperationState {
 }
 
 export type OperationEvent = StoredEvent<
-  'OperationStarted' | 'OperationCompleted' | 'OperationFailed' | 'OperationPostponed'
+  'OperationStarted' | 'OperationCompleted' | 'OperationFailed' | 'OperationPostponed' | 'SurgeForgone'
 >;
 
 export type OperationStates = Readonly<Record<string, OperationState>>;
@@ -42,6 +42,8 @@ const changed = (before: OperationState | undefined, event: OperationEvent): Ope
       const finishedAt = nextAttemptAt === null ? time : null;
       return { ...known, status, finishedAt, attempt, attemptsMax, failure: sentenceOf(cause), nextAttemptAt };
     }
+    case 'SurgeForgone':
+      return { ...known, status: 'skipped', finishedAt: time, failure: event.data.reason, nextAttemptAt: null };
     case 'OperationPostponed':
       return undefined;
   }

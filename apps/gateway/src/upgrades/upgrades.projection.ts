@@ -168,6 +168,10 @@ const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'OperationFailed':
     case 'OperationPostponed':
       return { ...doc, operations: operationStatesAfter(doc.operations, event) };
+    case 'SurgeForgone': {
+      const message = `goes on without extra nodes in ${event.data.pool}: ${event.data.reason}`;
+      return { ...doc, message, operations: operationStatesAfter(doc.operations, event) };
+    }
     case 'GateFailed':
     case 'GatePassed':
       return gated(doc, event);
@@ -187,6 +191,7 @@ const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeRetryRequested',
   'UpgradeRuleOverridden',
   'UpgradeWishRefused',
+  'SurgeForgone',
   'RolloutStarted',
   'RolloutPaused',
   'RolloutResumed',

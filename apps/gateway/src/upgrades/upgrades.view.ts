@@ -110,9 +110,19 @@ const phaseOfNode = (known: Known, name: string, state: OperationState | undefin
   return isWaitingForPerson(upgrade) && upgrade.parked.includes(name) ? 'Parked' : node.stage;
 };
 
+/** What is waited for while machines beyond the size of a pool come or go. */
+const extraNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string => {
+  const surge = upgrade.plan?.pools.find(({ name }) => name === pool)?.surge ?? 1;
+  const machines = surge === 1 ? 'an extra machine' : `${surge} extra machines`;
+  const what = `${machines} of pool ${String(pool)}`;
+  return kind === 'book-surge' ? `${what} to be Ready` : `${what} to leave`;
+};
+
 /** Who or what is under way, for those that wait for their turn. */
 const underWay = (known: Known): string => {
   const running = known.operations.filter((operation) => stateOf(known, operation)?.status === 'running');
+  const surge = running.find(({ kind }) => kind === 'book-surge' || kind === 'return-surge');
+  if (surge !== undefined) return extraNodes(known, surge);
   const names = [...new Set(running.map(({ node, kind }) => node ?? kind))];
   return names.length === 0
     ? 'its turn'
@@ -209,6 +219,16 @@ const nodeViews = (known: Known): readonly UpgradeNodeView[] => {
 
 // --- the upgrade ------------------------------------------------------------------------------------------------------------------
 
+/** While extra machines come or go no node is at work: the upgrade itself says what it waits for. */
+const surgeMessage = (known: Known): string => {
+  const surge = known.operations.find(
+    (operation) =>
+      (operation.kind === 'book-surge' || operation.kind === 'return-surge') &&
+      stateOf(known, operation)?.status === 'running',
+  );
+  return surge === undefined || known.upgrade.phase !== 'Running' ? '' : `waits for ${extraNodes(known, surge)}`;
+};
+
 const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
   const { upgrade, nowMs } = known;
   const { startedAt, finishedAt } = upgrade;
@@ -219,7 +239,7 @@ const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSumm
     cluster: upgrade.cluster,
     mode: upgrade.mode,
     phase: upgrade.phase,
-    message: upgrade.message,
+    message: upgrade.message === '' ? surgeMessage(known) : upgrade.message,
     target: upgrade.target,
     actor: upgrade.actor,
     requestedAt: upgrade.requestedAt,

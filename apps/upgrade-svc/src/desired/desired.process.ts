@@ -3,6 +3,7 @@ import {
   softwareOf,
   type ClusterUid,
   type EventData,
+  type Machine,
   type NodeName,
   type SoftwareVersions,
   type StoredEvent,
@@ -19,6 +20,9 @@ export type Wanted =
       readonly version: string;
       /** Operations of the present plan after which the control planes have another version. */
       readonly coming: Readonly<Record<string, string>>;
+      /** What extra nodes shall have beyond the release: by the operations that ask for them, and of the surges under way. */
+      readonly bookings: Readonly<Record<string, SoftwareVersions>>;
+      readonly surges: Readonly<Record<string, SoftwareVersions>>;
       /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
       readonly inTheMaking: readonly NodeName[];
     };
@@ -59,6 +63,20 @@ const coming = (state: Known, { plan }: EventData<'UpgradePlanned'>): Known => (
       kind === 'addons' && to['kubernetes'] !== undefined ? [[`${plan.upgradeId}/${id}`, to['kubernetes']]] : [],
     ),
   ),
+  bookings: Object.fromEntries(
+    plan.operations.flatMap(({ kind, id, to }) => (kind === 'book-surge' ? [[`${plan.upgradeId}/${id}`, to]] : [])),
+  ),
+});
+
+const booked = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeRequested'>): Known => ({
+  ...state,
+  surges: { ...state.surges, [`${upgradeId}/${pool}`]: state.bookings[`${upgradeId}/${operation}`] ?? {} },
+});
+
+/** Extra nodes have the target of their upgrade from the start; those of one surge are told of together. */
+const softwareOfMachines = (state: Known, [first]: readonly Machine[]): SoftwareVersions => ({
+  ...softwareFor(state.version),
+  ...(first?.surge === undefined ? {} : state.surges[`${first.surge}/${first.pool}`]),
 });
 
 const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
@@ -69,6 +87,8 @@ const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
       return { ...state, inTheMaking: state.inTheMaking.filter((name) => name !== event.data.node) };
     case 'UpgradePlanned':
       return coming(state, event.data);
+    case 'SurgeRequested':
+      return booked(state, event.data);
     case 'OperationCompleted': {
       const version = state.coming[`${event.data.upgradeId}/${event.data.operation}`];
       return version === undefined ? state : { ...state, version };
@@ -84,13 +104,14 @@ const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
  */
 export const desiredProcess: Process<Wanted> = {
   name: 'desired-versions',
-  version: 2,
+  version: 3,
   initial: { status: 'none' },
 
   evolve: (state, event) => {
     if (event.type === 'ClusterRequested') {
       const { uid, spec } = event.data;
-      return { status: 'wanted', uid, version: spec.kubernetes.version, coming: {}, inTheMaking: [] };
+      const nothing = { coming: {}, bookings: {}, surges: {}, inTheMaking: [] };
+      return { status: 'wanted', uid, version: spec.kubernetes.version, ...nothing };
     }
     if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
     return event.type === 'ClusterDeleted' ? undefined : evolveKnown(state, event);
@@ -101,7 +122,7 @@ export const desiredProcess: Process<Wanted> = {
     const { uid } = state;
     if (event.type === 'VmsCreated') {
       const nodes = event.data.machines.map(({ name }) => name);
-      const data: SetDesired = { uid, nodes, software: softwareFor(state.version) };
+      const data: SetDesired = { uid, nodes, software: softwareOfMachines(state, event.data.machines) };
       return [job('SetDesiredVersions', data)];
     }
     if (event.type !== 'ClusterReady' || state.inTheMaking.length === 0) return [];

@@ -1,4 +1,4 @@
-import type { Fact, NodeName } from '@fairlead/contracts';
+import type { Fact, NodeName, UpgradeId } from '@fairlead/contracts';
 import { advance } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
@@ -66,6 +66,25 @@ describe('the versions of new machines', () => {
     const done = { type: 'OperationCompleted', data: { uid, upgradeId, operation: 'op-05' } } as unknown as Fact;
     expect(jobsAfter(clusterRequested(), planned, done, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
       { data: { software: { kubelet: '1.35.4' } } },
+    ]);
+  });
+
+  it('are the target of their upgrade, with other packages that it brings, when they are extra', () => {
+    const upgradeId = 'u-8f3k2m9q' as UpgradeId;
+    const booking = { id: 'op-06', kind: 'book-surge', to: { containerd: '1.7.27' } };
+    const planned = {
+      type: 'UpgradePlanned',
+      data: { uid, plan: { upgradeId, operations: [booking] } },
+    } as unknown as Fact;
+    const asked: Fact = { type: 'SurgeRequested', data: { uid, upgradeId, operation: 'op-06', pool: 'w', count: 1 } };
+    const extra = vmsCreated(uid, 'demo-w-9-aaaaa');
+    const marked = {
+      ...extra,
+      data: { ...extra.data, machines: extra.data.machines.map((one) => ({ ...one, surge: upgradeId })) },
+    };
+    expect(jobsAfter(clusterRequested(), planned, asked, marked, vmsCreated(uid, 'demo-w-2-aaaaa'))).toMatchObject([
+      { data: { nodes: ['demo-w-9-aaaaa'], software: { containerd: '1.7.27', kubelet: '1.34.4' } } },
+      { data: { nodes: ['demo-w-2-aaaaa'], software: { containerd: '1.7.24', kubelet: '1.34.4' } } },
     ]);
   });
 

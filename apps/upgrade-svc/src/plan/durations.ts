@@ -16,7 +16,7 @@ export const DURATIONS = {
   'mark-workers': 1,
   worker: 45,
   'worker.undrained': 12,
-  'return-surge': 1,
+  'return-surge': 60,
   boot: 30,
 } as const;
 

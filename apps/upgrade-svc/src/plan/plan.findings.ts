@@ -72,15 +72,6 @@ const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding
   return [
     ...c7NoSurge(strategy.pools[CONTROL_PLANE_POOL]?.maxSurge),
     ...pools.flatMap(({ name }) => d5ForceIsBounded(name, strategyOf(strategy, name))),
-    ...pools.flatMap(({ name, surge }) =>
-      when(surge > 0 && !input.surgeAvailable, () =>
-        refusing('D2', {
-          sentence: `pool ${name} would need ${surge} more nodes for a while, which nobody makes on request yet`,
-          facts: { pool: name, surge },
-          help: 'Leave maxSurge away, or add nodes beforehand: "fairlead node add".',
-        }),
-      ),
-    ),
     ...(strategy.twoStep && plan.path.length > 1 ? g5MayEmulate(plan.path.at(-2) ?? '', plan.path.at(-1) ?? '') : []),
   ];
 };
@@ -118,7 +109,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...b7PodsCanMove(facts, drained),
     ...plan.pools
       .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
-      .flatMap(({ name, atOnce }) => b7Capacity(facts, name, atOnce)),
+      .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
     ...b8Certificates(facts, endsAtMs, renewed),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),

@@ -34,8 +34,6 @@ export interface PlanInput {
   readonly releases: readonly KubernetesRelease[];
   /** What this cluster's own operations took; the catalogue's numbers otherwise. */
   readonly durations: Durations;
-  /** Whether somebody makes extra nodes on request. */
-  readonly surgeAvailable: boolean;
 }
 
 /** A node on its way through a plan. */
@@ -81,7 +79,7 @@ const KUBERNETES_PACKAGES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
 /** What of the node's software changes to reach this version and the packages that were asked for. */
 export const softwareTo = (
-  { software }: PlannedNode,
+  { software }: Pick<PlannedNode, 'software'>,
   kubernetes: string | null,
   others: SoftwareVersions,
 ): SoftwareVersions => {

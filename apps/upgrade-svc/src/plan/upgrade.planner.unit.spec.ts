@@ -32,7 +32,6 @@ const inputOf = (
   endpoint: 'https://198.18.0.1:6443',
   releases: KUBERNETES_RELEASES,
   durations: {},
-  surgeAvailable: false,
   ...rest,
 });
 
@@ -201,6 +200,34 @@ describe('a plan', () => {
   });
 });
 
+describe('a plan with extra nodes', () => {
+  const surge = planned(
+    inputOf(modelOf(1, 3, '1.33.13'), to('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 1 } }),
+  );
+  const ofPool = surge.operations.filter(({ pool }) => pool === 'w');
+
+  it('has them before the first node of the pool is emptied, and gives them back after the last', () => {
+    expect(ofPool.map(({ kind }) => kind)).toEqual(['book-surge', 'worker', 'worker', 'worker', 'return-surge']);
+    expect(ofPool.map(({ batch }) => batch)).toEqual(
+      [...ofPool.map(({ batch }) => batch)].sort((one, other) => one - other),
+    );
+    expect(surge.pools.find(({ name }) => name === 'w')).toMatchObject({ nodes: 3, atOnce: 1, surge: 1 });
+  });
+
+  it('says why, how long it takes, and that they have the target from the start', () => {
+    const [book] = ofPool;
+    expect(book).toMatchObject({ to: { kubelet: '1.34.4' }, node: null, predictedSeconds: 120 });
+    expect(book?.reason).toBe('1 extra node in w first, so that no room is missing (D2)');
+    const without = planned(inputOf(modelOf(1, 3, '1.33.13'), to('v1.34.4')));
+    expect(surge.predictedSeconds - without.predictedSeconds).toBe(180);
+  });
+
+  it('comes after the control planes: no kubelet is newer than an API server', () =>
+    expect(surge.operations.findIndex(({ kind }) => kind === 'book-surge')).toBeGreaterThan(
+      surge.operations.findIndex(({ kind }) => kind === 'addons'),
+    ));
+});
+
 describe('no plan', () => {
   const model = modelOf(3, 3, '1.33.13');
 
@@ -214,7 +241,6 @@ describe('no plan', () => {
       ['B1'],
     ],
     ['with a sick node', inputOf(changeNode(model, w(1), { ready: false }), to('v1.34.4')), ['B2']],
-    ['with a surge that nobody makes', inputOf(model, to('v1.34.4'), { workers: { maxSurge: 1 } }), ['D2']],
     [
       'with doubled control planes',
       inputOf(model, to('v1.34.4'), { pools: { 'control-plane': { maxSurge: 1 } } }),

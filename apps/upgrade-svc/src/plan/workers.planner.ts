@@ -73,14 +73,33 @@ const poolBatches = (
   const rest = canary ? drafts.slice(1) : drafts;
   // Without a rest between them batches would only make fast nodes wait for slow ones.
   const size = strategy.soakSeconds > 0 ? d2AtOnce(strategy, poolSize(input, pool)) : Math.max(1, rest.length);
-  const surge = d2Surge(strategy, poolSize(input, pool));
-  const surgeDraft = (kind: 'book-surge' | 'return-surge', reason: string): readonly (readonly Draft[])[] =>
-    surge === 0 ? [] : [[{ kind, node: null, pool, to: {}, reason }]];
+  const batches = [...(canary ? [drafts.slice(0, 1)] : []), ...chunks(rest, size)];
+  return withSurge(input, pool, pass, batches);
+};
+
+/** Extra nodes come before the first of the pool is emptied, at the version that it is brought to, and go after the last. */
+const withSurge = (
+  input: PlanInput,
+  pool: string,
+  pass: WorkerPass,
+  batches: readonly (readonly Draft[])[],
+): readonly (readonly Draft[])[] => {
+  const surge = d2Surge(strategyOf(input.wish.strategy, pool), poolSize(input, pool));
+  if (surge === 0) return batches;
+  const to = softwareTo({ software: {} }, pass.to, pass.last ? (input.wish.target.software ?? {}) : {});
+  const nodes = surge === 1 ? '1 extra node' : `${surge} extra nodes`;
   return [
-    ...surgeDraft('book-surge', `${surge} more in ${pool}, so that no room is missing meanwhile`),
-    ...(canary ? [drafts.slice(0, 1)] : []),
-    ...chunks(rest, size),
-    ...surgeDraft('return-surge', `${pool} is done`),
+    [
+      {
+        kind: 'book-surge',
+        node: null,
+        pool,
+        to,
+        reason: `${nodes} in ${pool} first, so that no room is missing (D2)`,
+      },
+    ],
+    ...batches,
+    [{ kind: 'return-surge', node: null, pool, to: {}, reason: `${pool} is done and needs no extra nodes (D2)` }],
   ];
 };
 

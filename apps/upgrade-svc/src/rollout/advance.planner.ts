@@ -4,6 +4,7 @@ import { later } from '@fairlead/event-sourcing';
 import { refusing } from '../rules/finding.js';
 import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
+import { underWay } from './check.planner.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
 import { gatesLimitMs, phaseOf } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
@@ -20,7 +21,8 @@ import {
   type Upgrade,
 } from './rollout.state.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
-import { budgetSpent, currentBatch, holdback, soakEndsAt, startable } from './starts.planner.js';
+import { budgetSpent, currentBatch, holdback, mayReturn, soakEndsAt, startable } from './starts.planner.js';
+import { surgeMissed, surgeRequested, surgeReturned, surgesReturned } from './surge.planner.js';
 
 const MINUTE_MS = 60_000;
 /** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
@@ -92,6 +94,14 @@ const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: 
       return node === null
         ? []
         : [skipped(cluster, upgrade, tracked, state.leaveOut ?? upgrade.abortAsked ?? 'left out')];
+    case 'book':
+      return [surgeRequested(cluster, upgrade, tracked)];
+    case 'give-back':
+      return [surgeReturned(cluster, upgrade, tracked)];
+    case 'surge-failed': {
+      const cause = state.trouble ?? overdue(tracked);
+      return surgeMissed(cluster, upgrade, tracked, { cause, otherwise: failed(cluster, upgrade, tracked, cause) });
+    }
     case 'give-up': {
       const pods = (state.drainTimedOut?.pods ?? []).join(', ');
       const cause = { operation: 'empty the node', target: node ?? '', message: `it still holds ${pods}` };
@@ -136,8 +146,10 @@ const leftOut = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): rea
 const perOperation = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
   trackedOf(upgrade).flatMap((tracked) => {
     const deadline = deadlineOf(cluster, upgrade, tracked);
-    if (deadline !== null && deadline <= now)
-      return [failed(cluster, upgrade, tracked, overdueIn(cluster, upgrade, tracked))];
+    if (deadline !== null && deadline <= now) {
+      const cause = overdueIn(cluster, upgrade, tracked);
+      return surgeMissed(cluster, upgrade, tracked, { cause, otherwise: failed(cluster, upgrade, tracked, cause) });
+    }
     return [...spoken(cluster, upgrade, tracked, now), ...leftOut(cluster, upgrade, tracked)];
   });
 
@@ -236,16 +248,25 @@ const ends = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly Ro
   if (all.every(hasEnded)) return [completed(cluster, upgrade, now)];
   if (upgrade.abortAsked === null) return [];
   const atWork = all.some((tracked) => isInFlight(tracked) && tracked.operation.node !== null);
-  return atWork ? [] : [aborted(cluster, upgrade)];
+  return atWork ? [] : [...surgesReturned(cluster, upgrade), aborted(cluster, upgrade)];
 };
+
+/** All of a pool is done but what failed, and its extra nodes stay as long as it is away. */
+const extraNodesWait = (cluster: KnownCluster, upgrade: Upgrade): boolean =>
+  currentBatch(upgrade).every(
+    ({ operation, state }) =>
+      operation.kind === 'return-surge' && state.status === 'waiting' && !mayReturn(cluster, upgrade, operation.pool),
+  );
 
 /** Everything is done but what failed: somebody has to say what becomes of that. */
 const leftovers = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] => {
   const left = trackedOf(upgrade).filter((tracked) => !hasEnded(tracked));
   const [first] = left;
-  if (first === undefined || !left.every(hasFailed)) return [];
-  const cause = first.state.failure?.cause ?? overdue(first);
-  const nodes = left.flatMap(({ operation }) => operation.nodes);
+  const failures = left.filter(hasFailed);
+  const stuck = failures.length === left.length || extraNodesWait(cluster, upgrade);
+  if (first === undefined || failures.length === 0 || !stuck) return [];
+  const cause = (failures[0] ?? first).state.failure?.cause ?? overdue(first);
+  const nodes = failures.flatMap(({ operation }) => operation.nodes);
   return [haltedFact(cluster, upgrade, { rule: 'G1', cause, nodes, role: 'worker' })];
 };
 
@@ -312,7 +333,7 @@ export const advance = (cluster: KnownCluster, now: string): readonly RolloutFac
   if (cluster.life === 'deleting') return [aborted(cluster, upgrade)];
   if (upgrade.status === 'running') return running(cluster, upgrade, now);
   if (upgrade.abortAsked !== null) return [aborted(cluster, upgrade)];
-  const mayStart = upgrade.status === 'planned' && upgrade.approved && Object.keys(cluster.repairs).length === 0;
+  const mayStart = upgrade.status === 'planned' && upgrade.approved && underWay(cluster).length === 0;
   if (!mayStart || upgrade.planHash === null) return [];
   return [{ type: 'RolloutStarted', data: { ...ids(cluster, upgrade), planHash: upgrade.planHash } }];
 };

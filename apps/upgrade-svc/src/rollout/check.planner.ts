@@ -3,8 +3,13 @@ import { planUpgrade, type Check } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import type { KnownCluster, Upgrade } from './rollout.state.js';
 
-/** infra-svc makes no machines for roll-outs yet; a plan that needs them is refused instead of waiting in vain. */
-const SURGE_AVAILABLE = false;
+/** Repairs, and extra machines that an earlier upgrade has given back: nothing begins beside them (B1). */
+export const underWay = ({ repairs, extra }: KnownCluster): readonly string[] => [
+  ...Object.values(repairs),
+  ...Object.values(extra).flatMap(({ name, upgradeId, leaving }) =>
+    leaving ? [`${name}, an extra machine of ${upgradeId}, is leaving`] : [],
+  ),
+];
 
 /** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
 export const checkUpgrade = (cluster: KnownCluster, upgrade: Upgrade, facts: ClusterFacts): Check => {
@@ -13,10 +18,9 @@ export const checkUpgrade = (cluster: KnownCluster, upgrade: Upgrade, facts: Clu
     wish: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
     facts,
     holds: cluster.holds,
-    underWay: { operations: Object.values(cluster.repairs), clusterReady: cluster.life === 'ready' },
+    underWay: { operations: underWay(cluster), clusterReady: cluster.life === 'ready' },
     endpoint: cluster.endpoint,
     releases: KUBERNETES_RELEASES,
     durations: cluster.durations,
-    surgeAvailable: SURGE_AVAILABLE,
   });
 };

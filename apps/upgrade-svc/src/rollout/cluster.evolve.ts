@@ -1,6 +1,6 @@
-import type { Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import type { Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import { withHold } from '../holds/holds.js';
-import type { KnownCluster, RolloutNode } from './rollout.state.js';
+import type { ExtraMachine, KnownCluster, RolloutNode } from './rollout.state.js';
 import { isUnwell } from './rollout.state.js';
 
 const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
@@ -82,6 +82,48 @@ const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster 
   }
 };
 
+type Extra = KnownCluster['extra'];
+
+const leaving = (extra: Extra, goes: (machine: ExtraMachine) => boolean): Extra =>
+  Object.fromEntries(
+    Object.entries(extra).map(([name, machine]) => [name, goes(machine) ? { ...machine, leaving: true } : machine]),
+  );
+
+/** Named when its surge was over already, a machine goes at once. */
+const extraPlanned = ({ upgrade }: KnownCluster, machines: readonly MachinePlan[]): Extra =>
+  Object.fromEntries(
+    machines.flatMap(({ name, pool, surge }): [string, ExtraMachine][] => {
+      if (surge === undefined) return [];
+      const wanted = upgrade?.id === surge && upgrade.booked.includes(pool);
+      return [[name, { name, upgradeId: surge, pool, leaving: !wanted }]];
+    }),
+  );
+
+/** Machines beyond the wished size of their pools. */
+const evolveExtra = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+  const { extra } = cluster;
+  switch (event.type) {
+    case 'VmsPlanned':
+      return { ...cluster, extra: { ...extra, ...extraPlanned(cluster, event.data.machines) } };
+    case 'SurgeReturned':
+    case 'SurgeFailed': {
+      const { upgradeId, pool } = event.data;
+      return { ...cluster, extra: leaving(extra, (one) => one.upgradeId === upgradeId && one.pool === pool) };
+    }
+    case 'BootstrapStepFailed': {
+      const { step, node, nextAttemptAt } = event.data;
+      if (node === undefined || nextAttemptAt !== null || step === 'RemoveNode') return cluster;
+      return { ...cluster, extra: leaving(extra, ({ name }) => name === node) };
+    }
+    case 'VmDeleted': {
+      const { [event.data.name]: _gone, ...others } = extra;
+      return { ...cluster, extra: others };
+    }
+    default:
+      return cluster;
+  }
+};
+
 /** What agents and heartbeats tell. */
 const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
   const { time } = event.meta;
@@ -107,8 +149,7 @@ const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
   }
 };
 
-/** What is known of the cluster apart from its upgrade. */
-export const evolveCluster = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const evolveMachines = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
   switch (event.type) {
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
@@ -128,3 +169,7 @@ export const evolveCluster = (cluster: KnownCluster, event: StoredEvent): KnownC
     }
   }
 };
+
+/** What is known of the cluster apart from its upgrade. */
+export const evolveCluster = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
+  evolveMachines(evolveExtra(cluster, event), event);

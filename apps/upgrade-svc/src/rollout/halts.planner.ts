@@ -40,6 +40,7 @@ const causeOf = ({ operation, state }: Tracked): Cause =>
 /** Which rule a failure is told by: that of what it could not get past. */
 const ruleOf = ({ operation, state }: Tracked): UpgradeRule => {
   if (state.drainTimedOut?.policy === 'stop') return 'D5';
+  if (operation.kind === 'book-surge' || operation.kind === 'return-surge') return 'D2';
   if (state.failing !== null && e6Freeze(state.failing.gate)) return 'E6';
   return operation.canary ? 'D1' : 'E7';
 };
@@ -87,7 +88,11 @@ const byBlocked = (upgrade: Upgrade): Halt | undefined => {
 export const regressedNodes = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutNode[] => {
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
-    (node) => isUnwell(node) && !touched.has(node.name) && !upgrade.unwellBefore.includes(node.name),
+    (node) =>
+      isUnwell(node) &&
+      !touched.has(node.name) &&
+      !upgrade.unwellBefore.includes(node.name) &&
+      cluster.extra[node.name]?.leaving !== true,
   );
 };
 

@@ -32,6 +32,16 @@ const explored = ({
   return explore(started(told(world, ...facts, wish)), 2, STATES_MAX).harm;
 };
 
+/** The harm that an exhaustive look at 3 workers with one extra and none to miss finds first. */
+const exploredWithExtra = (tools: Tools): readonly string[] => {
+  const model = tools.modelOf(1, 3, '1.33.13');
+  const world = { rollout: tools.ABSENT, model, moves: 0, failures: 1 };
+  const facts = tools.beginning(model, '1.33.13').map(([, fact]) => fact);
+  const strategy = { workers: { maxUnavailable: 0, maxSurge: 1, canary: false }, failedShareMax: '100%' };
+  const started = tools.started(tools.told(world, ...facts, tools.asked(tools.toVersion('v1.34.4'), strategy)));
+  return tools.explore(started, 0, STATES_MAX).harm;
+};
+
 const simulated = (
   tools: Tools,
   seed: number,
@@ -60,6 +70,23 @@ const MUTANTS: readonly Mutant[] = [
     becomes: 'always true',
     replaced: { '../rules/workers.rules.js': { d2MayBegin: () => true } },
     harm: explored,
+  },
+  {
+    guard: 'D2, extra nodes count once they are there',
+    becomes: 'as soon as they are planned',
+    replaced: {
+      './surge.planner.js': {
+        atOnceNow: () => 1,
+        surgePhase: () => 'complete',
+      },
+    },
+    harm: exploredWithExtra,
+  },
+  {
+    guard: 'D2, extra nodes stay while others are away',
+    becomes: 'they go when their turn comes',
+    replaced: { '../rules/workers.rules.js': { d2MayReturn: () => true } },
+    harm: exploredWithExtra,
   },
   {
     guard: 'C4, apply once',

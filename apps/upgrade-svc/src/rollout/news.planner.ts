@@ -28,8 +28,6 @@ const isNewsOf = (state: OperationState, fact: EffectFact): boolean => {
       return !state.leaderMoved;
     case 'EtcdSnapshotTaken':
     case 'NodesMarked':
-    case 'SurgeRequested':
-    case 'SurgeReturned':
     case 'AddonsUpgraded':
     case 'NodesUnmarked':
       return !state.effect;

@@ -155,10 +155,11 @@ const evolveEffects = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
     case 'NodesUnmarked':
       return { ...upgrade, marked: upgrade.marked.filter((node) => !event.data.nodes.includes(node)) };
     case 'SurgeRequested':
+    case 'SurgeReturned':
     case 'AddonsUpgraded':
       return withOperation(upgrade, event.data.operation, seen);
-    case 'SurgeReturned':
-      return { ...withOperation(upgrade, event.data.operation, seen), surge: [] };
+    case 'SurgeForgone':
+      return withOperation(upgrade, event.data.operation, () => ({ status: 'skipped', endedAt: event.meta.time }));
     default:
       return evolveGates(upgrade, event);
   }

@@ -11,6 +11,7 @@ import {
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutJob } from './rollout.jobs.js';
+import { surgePhase } from './surge.planner.js';
 import { touchedNodes, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
 
 /** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
@@ -29,6 +30,9 @@ export type Phase =
   | 'park'
   | 'release'
   | 'effect'
+  | 'book'
+  | 'give-back'
+  | 'surge-failed'
   | 'nodes'
   | 'gates-finish'
   | 'complete';
@@ -129,12 +133,6 @@ const nodePhase = (upgrade: Upgrade, tracked: Tracked): Phase => {
   return state.withdrawn ? 'complete' : 'release';
 };
 
-const surgeIsReady = (cluster: KnownCluster, upgrade: Upgrade, operation: PlanOperation): boolean => {
-  const wanted = upgrade.plan?.pools.find(({ name }) => name === operation.pool)?.surge ?? 0;
-  const ready = upgrade.surge.filter((name) => cluster.nodes[name]?.ready === true);
-  return ready.length >= wanted && cluster.life === 'ready';
-};
-
 /** Nodes of an operation that are still there. */
 export const presentNodes = (cluster: KnownCluster, operation: PlanOperation): readonly NodeName[] =>
   operation.nodes.filter((name) => cluster.nodes[name] !== undefined);
@@ -146,14 +144,13 @@ const clusterPhase = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked)
     case 'stage':
       return presentNodes(cluster, operation).every((node) => state.staged.includes(node)) ? 'complete' : 'nodes';
     case 'book-surge':
-      if (!state.effect) return 'effect';
-      return surgeIsReady(cluster, upgrade, operation) ? 'complete' : 'nodes';
+    case 'return-surge':
+      return surgePhase(cluster, upgrade, tracked);
     case 'addons':
       if (!state.effect && operation.to['kubernetes'] !== undefined) return 'effect';
       return missing(upgrade, tracked, 'finish').length > 0 ? 'gates-finish' : 'complete';
     case 'snapshot-etcd':
     case 'mark-workers':
-    case 'return-surge':
       return state.effect ? 'complete' : 'effect';
     case 'control-plane':
     case 'worker':
@@ -221,13 +218,17 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
   };
 };
 
+/** By this plan; also where it died between the cordon and the word of it: Kubernetes knows whose mark it is. */
+const mayBeCordoned = ({ operation, state }: Tracked): boolean =>
+  !state.uncordoned && (state.cordon?.byPlan ?? operation.drain);
+
 const releaseJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob => {
   const parked = phaseOf(cluster, upgrade, tracked) === 'park';
   return {
     ...baseOf(cluster, upgrade, tracked),
     node,
     type: 'ReleaseNode',
-    uncordon: !parked && tracked.state.cordon?.byPlan === true,
+    uncordon: !parked && mayBeCordoned(tracked),
     unmark: !parked && upgrade.marked.includes(node),
     parked,
     // Nothing was changed yet: what is wanted stays as it was.
@@ -272,7 +273,6 @@ const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node
 const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): AnyRolloutJob | null => {
   const base = baseOf(cluster, upgrade, tracked);
   const { operation } = tracked;
-  const pool = operation.pool ?? '';
   const nodes = presentNodes(cluster, operation);
   switch (operation.kind) {
     case 'stage':
@@ -286,17 +286,10 @@ const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): A
       return { ...base, type: 'TakeSnapshot' };
     case 'mark-workers':
       return { ...base, type: 'MarkWorkers', nodes };
-    case 'book-surge':
-      return {
-        ...base,
-        type: 'BookSurge',
-        pool,
-        count: upgrade.plan?.pools.find(({ name }) => name === pool)?.surge ?? 1,
-      };
-    case 'return-surge':
-      return { ...base, type: 'ReturnSurge', pool, nodes: upgrade.surge };
     case 'addons':
       return { ...base, type: 'UpgradeAddons', kubernetes: operation.to['kubernetes'] ?? null };
+    case 'book-surge':
+    case 'return-surge':
     case 'control-plane':
     case 'worker':
       return null;

@@ -1,4 +1,4 @@
-import { releaseOf, WorldFailure } from '@fairlead/contracts';
+import { releaseOf } from '@fairlead/contracts';
 import {
   OnJob,
   type Job,
@@ -11,7 +11,7 @@ import { planHash } from '../plan/plan.hash.js';
 import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { checkUpgrade } from './check.planner.js';
-import type { AdvanceRollout, BookSurge, CheckUpgrade, ReturnSurge, RolloutJob } from './rollout.jobs.js';
+import type { AdvanceRollout, CheckUpgrade, RolloutJob } from './rollout.jobs.js';
 import type { RolloutRunner, Wanted } from './rollout.runner.js';
 import { CLUSTER_SURVEY, ROLLOUT_RUNNER } from './tokens.js';
 
@@ -43,17 +43,6 @@ export class RolloutEffects {
     await this.runner.decide(job, { type: 'Advance', data: { uid, now: this.runner.now() } });
   }
 
-  /** The planner refuses plans with a surge (D2) as long as nobody makes machines on request of a roll-out. */
-  @OnJob<BookSurge>('BookSurge', { attemptsMax: 1 })
-  bookSurge(job: Job<BookSurge>): Promise<void> {
-    return nobodyMakesMachines(job);
-  }
-
-  @OnJob<ReturnSurge>('ReturnSurge', { attemptsMax: 1 })
-  returnSurge(job: Job<ReturnSurge>): Promise<void> {
-    return nobodyMakesMachines(job);
-  }
-
   private async facts({ job, known, upgrade, signal, cluster }: Wanted<CheckUpgrade>): Promise<ClusterFacts> {
     const { target, strategy } = upgrade.wish;
     return this.survey.facts({
@@ -67,16 +56,6 @@ export class RolloutEffects {
     });
   }
 }
-
-const nobodyMakesMachines = (job: Job<RolloutJob>): Promise<never> =>
-  Promise.reject(
-    new WorldFailure({
-      operation: 'make extra nodes',
-      target: job.cluster,
-      message: 'nobody makes machines on request of a roll-out',
-      retryable: false,
-    }),
-  );
 
 const isOfRollout = (data: Readonly<Record<string, unknown>>): data is RolloutJob =>
   typeof data['upgradeId'] === 'string' && typeof data['run'] === 'number' && typeof data['type'] === 'string';

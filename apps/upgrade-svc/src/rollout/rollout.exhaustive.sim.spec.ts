@@ -1,16 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { explore, started, told, withLeader, type World } from '../../test/exploration.js';
-import { cp, modelOf, type Model } from '../../test/model.js';
+import { cp, modelOf, w, type Model } from '../../test/model.js';
 import { asked, beginning, toVersion } from '../../test/rollout.story.js';
 import { ABSENT } from './rollout.state.js';
 
 const STATES_MAX = 400_000;
 const TIMEOUT_MS = 300_000;
 
-const worldOf = (model: Model, budget: { readonly moves: number; readonly failures: number }): World => {
+const TWO_AT_ONCE = { workers: { maxUnavailable: 2, canary: false }, failedShareMax: '100%' };
+
+const worldOf = (
+  model: Model,
+  budget: { readonly moves: number; readonly failures: number; readonly aborts?: number },
+  strategy: Record<string, unknown> = TWO_AT_ONCE,
+): World => {
   const facts = beginning(model, '1.33.13').map(([, fact]) => fact);
   const world: World = { rollout: ABSENT, model, ...budget };
-  const strategy = { workers: { maxUnavailable: 2, canary: false }, failedShareMax: '100%' };
   return started(told(world, ...facts, asked(toVersion('v1.34.4'), strategy)));
 };
 
@@ -37,6 +42,74 @@ describe('3 control planes and 3 workers, two at a time: every order, and a cras
       expect(explored.harm).toEqual([]);
       expect(explored.badEnds).toEqual([]);
     },
+    TIMEOUT_MS,
+  );
+});
+
+interface Surge {
+  readonly workers: number;
+  readonly maxUnavailable: number;
+  readonly maxSurge: number;
+}
+
+describe('workers with extra nodes: every order, and a crash at every point', () => {
+  const SURGES: readonly Surge[] = [
+    { workers: 3, maxUnavailable: 0, maxSurge: 1 },
+    { workers: 3, maxUnavailable: 0, maxSurge: 2 },
+    { workers: 3, maxUnavailable: 1, maxSurge: 1 },
+  ];
+  const look = (
+    { workers, maxUnavailable, maxSurge }: Surge,
+    may: { readonly failures: number; readonly aborts: number },
+    changed: (model: Model) => Model = (model) => model,
+  ): void => {
+    const strategy = { workers: { maxUnavailable, maxSurge, canary: false }, failedShareMax: '100%' };
+    const world = worldOf(changed(modelOf(1, workers, '1.33.13')), { moves: 0, ...may }, strategy);
+    const explored = explore(world, maxUnavailable, STATES_MAX);
+    expect(explored.harm).toEqual([]);
+    expect(explored.badEnds).toEqual([]);
+    expect(explored.states).toBeGreaterThan(90);
+  };
+
+  it.each(SURGES)(
+    '$workers with $maxSurge extra: never are more than $maxUnavailable fewer there than wished, and none extra at the end',
+    (surge) => look(surge, { failures: 0, aborts: 0 }),
+    TIMEOUT_MS,
+  );
+
+  it.each(SURGES)(
+    'nor after a failure for good at any point and a retry: $workers with $maxSurge extra, $maxUnavailable away',
+    (surge) => look(surge, { failures: 1, aborts: 0 }),
+    TIMEOUT_MS,
+  );
+
+  it.each(SURGES)(
+    'nor when somebody ends it at any point: $workers with $maxSurge extra, $maxUnavailable away',
+    (surge) => look(surge, { failures: 0, aborts: 1 }),
+    TIMEOUT_MS,
+  );
+
+  it.each<[string, (model: Model) => Model, number]>([
+    ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
+    ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
+    // Nobody drains it again after an end before the end: then it is told as what stands in the way of the next upgrade.
+    ['is kept by a budget when it shall go', (model) => ({ ...model, kept: [w(4)] }), 0],
+  ])(
+    'nor with an extra machine that %s, whatever fails, and whenever somebody ends it',
+    (_what, changed, aborts) => {
+      look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 1, aborts: 0 }, changed);
+      look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 0, aborts }, changed);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'nor where a pool that may have nodes away goes on without them, and whenever somebody ends it',
+    () =>
+      look({ workers: 3, maxUnavailable: 1, maxSurge: 2 }, { failures: 0, aborts: 1 }, (model) => ({
+        ...model,
+        surge: { ...model.surge, stock: 1 },
+      })),
     TIMEOUT_MS,
   );
 });

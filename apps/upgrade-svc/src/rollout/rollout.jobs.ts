@@ -88,22 +88,6 @@ export interface EndProbes extends RolloutJob {
   readonly nodes: readonly NodeName[];
 }
 
-/** SurgeRequested; infra-svc makes the machines, and VmsCreated and NodeReady end the operation. */
-export interface BookSurge extends RolloutJob {
-  readonly type: 'BookSurge';
-  readonly operation: string;
-  readonly pool: string;
-  readonly count: number;
-}
-
-/** SurgeReturned. */
-export interface ReturnSurge extends RolloutJob {
-  readonly type: 'ReturnSurge';
-  readonly operation: string;
-  readonly pool: string;
-  readonly nodes: readonly NodeName[];
-}
-
 /** AddonsUpgraded: what kubeadm does not upgrade fits the target. Gates of stage finish follow. */
 export interface UpgradeAddons extends RolloutJob {
   readonly type: 'UpgradeAddons';
@@ -186,8 +170,6 @@ export type AnyRolloutJob =
   | UnmarkWorkers
   | BeginProbes
   | EndProbes
-  | BookSurge
-  | ReturnSurge
   | UpgradeAddons
   | CheckGates
   | EmptyNode
@@ -203,8 +185,6 @@ export type RolloutJobType =
   | 'UnmarkWorkers'
   | 'BeginProbes'
   | 'EndProbes'
-  | 'BookSurge'
-  | 'ReturnSurge'
   | 'UpgradeAddons'
   | 'CheckGates'
   | 'EmptyNode'

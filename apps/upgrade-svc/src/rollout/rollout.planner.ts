@@ -14,8 +14,9 @@ const WATCHERS_MAX = 5;
 const WATCHING_CONTROL_PLANES = 2;
 
 /** The nodes that ask what people use: of both kinds, by name, so that every look has the same ones. */
-const watchers = ({ nodes }: KnownCluster): readonly RolloutNode[] => {
-  const byName = Object.values(nodes).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+const watchers = ({ nodes, extra }: KnownCluster): readonly RolloutNode[] => {
+  const staying = Object.values(nodes).filter(({ name }) => extra[name] === undefined);
+  const byName = staying.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const some = byName.filter(({ role }) => role === 'control-plane').slice(0, WATCHING_CONTROL_PLANES);
   const others = byName.filter((node) => !some.includes(node)).toSorted((one, other) => rank(one) - rank(other));
   return [...some, ...others.slice(0, WATCHERS_MAX - some.length)];

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { changeNode, cp, modelNode, modelOf, nodesOf, w, type Model } from '../../test/model.js';
+import { changeNode, cp, modelNode, modelOf, NO_SURGE, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
 
@@ -61,6 +61,23 @@ const expectWatched = (simulation: RolloutSimulation): void => {
   }
   expect([...asking]).toEqual([]);
 };
+
+/** Extra nodes first, and never fewer than are wished. */
+const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
+
+const withStock = (model: Model, stock: number): Model => ({ ...model, surge: { ...model.surge, stock } });
+
+/** `made` machines came and went, each once. */
+const expectNoSurgeLeft = (simulation: RolloutSimulation, made: number): void => {
+  expect(simulation.model.surge.machines).toEqual([]);
+  expect(simulation.count('VmDeleted')).toBe(made);
+  expect(simulation.count('VmsPlanned')).toBe(made);
+};
+
+const orderOf = (simulation: RolloutSimulation, type: StoredEvent['type'], node?: string): number =>
+  simulation.log.findIndex(
+    (event) => event.type === type && (node === undefined || ('node' in event.data && event.data.node === node)),
+  );
 
 const typesOf = (simulation: RolloutSimulation, node: string): readonly string[] =>
   simulation.log
@@ -156,6 +173,168 @@ const STORIES: readonly Story[] = [
       expectUpgraded(simulation, '1.34.4');
       // Told when who refuses changes, not for each try.
       expect(simulation.count('EvictionRefused', w(2))).toBe(1);
+    },
+  },
+  {
+    name: 'surge-comes-first-and-goes-last',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 1);
+      expect(orderOf(simulation, 'SurgeRequested')).toBeLessThan(orderOf(simulation, 'NodeCordoned', w(1)));
+      for (const index of [1, 2, 3])
+        expect(orderOf(simulation, 'NodeUncordoned', w(index))).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+    },
+  },
+  {
+    name: 'surge-cannot-be-had-and-stops',
+    model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () =>
+          simulation.after(600, () => {
+            for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', w(index))).toBe(0);
+            simulation.model = withStock(simulation.model, 1);
+            simulation.say('wish', wish('UpgradeRetryRequested'));
+          }),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 1);
+      const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+      expect(halted?.data).toMatchObject({ rule: 'D2', cause: { message: 'no host is free' } });
+    },
+  },
+  {
+    name: 'surge-cannot-be-had-and-is-forgone',
+    model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
+    version: '1.33.13',
+    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.34.4'), { workers: { maxSurge: 1 } })),
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 0);
+      expect(simulation.count('SurgeForgone')).toBe(1);
+    },
+  },
+  {
+    name: 'surge-never-joins',
+    model: () => ({ ...modelOf(1, 3, '1.33.13'), surge: { ...NO_SURGE, unfit: true } }),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested'))),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 2);
+    },
+  },
+  {
+    name: 'surge-and-abort',
+    model: () => modelOf(1, 4, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(on('NodeCordoned', w(2)), () =>
+        simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'not today' })),
+      );
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutAborted')).toBe(1);
+      expectNoSurgeLeft(simulation, 1);
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'surge-that-a-budget-keeps',
+    model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3)] }),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested'))),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 1);
+      const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+      expect(halted?.data).toMatchObject({ rule: 'D2', cause: { operation: 'RemoveNode' } });
+    },
+  },
+  {
+    name: 'surge-that-a-budget-keeps-and-abort',
+    model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3)] }),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'enough' }))),
+      );
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutAborted')).toBe(1);
+      expectNoSurgeLeft(simulation, 1);
+      atRest(simulation);
+    },
+  },
+  {
+    name: 'surge-stays-while-a-node-is-away',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.stuck.add(w(3));
+      simulation.say('wish', asked(toVersion('v1.34.4'), { ...SURGE, failedShareMax: '100%' }));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () =>
+          simulation.after(600, () => {
+            expect(simulation.count('SurgeReturned')).toBe(0);
+            simulation.mend(w(3));
+            simulation.say('wish', wish('UpgradeRetryRequested'));
+          }),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 1);
+      expect(simulation.count('RolloutHalted')).toBe(1);
+    },
+  },
+  {
+    name: 'surge-of-a-pool-that-is-held-meanwhile',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(on('NodeCordoned', w(1)), () => simulation.say('wish', hold(null, 'w', true)));
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutCompleted')).toBe(1);
+      expect(simulation.count('NodeSkipped')).toBe(2);
+      expectNoSurgeLeft(simulation, 1);
+      atRest(simulation);
     },
   },
   {

@@ -78,6 +78,8 @@ export interface OperationState {
   readonly leaveOut: string | null;
   /** Somebody wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
   readonly retryWanted: boolean;
+  /** Why what it waits for will not come. */
+  readonly trouble: Cause | null;
   /** The node gets its former software back. */
   readonly rollingBack: boolean;
 }
@@ -118,10 +120,19 @@ export interface Upgrade {
   readonly probesFailing: Readonly<Record<string, string>>;
   readonly probesKnown: readonly string[];
   readonly marked: readonly NodeName[];
-  readonly surge: readonly NodeName[];
+  /** Pools for which extra nodes were asked, and not given back. */
+  readonly booked: readonly string[];
   readonly refused: readonly Refused[];
   /** Nodes that were unwell when it began. */
   readonly unwellBefore: readonly NodeName[];
+}
+
+/** A machine beyond the wished size of its pool, from its name to its end. */
+export interface ExtraMachine {
+  readonly name: NodeName;
+  readonly upgradeId: UpgradeId;
+  readonly pool: string;
+  readonly leaving: boolean;
 }
 
 export interface KnownCluster {
@@ -134,6 +145,7 @@ export interface KnownCluster {
   readonly nodes: Readonly<Record<string, RolloutNode>>;
   /** Removals and additions under way, by what they are about. */
   readonly repairs: Readonly<Record<string, string>>;
+  readonly extra: Readonly<Record<string, ExtraMachine>>;
   readonly holds: Holds;
   readonly upgrade: Upgrade | null;
   /** Asked for while another was open; told to be rejected. */
@@ -172,6 +184,7 @@ export const NEW_OPERATION: OperationState = {
   failure: null,
   leaveOut: null,
   retryWanted: false,
+  trouble: null,
   rollingBack: false,
 };
 
@@ -183,6 +196,7 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): KnownC
   endpoint: null,
   nodes: {},
   repairs: {},
+  extra: {},
   holds: NO_HOLDS,
   upgrade: null,
   refusedUpgrades: [],

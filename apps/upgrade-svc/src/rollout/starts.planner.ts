@@ -2,7 +2,7 @@ import { d7Window, type PlanOperation } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.wish.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
-import { d2MayBegin } from '../rules/workers.rules.js';
+import { d2MayBegin, d2MayReturn } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
 import {
@@ -16,6 +16,7 @@ import {
   type Tracked,
   type Upgrade,
 } from './rollout.state.js';
+import { atOnceNow } from './surge.planner.js';
 
 /** A failed worker is passed over: whether it stops the others is a matter of rules E. */
 const isPassed = (tracked: Tracked): boolean =>
@@ -54,10 +55,27 @@ const poolNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null) =
     .filter((node) => node.role === 'worker' && node.pool === pool && isUnwell(node))
     .map(({ name }): string => name);
   return {
-    atOnce: upgrade.plan?.pools.find(({ name }) => name === pool)?.atOnce ?? 1,
+    atOnce: atOnceNow(cluster, upgrade, pool),
     inFlight: names(ofPool.filter(({ state }) => state.status === 'open')),
     unready: [...away, ...unwell],
   };
+};
+
+/** What of the pool would be missed if its extra nodes went: not they themselves, nor what somebody has said to leave as it is. */
+const missedOf = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): readonly string[] => {
+  const left = trackedOf(upgrade)
+    .filter(({ state }) => state.status === 'skipped' || state.status === 'quarantined')
+    .flatMap(({ operation }): readonly string[] => operation.nodes);
+  return poolNow(cluster, upgrade, pool).unready.filter(
+    (name) => cluster.extra[name] === undefined && !left.includes(name),
+  );
+};
+
+/** Whether the extra nodes of a pool may go now (D2). */
+export const mayReturn = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): boolean => {
+  const planned = upgrade.plan?.pools.find(({ name }) => name === pool);
+  const unready = missedOf(cluster, upgrade, pool);
+  return planned === undefined || d2MayReturn({ ...planned, unready });
 };
 
 /** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
@@ -72,6 +90,7 @@ export const startable = (cluster: KnownCluster, upgrade: Upgrade, now: string):
     const { operation } = tracked;
     const soak = soakEndsAt(upgrade, operation);
     if (soak !== null && soak > now) continue;
+    if (operation.kind === 'return-surge' && !mayReturn(cluster, upgrade, operation.pool)) continue;
     if (operation.kind !== 'worker') return [tracked];
     if (!c9WorkersMayBegin(progress, operation)) continue;
     const pool = poolNow(cluster, upgrade, operation.pool);
@@ -99,7 +118,14 @@ export const budgetSpent = (cluster: KnownCluster, upgrade: Upgrade, now: string
   if (waiting === undefined || startable(cluster, upgrade, now).length > 0) return null;
   const soak = soakEndsAt(upgrade, waiting.operation);
   if (soak !== null && soak > now) return null;
-  const { unready, atOnce } = poolNow(cluster, upgrade, waiting.operation.pool);
+  const { pool, kind } = waiting.operation;
+  const { unready, atOnce } = poolNow(cluster, upgrade, pool);
+  if (kind === 'return-surge') {
+    // What failed is told by a halt (G1), with what a person can do about it.
+    if (all.some((tracked) => hasFailed(tracked) && tracked.operation.pool === pool)) return null;
+    const missed = [...new Set(missedOf(cluster, upgrade, pool))].join(', ');
+    return { by: 'gate', reason: `${missed} are away, so the extra nodes of ${String(pool)} stay (D2)` };
+  }
   return {
     by: 'gate',
     reason: `${[...new Set(unready)].join(', ')} are away, and only ${atOnce} of the pool may be (D2)`,

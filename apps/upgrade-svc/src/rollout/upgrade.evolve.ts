@@ -1,4 +1,11 @@
-import { UPGRADE_RULES, isUpgradeRule, type EventData, type Finding, type StoredEvent } from '@fairlead/contracts';
+import {
+  UPGRADE_RULES,
+  isUpgradeRule,
+  type Cause,
+  type EventData,
+  type Finding,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { durationKeyOf } from '../plan/durations.js';
 import { refusing } from '../rules/finding.js';
 import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
@@ -27,7 +34,7 @@ export const newUpgrade = (wish: EventData<'UpgradeRequested'>): Upgrade => ({
   probesFailing: {},
   probesKnown: [],
   marked: [],
-  surge: [],
+  booked: [],
   refused: [],
   unwellBefore: [],
 });
@@ -217,15 +224,52 @@ const evolveProbes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   }
 };
 
-/** Machines that come while a pool's surge is under way are the surge. */
-const evolveSurge = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  if (event.type !== 'VmsCreated') return upgrade;
-  const booking = trackedOf(upgrade).find(
-    ({ operation, state }) => operation.kind === 'book-surge' && state.status === 'open',
+/** What is to be known of it by the operation that waits for the extra machines of this pool, or for their end. */
+const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool: string, trouble: Cause): Upgrade => {
+  const open = trackedOf(upgrade).find(
+    ({ operation, state }) => operation.kind === kind && operation.pool === pool && state.status === 'open',
   );
-  if (booking === undefined) return upgrade;
-  const names = event.data.machines.filter(({ pool }) => pool === booking.operation.pool).map(({ name }) => name);
-  return { ...upgrade, surge: [...upgrade.surge, ...names] };
+  return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
+};
+
+const withoutBooking = (upgrade: Upgrade, pool: string): Upgrade => ({
+  ...upgrade,
+  booked: upgrade.booked.filter((name) => name !== pool),
+});
+
+/** Why extra machines do not come, or do not go. */
+const surgeTrouble = ({ extra }: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+  switch (event.type) {
+    case 'SurgeFailed': {
+      const { pool, cause } = event.data;
+      return withTrouble(withoutBooking(upgrade, pool), 'book-surge', pool, cause);
+    }
+    case 'BootstrapStepFailed': {
+      const { step, node, cause, nextAttemptAt } = event.data;
+      const machine = node === undefined ? undefined : extra[node];
+      if (machine?.upgradeId !== upgrade.id || nextAttemptAt !== null) return upgrade;
+      return withTrouble(upgrade, step === 'RemoveNode' ? 'return-surge' : 'book-surge', machine.pool, cause);
+    }
+    case 'ClusterFailed':
+      return upgrade.booked.reduce(
+        (before, pool) => withTrouble(before, 'book-surge', pool, event.data.cause),
+        upgrade,
+      );
+    default:
+      return upgrade;
+  }
+};
+
+/** Extra nodes of pools, as far as they were asked for and given back. */
+const evolveSurge = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+  switch (event.type) {
+    case 'SurgeRequested':
+      return { ...upgrade, booked: [...withoutBooking(upgrade, event.data.pool).booked, event.data.pool] };
+    case 'SurgeReturned':
+      return withoutBooking(upgrade, event.data.pool);
+    default:
+      return surgeTrouble(cluster, upgrade, event);
+  }
 };
 
 const speaksOf = (upgrade: Upgrade, event: StoredEvent): boolean =>
@@ -234,7 +278,7 @@ const speaksOf = (upgrade: Upgrade, event: StoredEvent): boolean =>
 export const evolveUpgrade = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (!speaksOf(upgrade, event)) return upgrade;
   const told = evolveCourse(cluster, evolveByWishes(upgrade, event), event);
-  return evolveSurge(evolveProbes(evolveByAgents(countFailures(told, event), event), event), event);
+  return evolveSurge(cluster, evolveProbes(evolveByAgents(countFailures(told, event), event), event), event);
 };
 
 /** What an operation took is what the next of its kind is predicted to take. */

@@ -1,4 +1,12 @@
-import { releaseOf, type Finding, type GateName, type NodeName, type PlanOperation } from '@fairlead/contracts';
+import {
+  majorityOf,
+  releaseOf,
+  type Finding,
+  type GateName,
+  type NodeName,
+  type PlanOperation,
+  type Quorum,
+} from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
 
@@ -69,20 +77,9 @@ export const c7NoSurge = (maxSurge: number | string | undefined): readonly Findi
     }),
   );
 
-export interface Quorum {
-  readonly members: number;
-  readonly healthy: number;
-}
-
-const majority = (members: number): number => Math.floor(members / 2) + 1;
-
-/** C8, removal for good: a majority is healthy now, and is one among those that are left. */
-export const c8MayRemove = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
-  healthy >= majority(members) && healthy - (itIsHealthy ? 1 : 0) >= majority(members - 1);
-
 /** C8, away for a while: the others are a majority of all. A single member has nobody to lose the quorum to. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
-  members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majority(members);
+  members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majorityOf(members);
 
 export const quorumOf = ({ members }: EtcdFacts): Quorum => ({
   members: members.length,
@@ -96,7 +93,7 @@ export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Findi
   return when(!c8MayPause(quorum, itIsHealthy), () =>
     refusing('C8', {
       sentence: `etcd has ${quorum.healthy} healthy of ${quorum.members} members: without ${node} it would lose its quorum`,
-      facts: { ...quorum, node, majority: majority(quorum.members) },
+      facts: { ...quorum, node, majority: majorityOf(quorum.members) },
       help: 'Mend the member that is not healthy first.',
     }),
   );

@@ -1,3 +1,4 @@
+import { c8MayRemove } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
 import {
@@ -11,7 +12,6 @@ import {
   c6KubeletGoesAlong,
   c7NoSurge,
   c8MayPause,
-  c8MayRemove,
   c8QuorumWithout,
   c9GatesFinish,
   c9WorkersMayBegin,
@@ -90,6 +90,7 @@ describe('C8 the quorum of etcd', () => {
     [3, 2, true, false],
     [3, 2, false, true],
     [2, 2, true, true],
+    [2, 1, false, false],
   ])('%i members, %i healthy, this one among them: %s; it may leave for good: %s', (members, healthy, itIs, may) =>
     expect(c8MayRemove({ members, healthy }, itIs)).toBe(may),
   );

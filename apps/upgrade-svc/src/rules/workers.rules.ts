@@ -30,6 +30,17 @@ export const d2MayBegin = (
   return away.has(node) || away.size < pool.atOnce;
 };
 
+/** D2: extra nodes go when no more of the pool are away than may be without them. */
+export const d2MayReturn = (pool: {
+  readonly atOnce: number;
+  readonly surge: number;
+  readonly unready: readonly string[];
+}): boolean => new Set(pool.unready).size <= pool.atOnce - pool.surge;
+
+/** D2: without its extra nodes a pool goes on only if it may have nodes away at all. */
+export const d2MayForgo = (pool: { readonly atOnce: number; readonly surge: number }): boolean =>
+  pool.atOnce > pool.surge;
+
 /** D3: pods that are evicted prefer nodes that are done: only worth it when some are. */
 export const d3MarkWorkers = (workers: readonly { readonly drain: boolean }[]): boolean =>
   workers.length > 1 && workers.some(({ drain }) => drain);

@@ -978,6 +978,8 @@ export interface components {
         [key: string]: string;
       };
       pool: string;
+      /** @description The upgrade while which it is extra; absent: of the size of its pool */
+      extraFor?: string;
       /** @description Why it or its pool is held out of changes; null: it is not */
       updatesDisabled: string | null;
       /** @description When the latest event about it happened */

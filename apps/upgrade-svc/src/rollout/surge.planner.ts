@@ -1,0 +1,101 @@
+import type { Cause, NodeName, PlannedPool } from '@fairlead/contracts';
+import { d2MayForgo } from '../rules/workers.rules.js';
+import type { RolloutFact } from './rollout.commands.js';
+import { hasEnded, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+
+const poolOf = ({ plan }: Upgrade, pool: string | null): PlannedPool | undefined =>
+  plan?.pools.find(({ name }) => name === pool);
+
+/** Machines of the upgrade beyond the wished size of the pool that are not gone, those that leave among them. */
+export const extraOf = ({ extra }: KnownCluster, { id }: Upgrade, pool: string | null): readonly NodeName[] =>
+  Object.values(extra).flatMap((machine) => (machine.upgradeId === id && machine.pool === pool ? [machine.name] : []));
+
+const stayingOf = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): readonly NodeName[] =>
+  extraOf(cluster, upgrade, pool).filter((name) => cluster.extra[name]?.leaving === false);
+
+/** Every extra node is Ready, and what runs on all nodes is on them. */
+const isReady = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): boolean => {
+  const ready = stayingOf(cluster, upgrade, pool).filter((name) => cluster.nodes[name]?.ready === true);
+  return ready.length >= (poolOf(upgrade, pool)?.surge ?? 0) && cluster.life === 'ready';
+};
+
+/** D2: how many of the pool may be away now. Extra nodes count while they are there and asked for. */
+export const atOnceNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): number => {
+  const planned = poolOf(upgrade, pool);
+  if (planned === undefined || planned.surge === 0) return planned?.atOnce ?? 1;
+  const there = stayingOf(cluster, upgrade, pool).filter((name) => cluster.nodes[name] !== undefined);
+  return planned.atOnce - planned.surge + (upgrade.booked.includes(planned.name) ? there.length : 0);
+};
+
+/** The pool's nodes were held or left out meanwhile: nobody needs room for them. */
+const nothingLeft = (upgrade: Upgrade, pool: string | null, batch: number): boolean =>
+  trackedOf(upgrade).every(
+    (one) => one.operation.pool !== pool || one.operation.node === null || one.operation.batch < batch || hasEnded(one),
+  );
+
+/** Where an operation about extra nodes stands. */
+export const surgePhase = (
+  cluster: KnownCluster,
+  upgrade: Upgrade,
+  { operation, state }: Tracked,
+): 'complete' | 'surge-failed' | 'book' | 'give-back' | 'nodes' => {
+  const { pool, batch, kind } = operation;
+  if (kind === 'book-surge') {
+    if (nothingLeft(upgrade, pool, batch)) return 'complete';
+    if (state.trouble !== null) return 'surge-failed';
+    if (!state.effect) return 'book';
+    return isReady(cluster, upgrade, pool) ? 'complete' : 'nodes';
+  }
+  if (state.trouble !== null) return 'surge-failed';
+  const left = extraOf(cluster, upgrade, pool);
+  if (!state.effect && (left.length > 0 || upgrade.booked.includes(pool ?? ''))) return 'give-back';
+  return left.length === 0 ? 'complete' : 'nodes';
+};
+
+type IsSaidOf = Pick<Tracked, 'operation'>;
+
+export const surgeRequested = (
+  { uid }: KnownCluster,
+  upgrade: Upgrade,
+  { operation: { id: operation, pool } }: IsSaidOf,
+): RolloutFact => {
+  const count = poolOf(upgrade, pool)?.surge ?? 1;
+  return { type: 'SurgeRequested', data: { uid, upgradeId: upgrade.id, operation, pool: pool ?? '', count } };
+};
+
+export const surgeReturned = (
+  cluster: KnownCluster,
+  upgrade: Upgrade,
+  { operation: { id: operation, pool } }: IsSaidOf,
+): RolloutFact => {
+  const { uid } = cluster;
+  const nodes = [...extraOf(cluster, upgrade, pool)];
+  return { type: 'SurgeReturned', data: { uid, upgradeId: upgrade.id, operation, pool: pool ?? '', nodes } };
+};
+
+/** Whatever ends the roll-out before its end, extra nodes go with it; also those that were given back and did not go. */
+export const surgesReturned = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
+  (upgrade.plan?.pools ?? []).flatMap(({ name }) => {
+    const returning = trackedOf(upgrade).findLast(
+      ({ operation }) => operation.kind === 'return-surge' && operation.pool === name,
+    );
+    const isThere = upgrade.booked.includes(name) || extraOf(cluster, upgrade, name).length > 0;
+    return returning === undefined || !isThere ? [] : [surgeReturned(cluster, upgrade, returning)];
+  });
+
+/** Extra nodes cannot be had: the pool goes on without them if it may have nodes away at all. What came of them goes. */
+export const surgeMissed = (
+  cluster: KnownCluster,
+  upgrade: Upgrade,
+  tracked: Tracked,
+  { cause, otherwise }: { readonly cause: Cause; readonly otherwise: RolloutFact },
+): readonly RolloutFact[] => {
+  const { id: operation, pool, kind } = tracked.operation;
+  if (kind !== 'book-surge') return [otherwise];
+  const returned = upgrade.booked.includes(pool ?? '') ? [surgeReturned(cluster, upgrade, tracked)] : [];
+  const planned = poolOf(upgrade, pool);
+  if (planned === undefined || !d2MayForgo(planned)) return [...returned, otherwise];
+  const reason = `${cause.message}; ${planned.atOnce - planned.surge} at a time`;
+  const ids = { uid: cluster.uid, upgradeId: upgrade.id };
+  return [...returned, { type: 'SurgeForgone', data: { ...ids, operation, pool: planned.name, reason } }];
+};
