@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { cacheFolder } from '@fairlead/mirror';
 import { isAlive, waitUntil, type ProcessIdentity } from '@fairlead/embedded/process';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { generateHostKey } from './hosts/host.keys.js';
 import { openLocal, type Local } from './local.js';
 import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from './testing.js';
@@ -142,6 +143,16 @@ const hostsStory = (): void => {
     await reached('two');
     expect(await inside('two', 'cat /root/kept')).toBe('kept');
     expect(await pings('one', 'two')).toBe(true);
+  });
+
+  it('get their power back while something of an earlier keeper still holds its lock', async () => {
+    await local.hosts.powerCut('two');
+    const holder = spawn('flock', [join(stateDir, 'hosts', 'two', 'lock'), 'sleep', '1']);
+    const released = new Promise((resolve) => holder.once('close', resolve));
+    await sleep(200);
+    await local.hosts.start('two');
+    await reached('two');
+    await released;
   });
 
   it('are cut off and joined again, and a reboot does not join them', async () => {

@@ -1,7 +1,7 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
 import {
   ABSENT,
-  differenceOf,
+  differenceFrom,
   isExtra,
   surgeKey,
   surgeOf,
@@ -140,7 +140,8 @@ const reported = (
   data: EventData<'NodeInitialized'> | EventData<'NodeReady'>,
   as: 'initialized' | 'ready',
 ): Known => {
-  const difference = differenceOf(state.hosts[data.node]?.desired?.software ?? {}, data.software);
+  const desired = state.hosts[data.node]?.desired ?? null;
+  const difference = desired === null ? undefined : differenceFrom(desired, data);
   if (difference === undefined) return withHost(state, data.node, { [as]: true, trouble: null });
   const trouble = { operation: 'compare versions', target: data.node, message: difference };
   return withHost(state, data.node, { [as]: false, trouble });

@@ -168,9 +168,21 @@ export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
   return balances.length === wanted.length && wanted.every((name) => balances.includes(name));
 };
 
-/** Packages whose reported version is not the wanted one, as a sentence; undefined: there are none. */
-export const differenceOf = (wanted: SoftwareVersions, reported: SoftwareVersions): string | undefined => {
-  const wrong = Object.entries(wanted).filter(([name, version]) => reported[name] !== version);
+const RUNTIME = 'containerd';
+
+/**
+ * Packages whose reported version is not the wanted one, as a sentence; undefined: there are none. Another container runtime is for
+ * the agent to judge, of a revision that it was told: it alone knows what its distribution has, and Debian 12 has no containerd 1.7.
+ */
+export const differenceFrom = (
+  desired: Pick<Desired, 'revision' | 'software'>,
+  { revision, software: reported }: Pick<Desired, 'revision' | 'software'>,
+): string | undefined => {
+  const isJudged = (name: string): boolean =>
+    name === RUNTIME && revision >= desired.revision && reported[name] !== undefined;
+  const wrong = Object.entries(desired.software).filter(
+    ([name, version]) => reported[name] !== version && !isJudged(name),
+  );
   if (wrong.length === 0) return undefined;
   return wrong.map(([name, version]) => `${name} is ${reported[name] ?? 'missing'}, not ${version}`).join('; ');
 };

@@ -53,7 +53,7 @@ export interface Host extends Omit<HostRecord, 'layers' | 'machineId'> {
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const GROUP_PREFIX = 'fairlead-host-';
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
 const END_TIMEOUT_MS = 10_000;
 const POLL_MS = 10;
 const MACHINE_ID_BYTES = 16;

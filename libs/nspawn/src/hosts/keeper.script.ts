@@ -11,6 +11,7 @@ const BYTES_PER_MIB = 1_048_576;
 /** A host that reboots itself sooner than this each time is not given the machine's whole attention. */
 const REBOOT_PAUSE_SECONDS = 0.2;
 const GROUP_TRIES_MAX = 100;
+const LOCK_WAIT_SECONDS = 10;
 
 /**
  * What a host may not do, though it is privileged in its own namespaces: set the machine's clock or load its modules. Everything else a
@@ -49,7 +50,7 @@ export const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, 
 
 /**
  * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
- * host itself, belongs to nobody, and is found again by what it writes down; a second one for the same host ends at once. The host's file
+ * host itself, belongs to nobody, and is found again by what it writes down; a second one for the same host ends by itself. The host's file
  * system is mounted for it alone, so the mount goes when it and the host have ended.
  * Arguments: the host's groups, one in each hierarchy.
  */
@@ -58,7 +59,8 @@ export const keeperScript = (host: HostRecord, folder: string, namespace: string
 set -u
 cd ${quote(folder)} || exit 1
 exec 9>lock
-flock --nonblock 9 || exit 0
+# What an earlier keeper called may outlive it for a moment, and hold its lock as long.
+flock --wait ${LOCK_WAIT_SECONDS} 9 || exit 0
 
 ${functions(host)}
 mount -t overlay overlay -o ${quote(overlayOptions(host, folder))} ${HOST_FILES.root} || exit 1
