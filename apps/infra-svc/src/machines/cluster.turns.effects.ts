@@ -3,8 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Locks } from '../locks/locks.ports.js';
 import { LOCKS } from '../tokens.js';
 import type { ClusterJob, Work } from './machines.log.effects.js';
-import type { Machines } from './machines.decider.js';
-import { clusterIsWanted, Wishes } from './wishes.effects.js';
+import { Wishes } from './wishes.effects.js';
 
 const TAKEN_AGAIN_MS = 1_000;
 
@@ -16,15 +15,14 @@ export class ClusterTurns {
     @Inject(Wishes) private readonly wishes: Wishes,
   ) {}
 
-  /** Like alone; and when nobody wants what is worked for any more, the work ends, and counts as done. */
+  /** Like alone; and when the cluster shall be deleted meanwhile, the work ends, and counts as done. */
   whileWanted<J extends ClusterJob>(
     job: J,
     context: JobContext,
     run: (work: Work<J>) => Promise<JobLater | undefined>,
-    isWanted: (state: Machines) => boolean = clusterIsWanted,
   ): Promise<JobLater | undefined> {
     return this.alone(job, context, (work) =>
-      this.wishes.whileWanted(job, { signal: work.signal, isWanted }, (signal) => run({ ...work, signal })),
+      this.wishes.whileWanted(job, work.signal, (signal) => run({ ...work, signal })),
     );
   }
 

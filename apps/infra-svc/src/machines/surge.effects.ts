@@ -76,16 +76,11 @@ export class SurgeJobs {
     @Inject(ClusterTurns) private readonly turns: ClusterTurns,
   ) {}
 
+  /** Once it has begun it ends by itself, also when nobody wants the surge any more: what is asked for and not waited for would come later. */
   @OnJob<OfSurge>('AddSurge', MAKING)
   add(job: Job<OfSurge>, context: JobContext): Promise<JobLater | undefined> {
     const { upgradeId, pool } = job.data;
-    const ref = { upgradeId, pool };
-    return this.turns.whileWanted(
-      job,
-      context,
-      (work) => this.creation.make(work, ref),
-      (state) => isWanted(state, ref),
-    );
+    return this.turns.whileWanted(job, context, (work) => this.creation.make(work, { upgradeId, pool }));
   }
 
   /** Machines of a surge that is over and of which nobody was told; the others go when their nodes have left. */

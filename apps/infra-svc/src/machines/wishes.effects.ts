@@ -1,7 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { OnEvent } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable, Logger } from '@nestjs/common';
-import type { Machines } from './machines.decider.js';
 import { MachinesLog, type ClusterJob } from './machines.log.effects.js';
 
 /** A deletion that another replica hears of is noticed here after this time at the latest. */
@@ -10,12 +9,10 @@ const LOOK_EVERY_MS = 5_000;
 /** Why work was abandoned: nobody wants its result any more. Not a failure. */
 export class NoLongerWanted extends Error {
   constructor(uid: string) {
-    super(`nobody wants this of the cluster ${uid} any more`);
+    super(`the cluster ${uid} shall be deleted`);
     this.name = 'NoLongerWanted';
   }
 }
-
-export const clusterIsWanted = ({ status }: Machines): boolean => status !== 'leaving' && status !== 'absent';
 
 /** Ends long work on a cluster soon after someone asked for its deletion. */
 @Injectable()
@@ -30,16 +27,16 @@ export class Wishes {
     this.running.get(uid)?.abort(new NoLongerWanted(uid));
   }
 
-  /** Runs work with a signal that aborts when it is no longer wanted; then the work counts as done. */
+  /** Runs work with a signal that aborts when the cluster shall go; then the work counts as done. */
   async whileWanted<T>(
     job: ClusterJob,
-    { signal, isWanted }: { readonly signal: AbortSignal; readonly isWanted: (state: Machines) => boolean },
+    signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
     const { uid } = job.data;
     const unwanted = new AbortController();
     this.running.set(uid, unwanted);
-    const watch = setInterval(() => void this.check(job, unwanted, isWanted), LOOK_EVERY_MS);
+    const watch = setInterval(() => void this.check(job, unwanted), LOOK_EVERY_MS);
     try {
       return await work(AbortSignal.any([signal, unwanted.signal]));
     } catch (error) {
@@ -51,13 +48,10 @@ export class Wishes {
     }
   }
 
-  private async check(
-    job: ClusterJob,
-    unwanted: AbortController,
-    isWanted: (state: Machines) => boolean,
-  ): Promise<void> {
+  private async check(job: ClusterJob, unwanted: AbortController): Promise<void> {
     try {
-      if (!isWanted(await this.machines.look(job))) unwanted.abort(new NoLongerWanted(job.data.uid));
+      const { status } = await this.machines.look(job);
+      if (status === 'leaving' || status === 'absent') unwanted.abort(new NoLongerWanted(job.data.uid));
     } catch (error) {
       this.log.debug(`cannot look at ${job.cluster} now: ${error instanceof Error ? error.message : String(error)}`);
     }

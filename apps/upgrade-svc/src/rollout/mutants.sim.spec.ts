@@ -86,7 +86,33 @@ const MUTANTS: readonly Mutant[] = [
     guard: 'D2, extra nodes stay while others are away',
     becomes: 'they go when their turn comes',
     replaced: { '../rules/workers.rules.js': { d2MayReturn: () => true } },
-    harm: exploredWithExtra,
+    harm: (tools) =>
+      simulated(
+        tools,
+        0,
+        (simulation) => {
+          simulation.atOnce = 0;
+          simulation.say(
+            'wish',
+            tools.asked(tools.toVersion('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 1 } }),
+          );
+          simulation.when(
+            (event) => event.type === 'NodeUncordoned' && event.data.node === tools.w(3),
+            () => {
+              simulation.happens(tools.w(1), { ready: false });
+              const data = {
+                uid: tools.UID,
+                node: tools.w(1),
+                revision: 4,
+                reason: 'KubernetesNotReady' as const,
+                message: 'it is off',
+              };
+              simulation.say(`node-${tools.w(1)}`, { type: 'NodeNotReady', data });
+            },
+          );
+        },
+        tools.modelOf(1, 3, '1.33.13'),
+      ).harm,
   },
   {
     guard: 'C4, apply once',

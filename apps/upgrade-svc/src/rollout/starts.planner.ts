@@ -2,7 +2,7 @@ import { d7Window, type PlanOperation } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.wish.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
-import { d2MayBegin, d2MayReturn } from '../rules/workers.rules.js';
+import { d2MayBegin, d2MayForgo, d2MayReturn } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
 import {
@@ -71,11 +71,15 @@ const missedOf = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null):
   );
 };
 
-/** Whether the extra nodes of a pool may go now (D2). */
+const failedIn = (upgrade: Upgrade, pool: string | null): boolean =>
+  trackedOf(upgrade).some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
+
+/** Whether the extra nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
 export const mayReturn = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): boolean => {
   const planned = upgrade.plan?.pools.find(({ name }) => name === pool);
-  const unready = missedOf(cluster, upgrade, pool);
-  return planned === undefined || d2MayReturn({ ...planned, unready });
+  if (planned === undefined) return true;
+  if (failedIn(upgrade, pool) && !d2MayForgo(planned)) return false;
+  return d2MayReturn({ ...planned, unready: missedOf(cluster, upgrade, pool) });
 };
 
 /** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
@@ -122,7 +126,7 @@ export const budgetSpent = (cluster: KnownCluster, upgrade: Upgrade, now: string
   const { unready, atOnce } = poolNow(cluster, upgrade, pool);
   if (kind === 'return-surge') {
     // What failed is told by a halt (G1), with what a person can do about it.
-    if (all.some((tracked) => hasFailed(tracked) && tracked.operation.pool === pool)) return null;
+    if (failedIn(upgrade, pool)) return null;
     const missed = [...new Set(missedOf(cluster, upgrade, pool))].join(', ');
     return { by: 'gate', reason: `${missed} are away, so the extra nodes of ${String(pool)} stay (D2)` };
   }

@@ -286,6 +286,10 @@ export const learn = (cluster: KnownCluster, event: StoredEvent): KnownCluster =
   if (event.type !== 'OperationCompleted' || cluster.upgrade === null) return cluster;
   const operation = cluster.upgrade.plan?.operations.find(({ id }) => id === event.data.operation);
   if (operation === undefined || operation.change?.reboot === true) return cluster;
+  // Extra nodes that nobody asked for take no time, and say nothing of those that somebody asks for.
+  const { kind, id } = operation;
+  const isSurge = kind === 'book-surge' || kind === 'return-surge';
+  if (isSurge && cluster.upgrade.operations[id]?.effect !== true) return cluster;
   const seconds = Math.round(event.data.tookMs / 100) / 10;
   return { ...cluster, durations: { ...cluster.durations, [durationKeyOf(operation)]: seconds } };
 };
