@@ -192,6 +192,21 @@ const STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'surge-of-two-pools-one-after-the-other',
+    model: twoPools,
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 2);
+      expect(simulation.count('SurgeReturned')).toBe(2);
+      expect(simulation.count('RolloutPaused')).toBe(0);
+    },
+  },
+  {
     name: 'surge-cannot-be-had-and-stops',
     model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
     version: '1.33.13',
