@@ -15,6 +15,7 @@ import { machineOf, planOf } from '../src/nodes/nodes.fixtures.js';
 import type { ClusterFacts, NodeFacts } from '../src/rules/cluster.facts.js';
 import { c8QuorumWithout } from '../src/rules/control-plane.rules.js';
 import { skewFindings, type Versions } from '../src/rules/skew.rules.js';
+import { minorsAhead } from '../src/rules/versions.js';
 import type { EffectFact } from '../src/rollout/rollout.commands.js';
 import type { AnyRolloutJob, CheckGates, EmptyNode, ReleaseNode } from '../src/rollout/rollout.jobs.js';
 
@@ -25,7 +26,13 @@ export interface ModelNode {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  readonly components: { readonly api: string; readonly controllers: string; readonly scheduler: string } | null;
+  readonly components: {
+    readonly api: string;
+    readonly controllers: string;
+    readonly scheduler: string;
+    /** The minor as which its API server behaves, where that is not its own (G5). */
+    readonly emulates: string | null;
+  } | null;
   readonly software: SoftwareVersions;
   readonly cordoned: boolean;
   /** The annotation of whoever cordoned it. */
@@ -104,7 +111,8 @@ export const modelNode = (name: string, role: NodeRole, pool: string, version: s
   name: name as NodeName,
   role,
   pool,
-  components: role === 'control-plane' ? { api: version, controllers: version, scheduler: version } : null,
+  components:
+    role === 'control-plane' ? { api: version, controllers: version, scheduler: version, emulates: null } : null,
   software: softwareAt(version),
   cordoned: false,
   cordonedBy: null,
@@ -512,11 +520,12 @@ const kubeadmSteps = (node: ModelNode, change: NodeChange): readonly AgentStep[]
       model.leader === of && othersAlive(model, of) ? `${of} was touched while it led etcd` : undefined,
     ),
     {
-      ...parts('API server', 40, { api: version }),
+      ...parts('API server', 40, { api: version, emulates: change.emulatedVersion }),
       act: (model) => {
-        const acted = parts('API server', 40, { api: version }).act(model);
+        const acted = parts('API server', 40, { api: version, emulates: change.emulatedVersion }).act(model);
+        const what = change.emulatedVersion === null ? version : `${version} as ${change.emulatedVersion}`;
         const applied: Model['applied'] =
-          change.kubeadm === 'apply' ? [...acted.model.applied, [version, of] as const] : acted.model.applied;
+          change.kubeadm === 'apply' ? [...acted.model.applied, [what, of] as const] : acted.model.applied;
         return { ...acted, model: { ...acted.model, applied } };
       },
     },
@@ -776,6 +785,17 @@ export const surgeSteps = (model: Model): readonly AgentStep[] => {
 
 const majority = (n: number): number => Math.floor(n / 2) + 1;
 
+/** G5: a worker runs nothing that an API server does not behave as yet. */
+const aheadOfEmulation = (model: Model): readonly string[] => {
+  const emulated = nodesOf(model).flatMap(({ components }) => components?.emulates ?? []);
+  return nodesOf(model)
+    .filter(
+      ({ role, software }) =>
+        role === 'worker' && emulated.some((as) => minorsAhead(as, software['kubelet'] ?? as) > 0),
+    )
+    .map(({ name }) => `G5: ${name} is ahead of an API server that behaves as ${emulated.join()}`);
+};
+
 /** What must never be, in any state. `atOnce`: how many fewer workers than wished may be there. */
 export const violations = (model: Model, atOnce: number): readonly string[] => {
   const nodes = nodesOf(model);
@@ -797,6 +817,7 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
     ...(versions.size < new Set(model.applied.map(([version, node]) => `${version}/${node}`)).size
       ? ['kubeadm upgrade apply ran on two nodes']
       : []),
+    ...aheadOfEmulation(model),
     ...model.harm,
   ];
 };

@@ -30,6 +30,7 @@ const changeOf = ({ from, to, change }: Operation): string =>
     ...Object.entries(to).map(([name, version]) =>
       from[name] === undefined ? `${name} ${version}` : `${name} ${from[name]} -> ${version}`,
     ),
+    ...(change === null || change.emulatedVersion === null ? [] : [`behaving as ${change.emulatedVersion}`]),
     ...(change?.renewCertificates === true ? ['new certificates'] : []),
     ...(change?.reboot === true ? ['a boot'] : []),
   ].join(', ');

@@ -87,6 +87,7 @@ const listed = (software: Readonly<Record<string, string>>): readonly string[] =
 const toText = ({ to, change }: PlanOperation): string =>
   [
     ...listed(to),
+    ...(change === null || change.emulatedVersion === null ? [] : [`behaving as ${change.emulatedVersion}`]),
     ...(change?.renewCertificates === true ? ['new certificates'] : []),
     ...(change?.reboot === true ? ['a boot'] : []),
   ].join(', ');

@@ -6,6 +6,7 @@ import type { Desired } from '../agent/agent.state.js';
 import type { HostSoftware } from '../software/host.software.js';
 import { NodeChanges } from './change.effects.js';
 import { ChangeStore } from './change.store.js';
+import { PATCHES_FOLDER } from './emulated.version.js';
 
 export const OWN = 'https://10.0.0.1:6443';
 export const BALANCED = 'https://10.0.0.100:6443';
@@ -194,10 +195,14 @@ export class ModelHost {
   /** What the new kubeadm makes of the configuration that it is given. */
   private writeNewManifests(line: string): void {
     const version = /kubernetesVersion: (\S+)/.exec(this.files.get('/etc/kubernetes/fairlead-kubeadm.yaml') ?? '')?.[1];
+    const patched = this.files.get('/etc/kubernetes/fairlead-kubeadm.yaml')?.includes('patches:') === true;
     const names = line.includes('phase etcd') ? ['etcd'] : MANIFESTS.filter((name) => name !== 'etcd');
     for (const name of names) {
       const own = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`) ?? '';
-      this.files.set(`${NEW_MANIFESTS}/${name}.yaml`, `${own.replace(/image: .*\n/, '')}image: ${name}:${version}\n`);
+      const bare = own.replace(/image: .*\n/, '').replace(/flag: .*\n/, '');
+      const [, flag] = /"value":"([^"]+)"/.exec(this.files.get(`${PATCHES_FOLDER}/${name}+json.json`) ?? '') ?? [];
+      const flags = patched && flag !== undefined ? `flag: ${flag}\n` : '';
+      this.files.set(`${NEW_MANIFESTS}/${name}.yaml`, `${bare}image: ${name}:${version}\n${flags}`);
     }
   }
 

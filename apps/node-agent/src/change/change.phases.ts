@@ -17,6 +17,7 @@ import {
   undoRestore,
   type RestoreParts,
 } from './etcd.restore.js';
+import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
 import { serverIn, withServer } from './kubelet.server.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
 import { exchangeStaticPods } from './static.pods.exchange.js';
@@ -52,7 +53,10 @@ export interface PhaseTask {
   readonly keepServer: (server: string) => Promise<void>;
 }
 
-const upgradeArguments = ({ kubeadm, kubernetes }: NodeChange, profile: AgentProfile): readonly string[] => {
+const upgradeArguments = (
+  { kubeadm, kubernetes, emulatedVersion }: NodeChange,
+  profile: AgentProfile,
+): readonly string[] => {
   const ignored = [
     // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
     ...(kubeadm === 'apply' ? ['CreateJob'] : []),
@@ -62,6 +66,7 @@ const upgradeArguments = ({ kubeadm, kubernetes }: NodeChange, profile: AgentPro
   return [
     ...(kubeadm === 'apply' ? ['upgrade', 'apply', kubernetes ?? '', '--yes'] : ['upgrade', 'node']),
     ...(ignored.length === 0 ? [] : [`--ignore-preflight-errors=${ignored.join(',')}`]),
+    ...(emulatedVersion === null ? [] : [`--patches=${PATCHES_FOLDER}`]),
   ];
 };
 
@@ -112,7 +117,10 @@ const exchangedAhead = async (parts: PhaseParts, change: NodeChange): Promise<bo
   if (change.balancedEndpoint === null || change.kubernetes === null) return false;
   let wanted: ReadonlyMap<string, string>;
   try {
-    wanted = await writeNewManifests(parts.host, change.kubernetes);
+    wanted = await writeNewManifests(parts.host, {
+      version: change.kubernetes,
+      patches: change.emulatedVersion === null ? null : PATCHES_FOLDER,
+    });
   } catch (error) {
     if (!(error instanceof WorldFailure)) throw error;
     parts.log('warn', 'kubeadm exchanges the static pods itself', { cause: error.message });
@@ -127,19 +135,13 @@ const exchangedAhead = async (parts: PhaseParts, change: NodeChange): Promise<bo
  * delete the mirror pod of what has stopped (docs/adr).
  */
 const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: PhaseTask): Promise<void> => {
-  if (change.emulatedVersion !== null)
-    throw new WorldFailure({
-      operation: 'two-step upgrade',
-      target: 'host',
-      message: 'this agent cannot set an emulated version',
-      retryable: false,
-    });
   if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: versionOf(change) });
   if (change.balancedEndpoint !== null)
     await pointKubelet(parts, change.balancedEndpoint, (server) =>
       // What was kept in an earlier try is the truth.
       ownServer === null ? keepServer(server) : Promise.resolve(),
     );
+  if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
   if (!(await exchangedAhead(parts, change)) && change.stopApiServerFirst) await stopApiServer(parts);
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };

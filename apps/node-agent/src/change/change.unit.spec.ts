@@ -128,6 +128,26 @@ describe('a change of a control plane', () => {
     expect(host.commands.slice(before)).not.toContain('kubeadm certs renew all');
   });
 
+  it('lets the new binaries behave as the version before, until it is changed without that (G5)', async () => {
+    const host = new ModelHost().asByKubeadm;
+    const flagsOf = (): readonly (string | undefined)[] =>
+      ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map(
+        (name) => /flag: (\S+)/.exec(host.files.get(`/etc/kubernetes/manifests/${name}.yaml`) ?? '')?.[1],
+      );
+    const upgraded = async (id: string, emulatedVersion: string | null): Promise<string | undefined> => {
+      const step = change({ id, emulatedVersion, reboot: false, renewCertificates: false });
+      expect(await host.changes().ensure(desired({ change: step }), host.bootId, nothing)).toBeUndefined();
+      return host.commands.findLast((line) => line.startsWith('kubeadm upgrade'));
+    };
+    expect(await upgraded('u-2/op-1', '1.33')).toContain('--patches=/etc/kubernetes/fairlead-patches');
+    const flag = '--emulated-version=1.33';
+    expect(flagsOf()).toEqual([undefined, flag, flag, flag]);
+    expect(await upgraded('u-2/op-2', null)).not.toContain('--patches');
+    expect(flagsOf()).toEqual([undefined, undefined, undefined, undefined]);
+    // The second step leaves etcd alone.
+    expect(host.starts.filter((name) => name === 'etcd')).toHaveLength(1);
+  });
+
   it('is left to kubeadm where the manifests are not as kubeadm writes them, or it has no others to answer meanwhile', async () => {
     const single = new ModelHost().asByKubeadm;
     const alone = change({ balancedEndpoint: null, reboot: false, renewCertificates: false });

@@ -19,7 +19,7 @@ const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
 export const newManifestOf = (name: string): string => `${FOLDER}/${name}.yaml`;
 
 /** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: somebody else did. */
-const ownPart = (apiServerManifest: string, etcdManifest: string): string | undefined => {
+const ownPart = (apiServerManifest: string, etcdManifest: string, patches: string | null): string | undefined => {
   const [, address, port] = ADVERTISED.exec(apiServerManifest) ?? [];
   const [, name] = ETCD_NAME.exec(etcdManifest) ?? [];
   if (address === undefined || name === undefined) return undefined;
@@ -30,6 +30,7 @@ const ownPart = (apiServerManifest: string, etcdManifest: string): string | unde
     `  bindPort: ${port}`,
     'nodeRegistration:',
     `  name: ${name}`,
+    ...(patches === null ? [] : ['patches:', `  directory: ${patches}`]),
   ].join('\n');
 };
 
@@ -51,16 +52,25 @@ const mustRead = async (host: HostPort, path: string): Promise<string> => {
   return text;
 };
 
+interface Wanted {
+  readonly version: string;
+  /** A folder of patches, the same as kubeadm's upgrade is given; null: none. */
+  readonly patches: string | null;
+}
+
 /**
  * Has the new kubeadm write the manifests of this node as its upgrade would, into a folder of ours; nothing that runs is touched.
  * Answers with their texts by name. Throws where that cannot be had: then kubeadm exchanges them itself.
  */
-export const writeNewManifests = async (host: HostPort, version: string): Promise<ReadonlyMap<string, string>> => {
+export const writeNewManifests = async (
+  host: HostPort,
+  { version, patches }: Wanted,
+): Promise<ReadonlyMap<string, string>> => {
   const [apiServer, etcd] = [
     await mustRead(host, manifestOf('kube-apiserver')),
     await mustRead(host, manifestOf('etcd')),
   ];
-  const own = ownPart(apiServer, etcd);
+  const own = ownPart(apiServer, etcd, patches);
   if (own === undefined) throw foreign('the manifests of this node');
   const get = ['--namespace', 'kube-system', 'get', 'configmap', 'kubeadm-config'];
   const output = ['--output', 'jsonpath={.data.ClusterConfiguration}', '--request-timeout', '10s'];

@@ -78,7 +78,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     host.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', said('apiServerManifest'));
     const answer = (stdout: string) => ({ code: 0, stdout, stderr: '' });
     host.fault = (line) => answer(line.startsWith('kubectl ') ? said('clusterConfiguration') : '');
-    expect((await writeNewManifests(host, 'v1.35.4')).get('etcd')).toBe('a new etcd');
+    expect((await writeNewManifests(host, { version: 'v1.35.4', patches: null })).get('etcd')).toBe('a new etcd');
     const written = host.files.get('/etc/kubernetes/fairlead-kubeadm.yaml') ?? '';
     expect(written).toMatch(/advertiseAddress: "198\.18\.64\.\d+"\n {2}bindPort: 6443/);
     expect(written).toMatch(/^kubernetesVersion: v1\.35\.4$/m);

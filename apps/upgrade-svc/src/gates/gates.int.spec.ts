@@ -132,6 +132,9 @@ describe('The gates of a roll-out', () => {
       (verdict) => verdict.holds,
     );
     expect(await ask('static-pods', controlPlane(1), 'v1.34.4')).toMatchObject({ holds: false });
+    // Their version is kubeadm's, also while the kubelet is to follow in a later pass (C6, G5).
+    const software = { kubeadm: '1.34.4', kubelet: VERSION.slice(1) };
+    expect(await ownGate('static-pods')!({ ...lookAt(CP, VERSION), software })).toMatchObject({ holds: true });
   });
 
   it("api-server fails when the node's own API server does not answer, though another one does", async () => {

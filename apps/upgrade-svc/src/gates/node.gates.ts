@@ -13,9 +13,10 @@ const targetTags = (release: KubernetesRelease): ReadonlyMap<string, string> =>
 
 export const staticPodsAtTarget: Gate = async (look) => {
   const node = nodeOf(look);
-  const kubelet = look.software['kubelet'];
-  const release = kubelet === undefined ? look.release : releaseOf(`v${kubelet}`);
-  if (release === undefined) return fails(`no release of version ${String(kubelet)} is known`);
+  // kubeadm's version is theirs; the kubelet may follow in a later pass (C6, G5).
+  const kubeadm = look.software['kubeadm'] ?? look.software['kubelet'];
+  const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`);
+  if (release === undefined) return fails(`no release of version ${String(kubeadm)} is known`);
   const tags = targetTags(release);
   const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);
   const images = Object.fromEntries(pods.map(({ labels, image }) => [labels['component'] ?? '', image]));

@@ -118,7 +118,7 @@ describe('a plan', () => {
     const model = changeNode(done, w(2), { software: modelNode('x', 'worker', 'w', '1.34.4').software });
     const facts = factsOf(
       changeNode(model, cp(1), {
-        components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4' },
+        components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4', emulates: null },
         software: modelNode('x', 'worker', 'w', '1.34.4').software,
       }),
       AT,
@@ -172,6 +172,8 @@ describe('a plan', () => {
     const two = planned(inputOf(modelOf(1, 0, '1.33.13'), to('v1.34.4'), { twoStep: true }));
     const emulated = two.operations.flatMap(({ change }) => (change === null ? [] : [change.emulatedVersion]));
     expect(emulated).toEqual(['1.33', null]);
+    const patch = planUpgrade(inputOf(modelOf(1, 0, '1.34.2'), to('v1.34.4'), { twoStep: true }));
+    expect(patch).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'G5', help: 'Leave twoStep away.' }] });
   });
 
   it('of other software empties and changes every node, and runs no kubeadm', () => {

@@ -419,6 +419,29 @@ const STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'two-steps-3-2',
+    model: () => modelOf(3, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('wish', asked(toVersion('v1.34.4'), { twoStep: true }));
+      simulation.when(on('UpgradeAllowed', w(1)), () =>
+        expect(nodesOf(simulation.model).flatMap(({ components }) => components?.emulates ?? [])).toEqual([]),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expect(simulation.model.applied.map(([version]) => version)).toEqual(['1.34.4 as 1.33', '1.34.4']);
+      for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', cp(index))).toBe(2);
+      // No second step before every control plane has made the first.
+      const steps = simulation.log.flatMap((event) =>
+        event.type === 'DesiredVersionsSet' && event.data.change !== undefined && event.data.change.kubeadm !== null
+          ? [event.data.change.emulatedVersion]
+          : [],
+      );
+      expect(steps.lastIndexOf('1.33')).toBeLessThan(steps.indexOf(null));
+    },
+  },
+  {
     name: 'reboot-of-all',
     model: () => modelOf(3, 3, '1.34.4'),
     version: '1.34.4',

@@ -31,6 +31,7 @@ const OPTIONS_WITH_VALUE = [
   '--ignore-preflight-errors',
   '--cri-socket',
   '--skip-phases',
+  '--patches',
   '--kubeconfig',
   '-o',
   '--output',

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import type { Cluster } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import type { ParsedArguments } from '../commands/arguments.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
+import type { Host } from '../hosts/host.js';
+import { CONTROL_PLANE_COMPONENTS, type ComponentFlags } from '../kubernetes/index.js';
 import { renewCertificates } from './kubeadm.node.js';
 import { minorOf } from './kubeadm.preflight.js';
 
@@ -27,17 +30,39 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
   if (verb === 'apply') {
     const version = wished ?? kubeadm;
     requireOneMinor(cluster.version, version, kubeadm);
-    await exchangeStaticPods(call, cluster, nodeName, version);
+    await exchangeStaticPods(call, cluster, nodeName, { version, flags: await patchedFlags(host, parsed) });
     cluster.version = version;
     cluster.kubernetes.setVersion(version);
     world.clusters.changed(cluster);
     out(`[upgrade/successful] SUCCESS! Your cluster was upgraded to "${version}". Enjoy! (simulated by Fairlead lab)`);
   } else {
-    if (role === 'control-plane') await exchangeStaticPods(call, cluster, nodeName, cluster.version);
+    if (role === 'control-plane')
+      await exchangeStaticPods(call, cluster, nodeName, {
+        version: cluster.version,
+        flags: await patchedFlags(host, parsed),
+      });
     else await world.delays('upgrade', signal);
     out('[upgrade] The configuration for this node was successfully updated! (simulated by Fairlead lab)');
   }
   return 0;
+};
+
+/** kubeadm's patches of static pods (RFC 6902, `<target>+json.json`), as far as they add words to a command. */
+const CommandPatch = z.array(
+  z.strictObject({ op: z.literal('add'), path: z.literal('/spec/containers/0/command/-'), value: z.string() }),
+);
+
+const patchedFlags = async ({ files }: Host, parsed: ParsedArguments): Promise<ComponentFlags> => {
+  const folder = parsed.value('--patches');
+  if (folder === undefined) return {};
+  const found = await Promise.all(
+    CONTROL_PLANE_COMPONENTS.map(async (component) => {
+      const text = await files.readText(`${folder}/${component}+json.json`);
+      const patch = text === undefined ? [] : CommandPatch.parse(JSON.parse(text));
+      return [component, patch.map(({ value }) => value)] as const;
+    }),
+  );
+  return Object.fromEntries(found.filter(([, flags]) => flags.length > 0));
 };
 
 /**
@@ -48,7 +73,7 @@ const exchangeStaticPods = async (
   { host, world, signal }: CommandCall,
   cluster: Cluster,
   node: string,
-  version: string,
+  { version, flags }: { readonly version: string; readonly flags: ComponentFlags },
 ): Promise<void> => {
   const { kubernetes } = cluster;
   kubernetes.setEtcdMember(node, { running: false });
@@ -59,7 +84,7 @@ const exchangeStaticPods = async (
     kubernetes.setEtcdMember(node, { running: host.power === 'on' });
   }
   await renewCertificates(host, cluster);
-  kubernetes.setControlPlaneVersion(node, version);
+  kubernetes.setControlPlaneVersion(node, version, flags);
 };
 
 const requireOneMinor = (from: string, to: string, kubeadm: string): void => {

@@ -1,4 +1,5 @@
 import type { KeyPair } from '../certificates/certificate.authority.js';
+import type { ComponentFlags } from '../controlplane/static.pods.planner.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import type { KubeletsState } from '../nodes/kubelets.js';
 import type { EtcdMember } from '../etcd/etcd.members.js';
@@ -20,4 +21,6 @@ export interface ClusterSnapshot {
   readonly kubelets: KubeletsState;
   /** The version of each control plane's static pods. */
   readonly controlPlanes: Readonly<Record<string, string>>;
+  /** Flags of their components beside kubeadm's own; absent: none has any. */
+  readonly controlPlaneFlags?: Readonly<Record<string, ComponentFlags>>;
 }

@@ -35,7 +35,7 @@ import { RestoredMembers, type RestoredEtcd } from '../etcd/restored.etcd.js';
 import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
-import { companionsOf } from '../controlplane/static.pods.planner.js';
+import { companionsOf, type ComponentFlags } from '../controlplane/static.pods.planner.js';
 
 /** How many changes a cluster remembers for watches that resume. */
 const HISTORY_MAX = 2_000;
@@ -91,6 +91,7 @@ export class SimulatedCluster {
   private readonly credentials = new Map<string, Promise<KeyPair>>();
   private readonly watchers = new Set<() => void>();
   private readonly controlPlaneVersions: Map<string, string>;
+  private readonly controlPlaneFlags: Map<string, ComponentFlags>;
   private version: string;
   private certificateAgeMs: number;
   private announcing = false;
@@ -105,6 +106,7 @@ export class SimulatedCluster {
     this.version = state?.version ?? options.version;
     this.certificateAgeMs = options.certificateAgeMs ?? 0;
     this.controlPlaneVersions = new Map(Object.entries(state?.controlPlanes ?? {}));
+    this.controlPlaneFlags = new Map(Object.entries(state?.controlPlaneFlags ?? {}));
     this.etcd = new EtcdMembers(state?.etcd);
     this.etcdToken = state?.etcdToken;
     this.revisionsSkipped = state?.revisionsSkipped ?? 0;
@@ -130,6 +132,7 @@ export class SimulatedCluster {
       delays: { ...DEFAULT_DELAYS, ...options.delays },
       pods: new PodIndex(this.store),
       controlPlaneVersions: this.controlPlaneVersions,
+      controlPlaneFlags: this.controlPlaneFlags,
     };
     this.fleet = new NodeFleet({
       store: this.store,
@@ -278,6 +281,7 @@ export class SimulatedCluster {
   /** The Node object is deleted, and with it everything that was on the node. */
   removeNode(name: string): void {
     this.controlPlaneVersions.delete(name);
+    this.controlPlaneFlags.delete(name);
     this.fleet.remove(name);
   }
 
@@ -301,8 +305,9 @@ export class SimulatedCluster {
   }
 
   /** The static pods of one control plane are replaced by those of a version: what `kubeadm upgrade apply` and `upgrade node` do there. */
-  setControlPlaneVersion(node: string, version: string): void {
+  setControlPlaneVersion(node: string, version: string, flags: ComponentFlags = {}): void {
     this.controlPlaneVersions.set(node, version);
+    this.controlPlaneFlags.set(node, flags);
     this.manager.look(STATIC_PODS, node);
     this.changed();
   }
@@ -397,6 +402,7 @@ export class SimulatedCluster {
       revisionsSkipped: this.revisionsSkipped,
       kubelets: this.world.kubelets.stored(),
       controlPlanes: Object.fromEntries(this.controlPlaneVersions),
+      controlPlaneFlags: Object.fromEntries(this.controlPlaneFlags),
     };
   }
 

@@ -15,7 +15,13 @@ const controlPlanesOf = (store: ObjectStore): readonly Node[] =>
   store.list(NODES).filter((node) => roleOf(node) === 'control-plane');
 
 /** The static pods of each control plane whose kubelet runs. Keys are node names. */
-export const staticPodsController = ({ store, pods, kubelets, controlPlaneVersions }: World): Controller => ({
+export const staticPodsController = ({
+  store,
+  pods,
+  kubelets,
+  controlPlaneVersions,
+  controlPlaneFlags,
+}: World): Controller => ({
   name: STATIC_PODS,
   keysFor: (change) => {
     if (concerns(change, NODES)) return change.type === 'ADDED' ? [change.object.metadata.name] : [];
@@ -27,7 +33,9 @@ export const staticPodsController = ({ store, pods, kubelets, controlPlaneVersio
     const node = store.get(NODES, undefined, name);
     const version = controlPlaneVersions.get(name);
     if (node === undefined || version === undefined || roleOf(node) !== 'control-plane') return [];
-    return kubelets.stoppedMs(name) === undefined ? planStaticPods({ node, version, pods: pods.onNode(name) }) : [];
+    if (kubelets.stoppedMs(name) !== undefined) return [];
+    const flags = controlPlaneFlags.get(name) ?? {};
+    return planStaticPods({ node, version, flags, pods: pods.onNode(name) });
   },
 });
 

@@ -1,4 +1,5 @@
 import type { SimulationDelays } from '../cluster/cluster.options.js';
+import type { ComponentFlags } from '../controlplane/static.pods.planner.js';
 import type { Clock } from '../clock/clock.js';
 import type { Kubelets } from '../nodes/kubelets.js';
 import type { Pod } from '../objects/core.types.js';
@@ -16,6 +17,8 @@ export interface World {
   readonly pods: PodIndex;
   /** The version of the static pods of each control plane. */
   readonly controlPlaneVersions: ReadonlyMap<string, string>;
+  /** Flags beside kubeadm's own, where there are any. */
+  readonly controlPlaneFlags: ReadonlyMap<string, ComponentFlags>;
 }
 
 /** The pods of each node, kept up to date, so that a controller need not search all pods for them. */

@@ -49,10 +49,24 @@ const ADVERTISED: Readonly<Record<ControlPlaneComponent, (address: string) => Re
   'kube-scheduler': () => ({}),
 };
 
+/** Flags that kubeadm was told to add, by component. */
+export type ComponentFlags = Readonly<Record<string, readonly string[]>>;
+
+/** What the manifests on a control plane say. */
+interface Manifests {
+  readonly version: string;
+  readonly flags: ComponentFlags;
+}
+
 /** The mirror pod by which a control plane's kubelet shows one of its static pods. */
-export const planStaticPod = (node: Node, component: ControlPlaneComponent, version: string): Draft<Pod> => {
+export const planStaticPod = (
+  node: Node,
+  component: ControlPlaneComponent,
+  { version, flags }: Manifests,
+): Draft<Pod> => {
+  const own = flags[component] ?? [];
   const address = internalAddress(node);
-  const hash = `${component}-${version}`;
+  const hash = [component, version, ...own].join('-');
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -80,6 +94,7 @@ export const planStaticPod = (node: Node, component: ControlPlaneComponent, vers
         {
           name: component,
           image: imageOf(component, version),
+          command: [component, ...own],
           resources: {
             requests: component === 'etcd' ? { cpu: '100m', memory: '100Mi' } : { cpu: CPU_REQUESTS[component] },
           },
@@ -98,22 +113,21 @@ const CPU_REQUESTS: Readonly<Record<Exclude<ControlPlaneComponent, 'etcd'>, stri
 export const isMirrorPod = (pod: Pod): boolean =>
   pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 
-export interface StaticPodsWorld {
+export interface StaticPodsWorld extends Manifests {
   readonly node: Node;
-  /** The version that the manifests on that node have. */
-  readonly version: string;
   /** The pods that are on it. */
   readonly pods: readonly Pod[];
 }
 
 /** What a control plane's kubelet does about its static pods: missing ones are run, those of another version end first. */
-export const planStaticPods = ({ node, version, pods }: StaticPodsWorld): readonly Operation[] =>
+export const planStaticPods = ({ node, version, flags, pods }: StaticPodsWorld): readonly Operation[] =>
   CONTROL_PLANE_COMPONENTS.flatMap((component) => {
-    const draft = planStaticPod(node, component, version);
+    const draft = planStaticPod(node, component, { version, flags });
     const running = pods.find(
       ({ metadata }) => metadata.name === draft.metadata.name && metadata.namespace === KUBE_SYSTEM,
     );
     if (running === undefined) return [create(PODS, draft, 'its manifest is there')];
-    const same = running.spec.containers[0]?.image === draft.spec.containers[0]?.image;
-    return same ? [] : [remove(PODS, running, 'its manifest has changed', 0)];
+    const [now, wanted] = [running.spec.containers[0], draft.spec.containers[0]];
+    const isSame = now?.image === wanted?.image && now?.command?.join(' ') === wanted?.command?.join(' ');
+    return isSame ? [] : [remove(PODS, running, 'its manifest has changed', 0)];
   });

@@ -54,6 +54,7 @@ export interface ContainerPort {
 
 export interface Container {
   readonly name: string;
+  readonly command?: readonly string[];
   readonly image?: string;
   readonly ports?: readonly ContainerPort[];
   readonly resources?: { readonly requests?: ResourceList; readonly limits?: ResourceList };
