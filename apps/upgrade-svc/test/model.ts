@@ -711,7 +711,7 @@ const leaves =
     if (model.kept.includes(extra.name)) {
       const stuck = withExtra(model, extra, { leaving: false });
       return {
-        model: { ...stuck, kept: model.kept.filter((name) => name !== extra.name) },
+        model: { ...stuck, kept: model.kept.toSpliced(model.kept.indexOf(extra.name), 1) },
         facts: [stepNotDone('RemoveNode', extra, 'shop/web-1: Cannot evict pod')],
       };
     }

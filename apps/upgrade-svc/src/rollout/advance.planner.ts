@@ -22,7 +22,14 @@ import {
 } from './rollout.state.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
 import { budgetSpent, currentBatch, holdback, mayReturn, soakEndsAt, startable } from './starts.planner.js';
-import { surgeMissed, surgeRequested, surgeReturned, surgesReturned } from './surge.planner.js';
+import {
+  returnedAgain,
+  returnsAgainAt,
+  surgeMissed,
+  surgeRequested,
+  surgeReturned,
+  surgesReturned,
+} from './surge.planner.js';
 
 const MINUTE_MS = 60_000;
 /** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
@@ -328,7 +335,7 @@ const refusals = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact
 export const advance = (cluster: KnownCluster, now: string): readonly RolloutFact[] => {
   const { upgrade } = cluster;
   if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
-  if (upgrade === null || !isOpen(upgrade)) return [];
+  if (upgrade === null || !isOpen(upgrade)) return returnedAgain(cluster, now);
   if (upgrade.refused.length > 0) return refusals(cluster, upgrade);
   if (cluster.life === 'deleting') return [aborted(cluster, upgrade)];
   if (upgrade.status === 'running') return running(cluster, upgrade, now);
@@ -338,18 +345,19 @@ export const advance = (cluster: KnownCluster, now: string): readonly RolloutFac
   return [{ type: 'RolloutStarted', data: { ...ids(cluster, upgrade), planHash: upgrade.planHash } }];
 };
 
+const nearest = (moments: readonly (string | null)[], now: string): string | null =>
+  moments.filter((moment): moment is string => moment !== null && moment > now).toSorted()[0] ?? null;
+
 /** The nearest moment at which something follows although nothing happens; null: there is none. */
 export const wakeAt = (cluster: KnownCluster, now: string): string | null => {
   const { upgrade } = cluster;
-  if (upgrade === null || upgrade.status !== 'running') return null;
+  if (upgrade === null || !isOpen(upgrade)) return nearest(returnsAgainAt(cluster), now);
+  if (upgrade.status !== 'running') return null;
   const soaks = currentBatch(upgrade).map(({ operation }) => soakEndsAt(upgrade, operation));
   const deadlines = trackedOf(upgrade).map((tracked) => deadlineOf(cluster, upgrade, tracked));
   const regressions = regressedNodes(cluster, upgrade).map(({ unwellSince }) =>
     unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
   );
   const window = d7Window(upgrade.wish.strategy.windows, now).changesAt;
-  const moments = [...soaks, ...deadlines, ...regressions, window].filter(
-    (moment): moment is string => moment !== null && moment > now,
-  );
-  return moments.toSorted()[0] ?? null;
+  return nearest([...soaks, ...deadlines, ...regressions, window], now);
 };

@@ -84,9 +84,9 @@ const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster 
 
 type Extra = KnownCluster['extra'];
 
-const leaving = (extra: Extra, goes: (machine: ExtraMachine) => boolean): Extra =>
+const changed = (extra: Extra, change: Partial<ExtraMachine>, concerns: (machine: ExtraMachine) => boolean): Extra =>
   Object.fromEntries(
-    Object.entries(extra).map(([name, machine]) => [name, goes(machine) ? { ...machine, leaving: true } : machine]),
+    Object.entries(extra).map(([name, machine]) => [name, concerns(machine) ? { ...machine, ...change } : machine]),
   );
 
 /** Named when its surge was over already, a machine goes at once. */
@@ -95,7 +95,7 @@ const extraPlanned = ({ upgrade }: KnownCluster, machines: readonly MachinePlan[
     machines.flatMap(({ name, pool, surge }): [string, ExtraMachine][] => {
       if (surge === undefined) return [];
       const wanted = upgrade?.id === surge && upgrade.booked.includes(pool);
-      return [[name, { name, upgradeId: surge, pool, leaving: !wanted }]];
+      return [[name, { name, upgradeId: surge, pool, leaving: !wanted, returnedBy: null, stuckSince: null }]];
     }),
   );
 
@@ -108,12 +108,15 @@ const evolveExtra = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
     case 'SurgeReturned':
     case 'SurgeFailed': {
       const { upgradeId, pool } = event.data;
-      return { ...cluster, extra: leaving(extra, (one) => one.upgradeId === upgradeId && one.pool === pool) };
+      const returned = event.type === 'SurgeReturned' ? { returnedBy: event.data.operation, stuckSince: null } : {};
+      const isOfIt = (one: ExtraMachine): boolean => one.upgradeId === upgradeId && one.pool === pool;
+      return { ...cluster, extra: changed(extra, { ...returned, leaving: true }, isOfIt) };
     }
     case 'BootstrapStepFailed': {
       const { step, node, nextAttemptAt } = event.data;
-      if (node === undefined || nextAttemptAt !== null || step === 'RemoveNode') return cluster;
-      return { ...cluster, extra: leaving(extra, ({ name }) => name === node) };
+      if (node === undefined || nextAttemptAt !== null) return cluster;
+      const change = step === 'RemoveNode' ? { stuckSince: event.meta.time } : { leaving: true };
+      return { ...cluster, extra: changed(extra, change, ({ name }) => name === node) };
     }
     case 'VmDeleted': {
       const { [event.data.name]: _gone, ...others } = extra;

@@ -92,7 +92,7 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   it.each<[string, (model: Model) => Model, number]>([
     ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
     ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
-    // Nobody drains it again after an end before the end: then it is told as what stands in the way of the next upgrade.
+    // Time stands still here, so nobody gives it back again after an end before the end.
     ['is kept by a budget when it shall go', (model) => ({ ...model, kept: [w(4)] }), 0],
   ])(
     'nor with an extra machine that %s, whatever fails, and whenever somebody ends it',

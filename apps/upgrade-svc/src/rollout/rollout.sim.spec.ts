@@ -296,7 +296,7 @@ const STORIES: readonly Story[] = [
   },
   {
     name: 'surge-that-a-budget-keeps-and-abort',
-    model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3)] }),
+    model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3), w(3), w(3)] }),
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
@@ -308,6 +308,8 @@ const STORIES: readonly Story[] = [
     },
     then: (simulation) => {
       expect(simulation.count('RolloutAborted')).toBe(1);
+      // By its end, by the abort, and twice by itself.
+      expect(simulation.count('SurgeReturned')).toBe(4);
       expectNoSurgeLeft(simulation, 1);
       atRest(simulation);
     },

@@ -133,6 +133,10 @@ export interface ExtraMachine {
   readonly upgradeId: UpgradeId;
   readonly pool: string;
   readonly leaving: boolean;
+  /** The operation that gave it back last; null: none has. */
+  readonly returnedBy: string | null;
+  /** Since when it cannot be taken out of its cluster; null: it can, or nobody tries. */
+  readonly stuckSince: string | null;
 }
 
 export interface KnownCluster {

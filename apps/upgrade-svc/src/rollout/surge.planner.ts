@@ -1,7 +1,15 @@
 import type { Cause, NodeName, PlannedPool } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 import { d2MayForgo } from '../rules/workers.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
-import { hasEnded, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+import {
+  hasEnded,
+  trackedOf,
+  type ExtraMachine,
+  type KnownCluster,
+  type Tracked,
+  type Upgrade,
+} from './rollout.state.js';
 
 const poolOf = ({ plan }: Upgrade, pool: string | null): PlannedPool | undefined =>
   plan?.pools.find(({ name }) => name === pool);
@@ -98,4 +106,28 @@ export const surgeMissed = (
   const reason = `${cause.message}; ${planned.atOnce - planned.surge} at a time`;
   const ids = { uid: cluster.uid, upgradeId: upgrade.id };
   return [...returned, { type: 'SurgeForgone', data: { ...ids, operation, pool: planned.name, reason } }];
+};
+
+/** After an end before the end nobody is there to ask again, and an extra machine shall not stay for ever. */
+const RETURN_AGAIN_MS = 10 * 60_000;
+
+const stuckOf = ({ life, extra }: KnownCluster): readonly ExtraMachine[] =>
+  life === 'deleting'
+    ? []
+    : Object.values(extra).filter(({ stuckSince, returnedBy }) => stuckSince !== null && returnedBy !== null);
+
+const againAt = ({ stuckSince }: ExtraMachine): string | null =>
+  stuckSince === null ? null : later(stuckSince, RETURN_AGAIN_MS);
+
+/** When extra machines that could not be taken out are given back once more, although no roll-out runs. */
+export const returnsAgainAt = (cluster: KnownCluster): readonly (string | null)[] => stuckOf(cluster).map(againAt);
+
+export const returnedAgain = (cluster: KnownCluster, now: string): readonly RolloutFact[] => {
+  const due = stuckOf(cluster).find((machine) => (againAt(machine) ?? now) <= now);
+  if (due === undefined || due.returnedBy === null) return [];
+  const { upgradeId, pool, returnedBy: operation } = due;
+  const nodes = Object.values(cluster.extra)
+    .filter((one) => one.upgradeId === upgradeId && one.pool === pool)
+    .map(({ name }) => name);
+  return [{ type: 'SurgeReturned', data: { uid: cluster.uid, upgradeId, operation, pool, nodes } }];
 };
