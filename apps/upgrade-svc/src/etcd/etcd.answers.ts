@@ -100,3 +100,16 @@ export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): Etc
 
 /** What `etcdutl snapshot status -w json` says of a snapshot. */
 export const snapshotStatusOf = (output: string): SnapshotStatus => SnapshotStatus.parse(parse(jsonLineOf(output)));
+
+/**
+ * What `etcdutl check v2store` said: nobody's data are left in the store of v2. null: this etcdutl does not know the question, as
+ * that of 3.6; undefined: it failed.
+ */
+export const v2StoreCleanOf = (end: {
+  readonly exitCode: number | null;
+  readonly stderr: string;
+}): boolean | null | undefined => {
+  if (end.exitCode === 0) return true;
+  if (/detected custom v2 ?(store )?content/i.test(end.stderr)) return false;
+  return /unknown command/.test(end.stderr) ? null : undefined;
+};

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
 import { recorded as recordedOnHost, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
-import { etcdFactsOf, snapshotStatusOf, type EtcdAnswers } from './etcd.answers.js';
+import { etcdFactsOf, snapshotStatusOf, v2StoreCleanOf, type EtcdAnswers } from './etcd.answers.js';
 
 /** Printed by the real etcdctl and etcdutl 3.6.8, asked about three real servers of the version in the name. */
 interface Recorded extends EtcdAnswers {
@@ -108,4 +108,14 @@ describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control
     const { revision, totalKey, totalSize } = snapshotStatusOf(said('snapshotStatus'));
     expect([revision, totalKey, totalSize].every((number) => number > 0)).toBe(true);
   });
+});
+
+/** Printed by the real etcdutl, asked about the folder of a running etcd 3.5.35 with --enable-v2. */
+describe('What the real etcdutl prints of the v2 store', () => {
+  it.each([
+    ['nothing is in it', { exitCode: 0, stderr: '' }, true],
+    ['somebody wrote a key', { exitCode: 1, stderr: 'Error: detected custom v2 content in WAL records\n' }, false],
+    ['3.6.8 is asked', { exitCode: 1, stderr: 'Error: unknown command "check" for "etcdutl"\n' }, null],
+    ['the folder is not there', { exitCode: 1, stderr: 'Error: stat /var/lib/etcd: no such file' }, undefined],
+  ] as const)('when %s', (_, end, clean) => expect(v2StoreCleanOf(end)).toBe(clean));
 });

@@ -2,7 +2,7 @@ import { WorldFailure } from '@fairlead/contracts';
 import { createHash, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
-import { etcdFactsOf, snapshotStatusOf, type SnapshotStatus } from './etcd.answers.js';
+import { etcdFactsOf, snapshotStatusOf, v2StoreCleanOf, type SnapshotStatus } from './etcd.answers.js';
 
 const PKI = '/etc/kubernetes/pki/etcd';
 /** The client certificate that kubeadm makes for etcd's own probes. */
@@ -17,6 +17,7 @@ const ASK_LIMIT = '--command-timeout=10s';
 const SAVE_LIMIT = '--command-timeout=600s';
 /** In the container's own layer: it goes with the container, and no data folder gets larger. */
 const SNAPSHOT_FILE = '/fairlead-snapshot.db';
+const DATA_FOLDER = '--data-dir=/var/lib/etcd';
 const SHA256_BYTES = 32;
 
 /** A snapshot that was streamed off its node, and what its status was there. */
@@ -54,6 +55,24 @@ export class Etcd {
         nodes.map(({ name }) => name),
       );
     });
+  }
+
+  /** The same facts, with what each member says of its store of v2 (B10). It only reads, beside the running server. */
+  async withV2Stores(facts: EtcdFacts): Promise<EtcdFacts> {
+    const told = await Promise.all(
+      (await this.pods()).map(async (pod) => [pod.node, await this.v2Store(pod)] as const),
+    );
+    const clean = new Map<string | null, boolean | null>(told);
+    const members = facts.members.map((member) => ({ ...member, v2StoreClean: clean.get(member.node) ?? null }));
+    return { ...facts, members };
+  }
+
+  private async v2Store(pod: PodView): Promise<boolean | null> {
+    const folder = pod.args.find((word) => word.startsWith('--data-dir=')) ?? DATA_FOLDER;
+    const end = await this.run(pod, ['etcdutl', 'check', 'v2store', folder]);
+    const clean = v2StoreCleanOf(end);
+    if (clean === undefined) throw this.failure('etcdutl check v2store', pod.node, end.stderr.trim());
+    return clean;
   }
 
   /** Gives the lead to another member. Already leading is as good. */

@@ -16,6 +16,7 @@ import {
   b8Clocks,
   b9Room,
   b10EtcdMinor,
+  b10V2Store,
   unreadFindings,
 } from '../rules/preflight.rules.js';
 import { g5MayEmulate } from '../rules/rollback.rules.js';
@@ -63,7 +64,10 @@ const etcdFindings = ({ facts }: PlanInput, { path }: UpgradePlan): readonly Fin
     if (before === undefined || after === undefined) return [];
     // What runs now may be another patch than its release names; that counts for the first step.
     const running = index === 0 ? facts.etcd?.members[0]?.version : undefined;
-    return b10EtcdMinor(index === 0 ? facts.etcd : null, running ?? before, after);
+    return [
+      ...b10EtcdMinor(index === 0 ? facts.etcd : null, running ?? before, after),
+      ...b10V2Store(facts.etcd, before, after),
+    ];
   });
 
 const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {

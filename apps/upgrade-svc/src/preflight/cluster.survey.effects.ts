@@ -13,6 +13,7 @@ import type { NodeView, PodView, UpgradeCluster } from '../kubernetes/kubernetes
 import type { KnownCluster } from '../rollout/rollout.state.js';
 import type { ClusterFacts, EtcdFacts, NodeFacts, Unread } from '../rules/cluster.facts.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
+import { minorOf, minorsAhead } from '../rules/versions.js';
 import {
   budgetFacts,
   certificatesIn,
@@ -76,7 +77,7 @@ export class ClusterSurvey {
     const views = await read({ what: 'nodes', rule: 'B2' }, [], () => of.cluster.nodes());
     const [pods, etcd, log] = await Promise.all([
       read({ what: 'pods', rule: 'B7' }, [], () => of.cluster.pods()),
-      read({ what: 'etcd', rule: 'B3' }, null, () => new Etcd(of.cluster, of.signal).facts(views)),
+      this.etcd(of, views, read),
       this.log(of),
     ]);
     const [nodes, rest] = await Promise.all([
@@ -106,6 +107,14 @@ export class ClusterSurvey {
       if (b2ClusterHealthy(again, of.excused).length > 0) return passes;
     }
     return HEALTHY_PASSES_MIN;
+  }
+
+  /** The store of v2 is asked about on the way to an etcd that has none (B10). */
+  private async etcd(of: SurveyOf, views: readonly NodeView[], read: Reader): Promise<EtcdFacts | null> {
+    const etcd = new Etcd(of.cluster, of.signal);
+    const facts = await read({ what: 'etcd', rule: 'B3' }, null, () => etcd.facts(views));
+    if (facts === null || !leavesV2Behind(facts, of.release)) return facts;
+    return read({ what: 'etcd.v2store', rule: 'B10' }, facts, () => etcd.withV2Stores(facts));
   }
 
   private async log({ namespace, name, known }: SurveyOf): Promise<Log> {
@@ -185,6 +194,14 @@ export class ClusterSurvey {
     };
   }
 }
+
+/** etcd 3.5 is the last that can hold data of v2. */
+const LAST_WITH_V2 = '3.5';
+
+const leavesV2Behind = ({ members }: EtcdFacts, release: KubernetesRelease | undefined): boolean =>
+  release !== undefined &&
+  minorsAhead(LAST_WITH_V2, release.etcd) > 0 &&
+  members.some(({ version }) => minorOf(version) === LAST_WITH_V2);
 
 const namesOf = (views: readonly NodeView[]): ReadonlySet<string> => new Set(views.map(({ name }) => name));
 

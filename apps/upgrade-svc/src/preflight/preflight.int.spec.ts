@@ -25,6 +25,7 @@ import {
   b8Clocks,
   b9Room,
   b10EtcdMinor,
+  b10V2Store,
   unreadFindings,
 } from '../rules/preflight.rules.js';
 import { ClusterSurvey } from './cluster.survey.effects.js';
@@ -252,6 +253,15 @@ describe('The survey before an upgrade', () => {
     const { etcd } = await survey();
     expect(b10EtcdMinor(etcd, '3.5.35', '3.6.5')).toEqual([]);
     expect(rules(b10EtcdMinor(etcd, '3.5.35', '3.7.0'))).toEqual(['B10']);
+  });
+
+  it('B10: brings data of the v2 store, from the member that holds them', async () => {
+    expect((await survey()).etcd?.members.map(({ v2StoreClean }) => v2StoreClean)).toEqual([true, true, true]);
+    const [holder = ''] = (await survey()).etcd?.members.map(({ name }) => name) ?? [];
+    lab.simulated.setEtcdMember(holder, { v2Content: true });
+    const found = b10V2Store((await survey()).etcd, '3.5.35', '3.6.5');
+    expect(found).toMatchObject([{ rule: 'B10', severity: 'refuse', facts: { members: [holder] } }]);
+    expect(found[0]?.help).toContain('etcdutl check v2store');
   });
 
   it('notes what it could not read, with the rule that needs it, and guesses nothing', async () => {

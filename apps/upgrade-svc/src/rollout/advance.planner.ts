@@ -6,7 +6,7 @@ import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
-import { gatesLimitMs, phaseOf } from './operation.planner.js';
+import { gatesLimitMs, phaseOf, presentNodes } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   hasEnded,
@@ -71,8 +71,26 @@ const failed = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked,
   },
 });
 
+/** More nodes than these fill a sentence without telling more. */
+const NODES_NAMED_MAX = 5;
+
+/** B9: which nodes could not bring their files and images, in the words of each. */
+const unstagedCause = (cluster: KnownCluster, { operation, state }: Tracked): Cause => {
+  const missing = presentNodes(cluster, operation).filter((node) => !state.staged.includes(node));
+  const words = missing
+    .slice(0, NODES_NAMED_MAX)
+    .map((node) => `${node}: ${state.unstaged[node] ?? 'its agent has said nothing of them'}`);
+  const others = missing.length > words.length ? [`and ${missing.length - words.length} more`] : [];
+  return {
+    operation: 'bring files and images of the target to every node (B9)',
+    target: missing.join(', '),
+    message: [...words, ...others].join('; '),
+  };
+};
+
 /** A gate speaks for itself. */
 const overdueIn = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Cause => {
+  if (tracked.operation.kind === 'stage') return unstagedCause(cluster, tracked);
   const { failing } = tracked.state;
   if (failing === null || !phaseOf(cluster, upgrade, tracked).startsWith('gates-')) return overdue(tracked);
   const target = tracked.operation.node ?? tracked.operation.id;

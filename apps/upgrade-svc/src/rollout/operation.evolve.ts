@@ -65,9 +65,14 @@ const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersio
 };
 
 const changeProgressed = (upgrade: Upgrade, { data }: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
-  const { node, change, phase, status } = data;
+  const { node, change, phase, status, message } = data;
   const staging = trackedOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === change);
-  if (staging === undefined || phase !== 'stage' || status !== 'done') return upgrade;
+  if (staging === undefined || phase !== 'stage') return upgrade;
+  if (status === 'failed')
+    return withOperation(upgrade, staging.operation.id, ({ unstaged }) => ({
+      unstaged: { ...unstaged, [node]: message ?? 'it failed' },
+    }));
+  if (status !== 'done') return upgrade;
   return withOperation(upgrade, staging.operation.id, ({ staged }) => ({
     staged: staged.includes(node) ? staged : [...staged, node],
   }));

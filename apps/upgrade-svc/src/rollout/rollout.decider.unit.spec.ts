@@ -52,6 +52,38 @@ describe('a plan that is given up before it began', () => {
   });
 });
 
+describe('B9 files and images that a source lacks', () => {
+  it('stop the roll-out before any node is touched, in the words of the node, and it goes on when they are there', () => {
+    const simulation = cluster();
+    simulation.dead.add(w(2));
+    const message = 'the source has no Kubernetes v1.34.4';
+    const told = { node: w(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
+    simulation.say('wish', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'OperationStarted',
+      () => {
+        const begun = data(simulation, 'OperationStarted');
+        const change = `${begun !== undefined && 'upgradeId' in begun ? begun.upgradeId : ''}/op-01`;
+        simulation.say(`node-${w(2)}`, wish('NodeChangeProgressed', { ...told, change, message }));
+      },
+    );
+    simulation.when(
+      ({ type }) => type === 'RolloutHalted',
+      () => {
+        expect(simulation.count('UpgradeAllowed')).toBe(0);
+        simulation.mend(w(2));
+        simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested')));
+      },
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({
+      rule: 'E7',
+      cause: { operation: expect.stringContaining('B9'), target: w(2), message: `${w(2)}: ${message}` },
+    });
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});
+
 describe('B1 one upgrade at a time', () => {
   it('rejects another while one is open, which goes on', () => {
     const simulation = cluster();

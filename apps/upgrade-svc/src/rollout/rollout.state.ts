@@ -67,6 +67,8 @@ export interface OperationState {
   readonly effect: boolean;
   readonly effectAt: string | null;
   readonly staged: readonly NodeName[];
+  /** What nodes said last of files and images that they could not bring. */
+  readonly unstaged: Readonly<Record<string, string>>;
   readonly failure: {
     readonly cause: Cause;
     readonly attempt: number;
@@ -185,6 +187,7 @@ export const NEW_OPERATION: OperationState = {
   effect: false,
   effectAt: null,
   staged: [],
+  unstaged: {},
   failure: null,
   leaveOut: null,
   retryWanted: false,

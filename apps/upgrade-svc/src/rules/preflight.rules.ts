@@ -411,7 +411,6 @@ export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): 
   const old = etcd.members.filter(
     ({ version }) => minorOf(version) === minorOf(from) && compareVersions(version, step.memberMin) < 0,
   );
-  const dirty = etcd.members.filter(({ v2StoreClean }) => step.v2StoreClean && v2StoreClean === false);
   return [
     ...when(old.length > 0, () =>
       b10Refusal(
@@ -420,6 +419,15 @@ export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): 
         'Go to the latest patch of the present Kubernetes minor first, or set a newer etcd image.',
       ),
     ),
+  ];
+};
+
+/** B10: data of the v2 store are lost by the minor of etcd that has none, whichever step of the path brings it. */
+export const b10V2Store = (etcd: EtcdFacts | null, from: string, to: string): readonly Finding[] => {
+  const step = isMinorChange(from, to) ? ETCD_STEPS.find((one) => one.to === minorOf(to)) : undefined;
+  if (etcd === null || step?.v2StoreClean !== true) return [];
+  const dirty = etcd.members.filter(({ v2StoreClean }) => v2StoreClean === false);
+  return [
     ...when(dirty.length > 0, () =>
       b10Refusal(
         `etcd still holds data of its v2 store: ${dirty.map(({ name }) => name).join(', ')}`,

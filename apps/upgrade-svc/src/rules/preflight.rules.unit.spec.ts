@@ -15,6 +15,7 @@ import {
   b8Clocks,
   b9Room,
   b10EtcdMinor,
+  b10V2Store,
   unreadFindings,
 } from './preflight.rules.js';
 
@@ -200,7 +201,9 @@ describe('B10 a minor of etcd', () => {
   });
   it('needs a clean v2 store before 3.6', () => {
     const dirty = { ...etcd, members: etcd.members.map((one) => ({ ...one, v2StoreClean: false })) };
-    expectRefused(b10EtcdMinor(dirty, '3.5.35', '3.6.5-0'), 'B10');
+    expectRefused(b10V2Store(dirty, '3.5.35', '3.6.5-0'), 'B10');
+    expect(b10V2Store(etcd, '3.5.35', '3.6.5-0')).toEqual([]);
+    expect(b10V2Store(dirty, '3.6.5-0', '3.6.8-0')).toEqual([]);
   });
   it('is one at a time', () => expectRefused(b10EtcdMinor(etcd, '3.5.35', '3.7.0'), 'B10'));
   it('asks nothing of a patch', () => expect(b10EtcdMinor(etcd, '3.6.5-0', '3.6.8-0')).toEqual([]));

@@ -14,6 +14,8 @@ export interface EtcdMember {
   readonly alarm?: EtcdAlarm;
   /** How many entries of the log it has not applied yet. */
   readonly behind?: number;
+  /** Somebody has written by the API of v2. */
+  readonly v2Content?: boolean;
 }
 
 export interface EtcdMemberReport extends EtcdMember {
@@ -31,7 +33,7 @@ export interface EtcdFacts {
 }
 
 /** What can be told of a member, or set wrong with it. */
-export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 'behind'>> & {
+export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 'behind' | 'v2Content'>> & {
   readonly alarm?: EtcdAlarm | null;
 };
 

@@ -77,10 +77,20 @@ export const etcdctl = (call: ToolCall, args: readonly string[]): ToolResult => 
   }
 };
 
-/** `etcdutl snapshot status FILE -w json`. */
+/** `etcdutl check v2store`, in the words of 3.5.35; 3.6 has no such command. */
+const checkV2Store = (call: ToolCall): ToolResult => {
+  if (!versionOf(call).startsWith('3.5')) return failed('Error: unknown command "check" for "etcdutl"');
+  const self = call.etcd.members().find(({ name }) => name === call.self);
+  return self?.v2Content === true
+    ? failed('Error: detected custom v2 content in WAL records')
+    : told('No custom content found in both v2store and WAL records.\n');
+};
+
+/** `etcdutl snapshot status FILE -w json` and `etcdutl check v2store`. */
 export const etcdutl = (call: ToolCall, args: readonly string[]): ToolResult => {
   const parsed = parseArguments(args, OPTIONS_WITH_VALUE);
   const [subject, verb, path = ''] = parsed.positional;
+  if (`${subject} ${verb}` === 'check v2store') return checkV2Store(call);
   if (`${subject} ${verb}` !== 'snapshot status')
     return failed(`Error: etcdutl ${subject ?? ''} ${verb ?? ''} is not simulated by Fairlead lab`);
   const file = call.files.get(path);
