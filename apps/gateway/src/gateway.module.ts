@@ -32,6 +32,7 @@ import { IdempotencyStore } from './http/idempotency.store.js';
 import { LogFollower } from './http/log.follower.js';
 import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
+import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
 import { NodesHttp } from './nodes/nodes.http.js';
@@ -88,6 +89,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     EtcdQueries,
     EventReader,
     EventStreams,
+    FleetMetrics,
     HoldQueries,
     IdempotencyStore,
     LocalToken,

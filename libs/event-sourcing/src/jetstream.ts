@@ -7,6 +7,7 @@ export { decode, encode, sha256 } from './jetstream/envelope.codec.js';
 export { JetStreamStore } from './jetstream/jetstream.store.js';
 export { KernelTables1700000000000 } from './jetstream/kernel.migration.js';
 export { Lanes, type Partitions } from './jetstream/lanes.js';
+export type { JobOutcome, Meter } from './jetstream/meter.js';
 export { DatabasePositions, type Positions } from './jetstream/positions.js';
 export { rebuildProjection, type Rebuilt } from './jetstream/rebuild.js';
 export { JetStreamStrategy, type StrategyOptions } from './jetstream/strategy.js';

@@ -1,6 +1,7 @@
 export * from './clock.js';
 export { ConfigurationError, parseEnvironment, type ServiceConfig } from './config.js';
 export * from './definition.js';
+export { ServiceMetrics, type GaugeWish, type Reading } from './metrics/service.metrics.js';
 export { runService, startService, type RunningService } from './run.service.js';
 export * from './secrets.js';
 export { NatsSecrets } from './secrets.nats.js';

@@ -49,7 +49,11 @@ import { HealthHttp } from './health.http.js';
 import { LateLanes } from './late.lanes.js';
 import { migrateUnderLock } from './migrate.js';
 import { NatsSecrets } from './secrets.nats.js';
-import { CLOCK, DATABASE, SECRETS, SERVICE_CONFIG } from './tokens.js';
+import { logGauges } from './metrics/log.gauges.js';
+import { MetricsHttp } from './metrics/metrics.http.js';
+import { measureRequests } from './metrics/request.metrics.js';
+import { ServiceMetrics } from './metrics/service.metrics.js';
+import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
 const CONNECTIONS_MAX = 12;
 const NATS_WAIT_MS = 30_000;
@@ -76,6 +80,7 @@ interface World {
   readonly lanes: LateLanes;
   readonly store: EventStore;
   readonly handle: Handle;
+  readonly metrics: ServiceMetrics;
 }
 
 @Global()
@@ -134,7 +139,7 @@ const connectDatabase = async (
 
 const providersOf = (
   definition: ServiceDefinition,
-  { config, nc, pool, database, lanes, store, handle }: World,
+  { config, nc, pool, database, lanes, store, handle, metrics }: World,
 ): Provider[] => {
   return [
     { provide: SERVICE_CONFIG, useValue: config },
@@ -143,6 +148,7 @@ const providersOf = (
     { provide: CLOCK, useValue: systemClock },
     { provide: EVENT_STORE, useValue: store },
     { provide: HANDLE, useValue: handle },
+    { provide: METRICS, useValue: metrics },
     { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKey) },
     { provide: TAIL, useValue: makeTail(nc) },
     { provide: PARTITIONS, useValue: lanes },
@@ -164,7 +170,7 @@ const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
     module: ServiceRoot,
     global: true,
     imports: [definition.module],
-    controllers: [HealthHttp],
+    controllers: [HealthHttp, MetricsHttp],
     providers,
     exports: providers.map((provider) => (provider as { provide: symbol }).provide),
   };
@@ -208,19 +214,36 @@ const runRebuild = async (definition: ServiceDefinition, names: readonly string[
   }
 };
 
-/** Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. */
-export const startService = async (
-  definition: ServiceDefinition,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<RunningService> => {
-  const config = readServiceConfig(env);
+/** What a service stands on, before Nest. */
+const worldOf = async (definition: ServiceDefinition, config: ServiceConfig): Promise<World> => {
   const [nc, { pool, database }] = await Promise.all([
     connectNats(definition, config),
     connectDatabase(definition, config),
   ]);
   await checkServer(nc);
   const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
-  const world: World = { config, nc, pool, database, lanes: new LateLanes(), store, handle: makeHandle(store) };
+  const world: World = {
+    config,
+    nc,
+    pool,
+    database,
+    lanes: new LateLanes(),
+    store,
+    handle: makeHandle(store),
+    metrics: new ServiceMetrics(definition.name),
+  };
+  for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.lanes }))
+    world.metrics.addGauge(gauge);
+  return world;
+};
+
+/** Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. */
+export const startService = async (
+  definition: ServiceDefinition,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<RunningService> => {
+  const world = await worldOf(definition, readServiceConfig(env));
+  const { config, nc, pool, database } = world;
   const app = await NestFactory.create<NestExpressApplication>(rootOf(definition, world), {
     logger: new ConsoleLogger({
       json: config.logFormat === 'json',
@@ -241,11 +264,13 @@ export const startService = async (
       jobConcurrency: definition.jobConcurrency,
       jobAckWaitMs: config.jobAckWaitMs,
       log: new Logger('lanes'),
+      meter: world.metrics,
     },
     (lanes: Lanes) => world.lanes.set(lanes),
   );
   const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false, deferInitialization: true });
   microservice.useGlobalFilters(new PassOn());
+  app.use(measureRequests(world.metrics));
   await definition.configureHttp?.(app);
   await app.startAllMicroservices();
   await app.listen(config.port, config.host);

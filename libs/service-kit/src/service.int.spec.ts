@@ -300,6 +300,23 @@ describe('a service on the kit', () => {
     expect(types).toEqual(['HostReached', 'WorkerJoined']);
   });
 
+  it('tells Prometheus of all that: what it read, what it worked on, and which partitions are its own', async () => {
+    const scrape = async () => {
+      const answer = await fetch(`http://127.0.0.1:${service.port}/metrics`);
+      return { type: answer.headers.get('content-type'), body: await answer.text() };
+    };
+    // A busy machine may let a lease of a partition lapse; it comes back.
+    await eventually(async () => /^fairlead_partitions_owned\{[^}]*\} 16$/m.test((await scrape()).body));
+    const { type, body } = await scrape();
+    expect(type).toMatch(/^text\/plain;.* version=0\.0\.4/);
+    expect(body).toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} \d+$/m);
+    expect(body).not.toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} 0$/m);
+    expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
+    expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
+    expect(body).toMatch(/^fairlead_jobs\{state="waiting",[^}]*\} \d+$/m);
+    expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
+  });
+
   it('seals secrets, and cannot read them once the key of their owner is destroyed', async () => {
     const secrets = service.get<SecretStore>(SECRETS);
     const ref = 'bootstrap-svc.kubeconfig.demo' as SecretRef;

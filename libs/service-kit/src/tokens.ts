@@ -1,5 +1,6 @@
 /** Nest injection tokens of what runService provides to every module of the service. */
 export const CLOCK = Symbol('fairlead.clock');
 export const DATABASE = Symbol('fairlead.database');
+export const METRICS = Symbol('fairlead.metrics');
 export const SECRETS = Symbol('fairlead.secrets');
 export const SERVICE_CONFIG = Symbol('fairlead.service-config');

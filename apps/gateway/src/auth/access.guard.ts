@@ -3,7 +3,7 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import { Reflector } from '@nestjs/core';
 import type { HttpRequest } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
-import { ACCESS, HEALTH_PATHS, type Access } from './access.js';
+import { ACCESS, KIT_PATHS, type Access } from './access.js';
 import { FailureLimit } from './failures.limit.js';
 import { mayEverywhere, mayIn, type Identity } from './identity.js';
 import { TokenStore } from './tokens.store.js';
@@ -33,7 +33,7 @@ export class AccessGuard implements CanActivate {
       context.getHandler(),
       context.getClass(),
     ]);
-    if (needed?.kind === 'public' || (needed === undefined && HEALTH_PATHS.has(request.path))) return true;
+    if (needed?.kind === 'public' || (needed === undefined && KIT_PATHS.has(request.path))) return true;
     const identity = await this.identify(request);
     request.identity = identity;
     this.requireRole(identity, needed, request.params['namespace'] ?? EVERY_NAMESPACE);

@@ -11,8 +11,8 @@ export type Access =
   /** The role in all namespaces. */
   | { readonly kind: 'everywhere'; readonly role: ApiRole };
 
-/** The health of a service is the kit's, which knows nothing of our decorators. */
-export const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+/** What the kit serves for every service, and knows nothing of our decorators: health and metrics, which name nobody. */
+export const KIT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 export const ACCESS = 'fairlead:access';
 

@@ -1,5 +1,5 @@
 import { EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, DATABASE, SECRETS } from '@fairlead/service-kit';
+import { CLOCK, DATABASE, METRICS, SECRETS, ServiceMetrics } from '@fairlead/service-kit';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -12,7 +12,13 @@ const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECR
 
 /** Stands where the world would be: there is nothing, and nobody asks for it. */
 @Global()
-@Module({ providers: WORLD.map((provide) => ({ provide, useValue: {} })), exports: WORLD })
+@Module({
+  providers: [
+    ...WORLD.map((provide) => ({ provide, useValue: {} })),
+    { provide: METRICS, useValue: new ServiceMetrics('gateway') },
+  ],
+  exports: [...WORLD, METRICS],
+})
 class NoWorld {}
 
 @Module({ imports: [NoWorld, GatewayModule] })

@@ -1,7 +1,7 @@
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject, type SwaggerDocumentOptions } from '@nestjs/swagger';
 import type { INestApplication } from '@nestjs/common';
 import { z } from 'zod';
-import { HEALTH_PATHS } from '../auth/access.js';
+import { KIT_PATHS } from '../auth/access.js';
 import { LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
 
@@ -49,7 +49,7 @@ const builder = () =>
 
 /** The other base path is a server of its own; health is for supervisors, and open to all. */
 const ofThisApi = ([path]: readonly [string, unknown]): boolean =>
-  !path.startsWith(`/${LADYBUG}/`) && !HEALTH_PATHS.has(path);
+  !path.startsWith(`/${LADYBUG}/`) && !KIT_PATHS.has(path);
 
 /** The OpenAPI document of the gateway. Routes are listed once: the second server stands for the other base path. */
 export const openApiDocument = (app: INestApplication): OpenAPIObject => {

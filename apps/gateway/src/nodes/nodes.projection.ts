@@ -154,14 +154,29 @@ export const nodesProjection: Projection<NodeDoc> = {
   },
 };
 
-const phaseOf = ({ isRemoving, isLost, isReady, milestones, machine }: NodeDoc): NodePhase => {
-  if (isRemoving) return 'Removing';
-  if (isLost) return 'Lost';
-  if (isReady) return 'Ready';
-  if (milestones.ready !== undefined) return 'NotReady';
-  if (milestones.bootstrapped !== undefined) return 'Joining';
-  return machine === null ? 'Planned' : 'Bootstrapping';
+/** What the phase of a node follows from. */
+export type NodeCondition = Pick<NodeDoc, 'isRemoving' | 'isLost' | 'isReady'> & {
+  readonly wasReady: boolean;
+  readonly bootstrapped: boolean;
+  readonly hasMachine: boolean;
 };
+
+export const nodePhase = (node: NodeCondition): NodePhase => {
+  if (node.isRemoving) return 'Removing';
+  if (node.isLost) return 'Lost';
+  if (node.isReady) return 'Ready';
+  if (node.wasReady) return 'NotReady';
+  if (node.bootstrapped) return 'Joining';
+  return node.hasMachine ? 'Bootstrapping' : 'Planned';
+};
+
+const phaseOf = ({ milestones, machine, ...doc }: NodeDoc): NodePhase =>
+  nodePhase({
+    ...doc,
+    wasReady: milestones.ready !== undefined,
+    bootstrapped: milestones.bootstrapped !== undefined,
+    hasMachine: machine !== null,
+  });
 
 const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
 

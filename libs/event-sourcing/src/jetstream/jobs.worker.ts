@@ -4,6 +4,7 @@ import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
 import type { LaneLog } from './lane.js';
+import type { JobOutcome, Meter } from './meter.js';
 
 export interface JobHandler {
   readonly policy: JobPolicy;
@@ -20,6 +21,7 @@ export interface JobsOptions {
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
   readonly log: LaneLog;
+  readonly meter: Pick<Meter, 'jobEnded'>;
 }
 
 const FETCH_MS = 5_000;
@@ -124,8 +126,10 @@ export class JobsWorker {
     const abort = new AbortController();
     const key = `${job.id}:${message.seq}`;
     this.held.set(key, { message, abort });
+    const startedAtMs = performance.now();
     try {
-      await this.settle(message, job, abort);
+      const outcome = await this.settle(message, job, abort);
+      this.options.meter.jobEnded({ type: job.type, outcome, durationMs: performance.now() - startedAtMs });
     } catch (error) {
       // Neither done nor recorded as failed (the log or the database is away): give it back, it counts as no attempt.
       this.options.log.warn(
@@ -138,23 +142,24 @@ export class JobsWorker {
     }
   }
 
-  private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<void> {
+  private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<JobOutcome> {
     const handler = this.options.handlers.get(job.type);
     if (handler === undefined) {
       await this.bury(message, job, `no handler for ${job.type}`);
-      return;
+      return 'buried';
     }
     const attempt = (await this.failures(job.id)) + 1;
     try {
       const result = await this.attempt(handler, job, attempt, abort);
-      if (result?.kind === 'later') message.nak(result.delayMs);
-      else await this.done(message, job, attempt);
+      if (result?.kind !== 'later') return await this.done(message, job, attempt);
+      message.nak(result.delayMs);
+      return 'later';
     } catch (error) {
       if (abort.signal.aborted && !this.running) {
         message.nak();
-        return;
+        return 'later';
       }
-      await this.failed(message, job, { handler, attempt, error });
+      return await this.failed(message, job, { handler, attempt, error });
     }
   }
 
@@ -191,16 +196,17 @@ export class JobsWorker {
     }
   }
 
-  private async done(message: JsMsg, job: Job, attempt: number): Promise<void> {
+  private async done(message: JsMsg, job: Job, attempt: number): Promise<'done'> {
     await message.ackAck();
     if (attempt > 1) await this.options.pool.query('delete from job_attempts where job_id = $1', [job.id]);
+    return 'done';
   }
 
   private async failed(
     message: JsMsg,
     job: Job,
     at: { handler: JobHandler; attempt: number; error: unknown },
-  ): Promise<void> {
+  ): Promise<'failed' | 'buried'> {
     const { handler, attempt, error } = at;
     const { policy } = handler;
     const failure = error instanceof WorldFailure ? error : undefined;
@@ -225,6 +231,7 @@ export class JobsWorker {
     );
     if (last) await this.bury(message, job, text);
     else message.nak(delayMs);
+    return last ? 'buried' : 'failed';
   }
 
   private async bury(message: JsMsg, job: Job, reason: string): Promise<void> {

@@ -7,6 +7,7 @@ import { consumerNames, HANDLERS_CONSUMER, processConsumer, projectionConsumer, 
 import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
+import type { Meter } from './meter.js';
 import {
   LostOwnership,
   type BatchChanges,
@@ -36,6 +37,7 @@ export interface LaneOptions {
   /** Methods decorated with OnEvent; undefined when the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: LaneLog;
+  readonly meter: Pick<Meter, 'eventsTaken'>;
   /** States in the log that a cluster is parked; rejects when the log cannot be reached. */
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
@@ -195,6 +197,8 @@ export class Lane {
     if (calls.length === 0) this.move(this.handlersConsumer(), upTo);
     if (changesAnything(changes)) await this.commit(changes);
     if (calls.length > 0) await this.callHandlers(calls, upTo);
+    const nowMs = Date.now();
+    this.options.meter.eventsTaken(events.map((event) => nowMs - Date.parse(event.meta.time)));
     this.options.onAdvance(this.partition, this.lowest());
   }
 

@@ -6,6 +6,7 @@ import type { Consumers } from './consumers.js';
 import { Lane, type EventHandlers, type LaneLog } from './lane.js';
 import { LaneStore } from './lane.store.js';
 import { Leases } from './leases.js';
+import type { Meter } from './meter.js';
 
 export interface LanesOptions {
   readonly service: string;
@@ -16,6 +17,7 @@ export interface LanesOptions {
   readonly handlers: EventHandlers | undefined;
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
   readonly log: LaneLog;
+  readonly meter: Pick<Meter, 'eventsTaken'>;
 }
 
 /** The partitions that this replica works on now. */
@@ -78,7 +80,7 @@ export class Lanes implements Partitions {
   }
 
   private gained(partition: number): void {
-    const { service, nc, consumers, handlers, announceParked, log } = this.options;
+    const { service, nc, consumers, handlers, announceParked, log, meter } = this.options;
     const lane = new Lane(partition, {
       service,
       nc,
@@ -86,6 +88,7 @@ export class Lanes implements Partitions {
       handlers,
       announceParked,
       log,
+      meter,
       store: this.store,
       onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
     });

@@ -18,6 +18,7 @@ import type { EventHandlers, LaneLog } from './lane.js';
 import { announceParked } from './parking.js';
 import type { Handle } from '../handle.js';
 import { Lanes } from './lanes.js';
+import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
 import { TimersWorker } from './timers.worker.js';
 
@@ -32,6 +33,7 @@ export interface StrategyOptions {
   readonly jobConcurrency: number;
   readonly jobAckWaitMs: number;
   readonly log: LaneLog;
+  readonly meter: Meter;
 }
 
 const JOB_PREFIX = jobPattern('');
@@ -54,7 +56,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { service, nc, pool, databaseUrl, consumers, log } = this.options;
+    const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
     this.lanes = new Lanes({
       service,
       nc,
@@ -62,6 +64,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       databaseUrl,
       consumers,
       log,
+      meter,
       handlers: this.eventHandlers(),
       announceParked: announceParked(service, this.options.handle),
     });
@@ -70,6 +73,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       nc,
       pool,
       log,
+      meter,
       handlers: this.jobHandlers(),
       recordFailure: this.options.recordJobFailure,
       concurrency: this.options.jobConcurrency,

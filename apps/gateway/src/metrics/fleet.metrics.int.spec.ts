@@ -1,0 +1,60 @@
+import type { ClusterView } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { nodeFact, planned } from '../story.fixtures.js';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+const metrics = async (): Promise<readonly string[]> => {
+  const { status, headers, body } = await gateway.ask<string>('GET', '/metrics', { token: null });
+  expect([status, headers.get('content-type')]).toEqual([
+    200,
+    expect.stringMatching(/^text\/plain;.* version=0\.0\.4/),
+  ]);
+  return body.split('\n');
+};
+
+describe('the metrics of the gateway', () => {
+  it('count clusters by phase, those that nothing is in as 0, and name none of them', async () => {
+    const made = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('secretive') });
+    expect(made.status).toBe(202);
+    const seq = made.headers.get('x-fairlead-seq');
+    await gateway.ask('GET', `/ns/default/clusters/secretive?minSeq=${seq ?? ''}`);
+    const lines = await metrics();
+    expect(lines).toContain('fairlead_clusters{phase="Pending",service="gateway"} 1');
+    expect(lines).toContain('fairlead_clusters{phase="Failed",service="gateway"} 0');
+    expect(lines).toContain('fairlead_upgrades{phase="Running",service="gateway"} 0');
+    expect(lines).toContain('fairlead_partitions_owned{service="gateway"} 16');
+    expect(lines.join('\n')).not.toMatch(/secretive|default/);
+  });
+
+  it('count nodes by phase and kubelet, and say when the first certificate ends', async () => {
+    await gateway.state(planned(['demo-cp-1', 'demo-w-1']));
+    const certificates = [{ name: 'apiserver', expiresAt: '2031-01-01T00:00:00Z' }];
+    await gateway.state(nodeFact('CertificatesReported', 'demo-cp-1', { certificates }));
+    await eventually(async () => (await metrics()).some((line) => line.startsWith('fairlead_nodes{')));
+    expect(await metrics()).toContain('fairlead_nodes{phase="Planned",kubelet="",service="gateway"} 2');
+    await eventually(async () =>
+      (await metrics()).includes(
+        `fairlead_certificate_first_end_timestamp_seconds{service="gateway"} ${Date.parse('2031-01-01T00:00:00Z') / 1000}`,
+      ),
+    );
+  });
+});
+
+const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 10_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('not within 10 s');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+};

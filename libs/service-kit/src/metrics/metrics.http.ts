@@ -1,0 +1,26 @@
+import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
+import { METRICS } from '../tokens.js';
+import type { ServiceMetrics } from './service.metrics.js';
+
+interface Answer {
+  status(code: number): Answer;
+  set(header: string, value: string): Answer;
+  send(body: string): void;
+}
+
+/** What Prometheus scrapes. It names no cluster, so it asks for no token, as health does. */
+@Controller()
+export class MetricsHttp {
+  constructor(@Inject(METRICS) private readonly metrics: ServiceMetrics) {}
+
+  @Get('metrics')
+  async show(@Res() response: Answer): Promise<void> {
+    try {
+      const { contentType, body } = await this.metrics.text();
+      response.set('Content-Type', contentType).send(body);
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      response.status(HttpStatus.SERVICE_UNAVAILABLE).set('Content-Type', 'text/plain').send(`${words}\n`);
+    }
+  }
+}

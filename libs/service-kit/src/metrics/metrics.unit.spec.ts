@@ -1,0 +1,51 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { measureRequests } from './request.metrics.js';
+import { ServiceMetrics, type Reading } from './service.metrics.js';
+
+const linesOf = async (metrics: ServiceMetrics, name: string): Promise<readonly string[]> =>
+  (await metrics.text()).body.split('\n').filter((line) => line.startsWith(name));
+
+describe('the metrics of a service', () => {
+  it('say how long events take to be seen, and jobs by type and outcome', async () => {
+    const metrics = new ServiceMetrics('infra-svc');
+    metrics.eventsTaken([3, 40, -2]);
+    metrics.jobEnded({ type: 'CreateMachines', outcome: 'done', durationMs: 700 });
+    metrics.jobEnded({ type: 'CreateMachines', outcome: 'failed', durationMs: 20 });
+    expect(await linesOf(metrics, 'fairlead_event_age_seconds_bucket{le="0.005"')).toEqual([
+      'fairlead_event_age_seconds_bucket{le="0.005",service="infra-svc"} 2',
+    ]);
+    expect(await linesOf(metrics, 'fairlead_job_duration_seconds_count')).toEqual([
+      'fairlead_job_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="done"} 1',
+      'fairlead_job_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="failed"} 1',
+    ]);
+  });
+
+  it('forget what a gauge no longer reads', async () => {
+    const metrics = new ServiceMetrics('gateway');
+    let readings: readonly Reading[] = [{ labels: { phase: 'Failed' }, value: 2 }];
+    metrics.addGauge({ name: 'fairlead_things', help: 'Things', labels: ['phase'], read: () => readings });
+    expect(await linesOf(metrics, 'fairlead_things')).toEqual(['fairlead_things{phase="Failed",service="gateway"} 2']);
+    readings = [];
+    expect(await linesOf(metrics, 'fairlead_things')).toEqual([]);
+  });
+
+  it('name requests by their route, never by their path', async () => {
+    const metrics = new ServiceMetrics('gateway');
+    const middleware = measureRequests(metrics);
+    const ask = (
+      request: { readonly method: string; readonly route?: { readonly path?: unknown } },
+      status: number,
+    ) => {
+      const response = Object.assign(new EventEmitter(), { statusCode: status });
+      middleware(request, response, () => undefined);
+      response.emit('close');
+    };
+    ask({ method: 'GET', route: { path: '/ns/:namespace/clusters/:cluster' } }, 200);
+    ask({ method: 'GET' }, 404);
+    expect(await linesOf(metrics, 'fairlead_http_request_duration_seconds_count')).toEqual([
+      'fairlead_http_request_duration_seconds_count{service="gateway",method="GET",route="/ns/:namespace/clusters/:cluster",status="200"} 1',
+      'fairlead_http_request_duration_seconds_count{service="gateway",method="GET",route="none",status="404"} 1',
+    ]);
+  });
+});

@@ -1,0 +1,93 @@
+import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** From a commit at once to a projection that is made anew. */
+const AGE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300];
+/** Jobs ask a provider, run a step on a host by SSH, or drain a node. */
+const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
+const HTTP_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+
+const S = 1_000;
+
+/** The values of one gauge now: each with its labels. */
+export interface Reading {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface GaugeWish {
+  /** With the prefix and the unit, as Prometheus wants it: `fairlead_clusters`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Asked at each scrape. */
+  readonly read: () => Promise<readonly Reading[]> | readonly Reading[];
+}
+
+/** What this replica tells Prometheus. Labels name kinds, never clusters or people: there may be thousands of either. */
+export class ServiceMetrics implements Meter {
+  private readonly registry = new Registry();
+  private readonly eventAge: Histogram;
+  private readonly jobs: Histogram<'type' | 'outcome'>;
+  private readonly http: Histogram<'method' | 'route' | 'status'>;
+
+  constructor(service: string) {
+    const { registry } = this;
+    registry.setDefaultLabels({ service });
+    collectDefaultMetrics({ register: registry });
+    this.eventAge = new Histogram({
+      name: 'fairlead_event_age_seconds',
+      help: 'Time from the append of an event until the rows of this service show it',
+      buckets: AGE_BUCKETS_S,
+      registers: [registry],
+    });
+    this.jobs = new Histogram({
+      name: 'fairlead_job_duration_seconds',
+      help: 'Attempts of jobs: done, later (called again), failed (tried again), buried (given up)',
+      labelNames: ['type', 'outcome'],
+      buckets: JOB_BUCKETS_S,
+      registers: [registry],
+    });
+    this.http = new Histogram({
+      name: 'fairlead_http_request_duration_seconds',
+      help: 'Requests by route; those that watch or wait last as long as they were asked to',
+      labelNames: ['method', 'route', 'status'],
+      buckets: HTTP_BUCKETS_S,
+      registers: [registry],
+    });
+  }
+
+  eventsTaken(agesMs: readonly number[]): void {
+    for (const ageMs of agesMs) this.eventAge.observe(Math.max(0, ageMs) / S);
+  }
+
+  jobEnded({ type, outcome, durationMs }: { type: string; outcome: JobOutcome; durationMs: number }): void {
+    this.jobs.observe({ type, outcome }, durationMs / S);
+  }
+
+  requestEnded(request: { method: string; route: string; status: number; durationMs: number }): void {
+    const { method, route, status, durationMs } = request;
+    this.http.observe({ method, route, status: String(status) }, durationMs / S);
+  }
+
+  addGauge({ name, help, labels, read }: GaugeWish): void {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [this.registry],
+      async collect() {
+        const readings = await read();
+        this.reset(); // What is no more must not stay as it was.
+        for (const { labels: of, value } of readings) this.set(of, value);
+      },
+    });
+    // Registered by its constructor; nobody needs it again.
+    void gauge;
+  }
+
+  /** In Prometheus' text format. Rejects when a gauge cannot be read. */
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    return { contentType: this.registry.contentType, body: await this.registry.metrics() };
+  }
+}
