@@ -9,6 +9,8 @@ import { startRealSystem, VERSION, type RealSystem } from './real.system.js';
 
 const MINUTE_MS = 60_000;
 const CLUSTER = 'dark';
+/** Where systemd waits for a container until its own limit, it is twice that. */
+const REBOOT_MS = 45_000;
 
 /** A moment of a host: some file that is written in the middle of what is to be interrupted. */
 interface Moment {
@@ -124,5 +126,17 @@ describe('a real create whose hosts lose power, each while it is prepared and in
       expect(await system.onHost(host, 'sh', '-c', 'ls -A /usr/bin | grep fairlead || true')).toBe('');
     },
     MINUTE_MS,
+  );
+
+  it.each(['worker', 'control-plane'] as const)(
+    'has a %s that reboots without waiting for containers that ignore a SIGTERM',
+    async (role) => {
+      const { host = '' } = hosts.get(role) ?? {};
+      const boots = (): Promise<number> => Promise.resolve(system.local.hosts.find(host)?.boots ?? 0);
+      const before = await boots();
+      await system.onHost(host, 'systemctl', 'reboot', '--no-block');
+      await eventually(`the next boot of ${host}`, boots, (count) => count > before, REBOOT_MS);
+    },
+    2 * MINUTE_MS,
   );
 });

@@ -5,6 +5,7 @@ import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 const ITEM = 'kubelet-unit';
 const UNIT = 'kubelet.service';
 const STALE = 'systemd';
+const ENDING = '/etc/fairlead/end-containers.sh';
 
 /** What Kubernetes' own packages bring (kubernetes/release, cmd/krel/templates), for a kubelet that comes as a file. */
 const UNIT_TEXT = `# Written by Fairlead.
@@ -33,9 +34,33 @@ EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
 ExecStart=
 ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+ExecStopPost=-/bin/sh ${ENDING}
+`;
+
+/**
+ * A container's first process ignores a SIGTERM that it does not handle, and a host that goes down waits for it until systemd's last
+ * limit, 90 s. The kubelet stops before the runtime does, so this is the moment to end what it ran: asked first, made then.
+ */
+export const ENDING_TEXT = `#!/bin/sh
+# Written by Fairlead. Runs whenever the kubelet has stopped, and ends its containers only when the host goes down.
+[ "$(systemctl is-system-running)" = stopping ] || exit 0
+running() {
+  timeout 5 ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }'
+}
+end() {
+  for task in $(running); do timeout 5 ctr -n k8s.io tasks kill --signal "$1" "$task" & done
+  wait
+}
+end SIGTERM
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  [ -n "$(running)" ] || exit 0
+  sleep 1
+done
+end SIGKILL
 `;
 
 const FILES: Readonly<Record<string, string>> = {
+  [ENDING]: ENDING_TEXT,
   [`/etc/systemd/system/${UNIT}`]: UNIT_TEXT,
   [`/etc/systemd/system/${UNIT}.d/10-kubeadm.conf`]: DROP_IN_TEXT,
 };
