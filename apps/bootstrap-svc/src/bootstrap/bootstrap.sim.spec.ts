@@ -19,6 +19,7 @@ const FIVE = [cp(1), cp(2), cp(3), w(1), w(2)];
 /** Attempts are few and troubles many: a run may end as Failed, and then someone asks it to go on. */
 const RETRIES_MAX = 60;
 const TIMEOUT_MS = 120_000;
+const STEPS_MAX = 1_000;
 
 const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'workers' };
 
@@ -37,6 +38,12 @@ const isFailed = (simulation: Simulation): boolean => {
     ['ClusterFailed', 'ClusterRetryRequested', 'ClusterReady'].includes(type),
   );
   return ends.at(-1) === 'ClusterFailed';
+};
+
+/** Step by step, until a step of this name has begun; it may end before. */
+const untilBegun = async (simulation: Simulation, step: string): Promise<void> => {
+  for (let steps = 0; steps < STEPS_MAX && !simulation.trace.some((line) => line.startsWith(step)); steps += 1)
+    await simulation.run(1);
 };
 
 const untilReady = async (simulation: Simulation): Promise<void> => {
@@ -211,11 +218,16 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await simulation.say('rollout', { type: 'SurgeRequested', data: { ...surge, count: 1 } });
         const came = created([{ ...machine(w(3)), pool: surge.pool, surge: surge.upgradeId }]);
         if (!isLate) await simulation.say('machines', came);
-        await simulation.run(simulation.below(500));
+        if (simulation.chance(0.5)) await untilBegun(simulation, `start JoinWorker ${w(3)}`);
+        else await simulation.run(simulation.below(500));
         const returned: Fact = { type: 'SurgeReturned', data: { ...surge, nodes: [] } };
         await simulation.say('rollout', returned);
         if (isLate) await simulation.say('machines', came);
         await untilReady(simulation);
+        // It is taken out without being asked again, unless what was tried is told as having failed.
+        const tried = (): number =>
+          simulation.count('NodeRemoved', w(3)) + simulation.count('BootstrapStepFailed', w(3));
+        expect(tried()).toBeGreaterThan(0);
         for (let tries = 0; simulation.count('NodeRemoved', w(3)) === 0 && tries < RETRIES_MAX; tries += 1) {
           await simulation.say('rollout', returned);
           await untilReady(simulation);
@@ -248,6 +260,19 @@ describe('dead machines', () => {
     expect(drained?.data).toEqual({ uid: UID, node, evictedPods: 0, dead: true });
     expect(simulation.count('NodeRemoved', node)).toBe(1);
     expect(simulation.world.nodes.has(node)).toBe(false);
+  });
+
+  it('a node that still joins is removed when that has ended: it would come back', async () => {
+    const simulation = await ready();
+    const joining = `JoinWorker/${w(1)}`;
+    await simulation.steps.hold(UID, joining, 'another replica');
+    await simulation.say('wish', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
+    await simulation.run(500);
+    expect(simulation.count('NodeRemoved', w(1))).toBe(0);
+    expect(simulation.world.nodes.has(w(1))).toBe(true);
+    await simulation.steps.release(UID, joining, 'another replica');
+    await simulation.run();
+    expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
   it('a host that never answers fails the cluster, named, and the others are not waited for', async () => {

@@ -1,9 +1,11 @@
 import type { Fact, MachinePlan, UpgradeId } from '@fairlead/contracts';
-import { specification } from '@fairlead/event-sourcing/spec';
+import { advance } from '@fairlead/event-sourcing';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, requested, runningMachine, UID } from '../../test/fixtures.js';
 import { Story } from '../../test/story.js';
 import { machines, type StepFailure } from './machines.decider.js';
+import { machinesProcess } from './machines.process.js';
 import { machineName, planCluster, planSurge } from './machines.planner.js';
 
 const { given } = specification(machines);
@@ -72,6 +74,30 @@ describe('extra machines for a pool that is upgraded', () => {
     given(...made, asked, planned, returned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } }));
+
+  it('that got their names when nobody wanted them any more are announced to nobody, and are deleted', () => {
+    given(...made, asked, returned, planned)
+      .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
+      .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } });
+    const facts = [...made, asked, returned, planned].map((fact, index) => stored(fact, index + 1));
+    const { reactions } = advance(machinesProcess, () => undefined, facts);
+    const last = reactions.filter(({ event }) => event.meta.seq === facts.length).map(({ reaction }) => reaction);
+    expect(last).toMatchObject([{ kind: 'job', type: 'ReturnSurge', data: { uid: UID, ...SURGE } }, { kind: 'timer' }]);
+  });
+
+  it('are looked after until they are gone: a deletion that did not succeed is begun again', () => {
+    const facts = [...made, asked, planned, returned];
+    const dueAfter = (...more: readonly Fact[]) => {
+      const events = [...facts, ...more].map((fact, index) => stored(fact, index + 1));
+      const { reactions, states } = advance(machinesProcess, () => undefined, events);
+      const timer = reactions.map(({ reaction }) => reaction).find(({ kind }) => kind === 'timer');
+      const state = [...states.values()][0]?.state;
+      if (timer?.kind !== 'timer' || state === undefined) throw new Error('nobody looks after them');
+      return machinesProcess.due?.(state, timer) ?? [];
+    };
+    expect(dueAfter()).toMatchObject([{ kind: 'job', type: 'ReturnSurge' }, { kind: 'timer' }]);
+    expect(dueAfter({ type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);
+  });
 
   it('are given up for good: what is wanted later gets new machines', () => {
     const next = planSurge(
