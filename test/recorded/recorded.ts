@@ -35,6 +35,9 @@ export const recordedOfApt = (command: string): string =>
 
 const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/[A-Za-z0-9+/=]{200,}/g, '#'],
+  [/\bveth[0-9a-f]+/g, 'veth#'],
+  [/\bfe80::[0-9a-f:]+/g, 'fe80::#'],
+  [/\d+(\.\d+)? [kM]?B\b/g, '0 B'],
   [/\b[0-9a-f]{8,}\b/g, '#'],
   [/\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g, '#'],
   [/\d+(\.\d+)*(ms|µs)?/g, '0'],

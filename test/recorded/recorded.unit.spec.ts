@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { shapeOf } from './recorded.js';
+
+describe('the shape of an answer', () => {
+  it.each([
+    [
+      '4: vethc1862838    inet6 fe80::6c03:79ff:fefb:b682/64 scope link',
+      '5: veth8ec7c9bf    inet6 fe80::8:d1ff:fe5b:9e/64 scope link',
+    ],
+    ['{"size":"1.0 MB","took":"55.05178ms"}', '{"size":"983 kB","took":"7.1ms"}'],
+    ['admin.conf   Nov 22, 2027 05:52 UTC   364d', 'admin.conf   Dec 1, 2028 15:02 UTC   365d'],
+    ['b\na\n', 'a\nb\n'],
+  ])('is the same whatever is chance in it: %s', (one, other) => expect(shapeOf(one)).toEqual(shapeOf(other)));
+
+  it('is another one where a tool says something else', () =>
+    expect(shapeOf('LoadState=loaded')).not.toEqual(shapeOf('LoadState=not-found')));
+});
