@@ -38,6 +38,7 @@ export const desired = (over: Partial<Desired> = {}): Desired => ({
   ...over,
 });
 
+const KUBELET_PORT = ':10248';
 const MANIFESTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const API_SERVER_MANIFEST =
   'metadata:\n  annotations:\n    kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: 10.0.0.1:6443\n';
@@ -70,6 +71,7 @@ export class ModelHost {
   readonly starts: string[] = [];
   readonly facts: AgentFact[] = [];
   readonly manifestsAtSleep: (readonly string[])[] = [];
+  readonly manifestsAfterRename: (readonly string[])[] = [];
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
@@ -135,6 +137,7 @@ export class ModelHost {
           if (from.startsWith(NEW_MANIFESTS)) this.starts.push(/([\w-]+)\.yaml$/.exec(to)?.[1] ?? '');
           this.files.set(to, this.files.get(from) ?? '');
           this.files.delete(from);
+          this.manifestsAfterRename.push(this.manifests);
         }),
       exists: (path) => Promise.resolve(this.files.has(path)),
       bootId: () => Promise.resolve(this.bootId),
@@ -175,11 +178,11 @@ export class ModelHost {
       removeFile: (path) => this.operate(life, () => void this.files.delete(path)),
       store: new ChangeStore(port, log),
       say: (facts) => this.operate(life, () => void this.facts.push(...facts)),
-      // Whatever has its manifest answers, at once.
+      // The kubelet, and whatever has its manifest, answer at once.
       ask: (url) => {
         const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
         return Promise.resolve(
-          answers || this.manifests.includes(name)
+          answers || url.includes(KUBELET_PORT) || this.manifests.includes(name)
             ? { kind: 'answered', status: 200 }
             : { kind: 'silent', message: 'refused' },
         );

@@ -21,7 +21,7 @@ import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
 import { serverIn, withServer } from './kubelet.server.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
 import { exchangeStaticPods } from './static.pods.exchange.js';
-import { restartStaticPods, stopApiServer, type StaticPodParts } from './static.pods.js';
+import { isWell, KUBELET, restartStaticPods, stopApiServer, untilWell, type StaticPodParts } from './static.pods.js';
 
 const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
@@ -95,18 +95,33 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
 
 const versionOf = ({ kubernetes }: NodeChange): string => (kubernetes ?? '').slice(1);
 
+/** See `restartAndSettle`. */
+const KUBELET_SETTLES_MS = 3_000;
+
+/**
+ * A kubelet that starts makes sure of the volumes of each pod before all else. Were the manifest of a static pod gone before that, it
+ * would wait for them to its limit of two minutes, and the pod would run on for so long. It tells nobody when it is done with it.
+ */
+const restartAndSettle = async (parts: PhaseParts): Promise<void> => {
+  // What does not answer now cannot be waited for.
+  const answers = await isWell(parts, KUBELET);
+  await restartKubelet(parts.host);
+  if (answers && (await untilWell(parts, KUBELET))) await parts.sleep(KUBELET_SETTLES_MS);
+};
+
 /** Points the kubelet at an API server. Does nothing where it is there already. */
 const pointKubelet = async (
-  { host }: PhaseParts,
+  parts: PhaseParts,
   server: string,
   keep: (before: string) => Promise<void>,
 ): Promise<void> => {
+  const { host } = parts;
   const text = await host.readFile(KUBELET_CONFIGURATION);
   const before = text === undefined ? undefined : serverIn(text);
   if (text === undefined || before === undefined || before === server) return;
   await keep(before);
   await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), 0o600);
-  await restartKubelet(host);
+  await restartAndSettle(parts);
 };
 
 /**

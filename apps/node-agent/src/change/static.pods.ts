@@ -2,14 +2,14 @@ import { WorldFailure } from '@fairlead/contracts';
 import type { HostPort } from '../agent/agent.ports.js';
 import type { Ask } from './change.ports.js';
 
-interface StaticPod {
+interface Answering {
   readonly name: string;
   /** Answers 200 while it works; kubeadm's defaults. */
   readonly health: string;
 }
 
 /** etcd last but one would be the API server without its etcd: each waits for the one before it. */
-export const STATIC_PODS: readonly StaticPod[] = [
+export const STATIC_PODS: readonly Answering[] = [
   { name: 'etcd', health: 'http://127.0.0.1:2381/health' },
   { name: 'kube-apiserver', health: 'https://127.0.0.1:6443/readyz' },
   { name: 'kube-controller-manager', health: 'https://127.0.0.1:10257/healthz' },
@@ -19,6 +19,8 @@ export const STATIC_PODS: readonly StaticPod[] = [
 export const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
 /** Beside the folder that the kubelet watches, on its file system. */
 export const parkedOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
+
+export const KUBELET: Answering = { name: 'kubelet', health: 'http://127.0.0.1:10248/healthz' };
 
 /** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
 const STOP_LIMIT_MS = 90_000;
@@ -42,12 +44,13 @@ export const unparkStaticPods = async ({ host }: Pick<StaticPodParts, 'host'>): 
   }
 };
 
-const isWell = async ({ ask }: StaticPodParts, { health }: StaticPod): Promise<boolean> => {
+/** Whether it works now. */
+export const isWell = async ({ ask }: StaticPodParts, { health }: Answering): Promise<boolean> => {
   const asked = await ask(health, ASK_TIMEOUT_MS);
   return asked.kind === 'answered' && asked.status === 200;
 };
 
-const until = async (parts: StaticPodParts, pod: StaticPod, wanted: boolean): Promise<boolean> => {
+const until = async (parts: StaticPodParts, pod: Answering, wanted: boolean): Promise<boolean> => {
   const limitMs = wanted ? START_LIMIT_MS : STOP_LIMIT_MS;
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += ASK_EVERY_MS) {
     if ((await isWell(parts, pod)) === wanted) return true;
@@ -57,9 +60,15 @@ const until = async (parts: StaticPodParts, pod: StaticPod, wanted: boolean): Pr
 };
 
 /** Whether it answers within the time that a static pod may take to start. */
-export const untilWell = (parts: StaticPodParts, pod: StaticPod): Promise<boolean> => until(parts, pod, true);
+export const untilWell = (parts: StaticPodParts, pod: Answering): Promise<boolean> => until(parts, pod, true);
 
-const restart = async (parts: StaticPodParts, pod: StaticPod): Promise<void> => {
+const failureOf = ({ name }: Answering, message: string): WorldFailure =>
+  new WorldFailure({ operation: `restart of the static pod ${name}`, target: 'host', message });
+
+const silent = (pod: Answering): WorldFailure =>
+  failureOf(pod, `it does not answer at ${pod.health} within ${START_LIMIT_MS / 1_000} s`);
+
+const restart = async (parts: StaticPodParts, pod: Answering): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(manifestOf(pod.name)))) return;
   // What does not answer now cannot be waited for; the gates of the roll-out look at it afterwards.
@@ -67,31 +76,48 @@ const restart = async (parts: StaticPodParts, pod: StaticPod): Promise<void> => 
   await host.rename(manifestOf(pod.name), parkedOf(pod.name));
   const hasStopped = answers && (await until(parts, pod, false));
   await host.rename(parkedOf(pod.name), manifestOf(pod.name));
-  const failure = (message: string): WorldFailure =>
-    new WorldFailure({ operation: `restart of the static pod ${pod.name}`, target: 'host', message });
-  if (answers && !hasStopped) throw failure(`it did not stop within ${STOP_LIMIT_MS / 1_000} s`);
-  if (answers && !(await until(parts, pod, true)))
-    throw failure(`it does not answer at ${pod.health} within ${START_LIMIT_MS / 1_000} s`);
+  if (answers && !hasStopped) throw failureOf(pod, `it did not stop within ${STOP_LIMIT_MS / 1_000} s`);
+  if (answers && !(await until(parts, pod, true))) throw silent(pod);
 };
 
-/** One after the other, each well before the next one goes. */
-export const restartStaticPods = async (parts: StaticPodParts): Promise<void> => {
-  await unparkStaticPods(parts);
-  for (const pod of STATIC_PODS) await restart(parts, pod);
-};
+const API_SERVER = 'kube-apiserver';
 
 /** In-flight requests get this time to end, as kubeadm's own documentation has it. */
 const API_SERVER_GRACE_MS = 20_000;
 
+/** This node's API server has ended in order before its etcd goes (upgrade rule C3). Answers whether it was there. */
+const parkApiServer = async (parts: StaticPodParts): Promise<boolean> => {
+  const { host } = parts;
+  const pod = STATIC_PODS.find(({ name }) => name === API_SERVER);
+  if (pod === undefined || !(await host.exists(manifestOf(API_SERVER))) || !(await isWell(parts, pod))) return false;
+  await host.rename(manifestOf(API_SERVER), parkedOf(API_SERVER));
+  await parts.sleep(API_SERVER_GRACE_MS);
+  return true;
+};
+
+const unparkApiServer = ({ host }: StaticPodParts): Promise<void> =>
+  host.rename(parkedOf(API_SERVER), manifestOf(API_SERVER));
+
 /**
- * The API server of this node ends in order before its etcd goes (upgrade rule C3). It is the kubelet that stops it, by its manifest: a
- * signal by the name of a program would reach whatever bears that name on the machine, also outside of this host.
+ * One after the other, each well before the next one goes. The API server is away while its etcd is: without it it would go on taking
+ * requests and answer that it cannot, for as long as its balancer needs to see that.
+ */
+export const restartStaticPods = async (parts: StaticPodParts): Promise<void> => {
+  await unparkStaticPods(parts);
+  const isParked = await parkApiServer(parts);
+  for (const pod of STATIC_PODS) {
+    if (pod.name !== API_SERVER || !isParked) await restart(parts, pod);
+    else {
+      await unparkApiServer(parts);
+      if (!(await until(parts, pod, true))) throw silent(pod);
+    }
+  }
+};
+
+/**
+ * It is the kubelet that stops the API server, by its manifest: a signal by the name of a program would reach whatever bears that name
+ * on the machine, also outside of this host.
  */
 export const stopApiServer = async (parts: StaticPodParts): Promise<void> => {
-  const pod = STATIC_PODS.find(({ name }) => name === 'kube-apiserver');
-  const { host } = parts;
-  if (pod === undefined || !(await host.exists(manifestOf(pod.name))) || !(await isWell(parts, pod))) return;
-  await host.rename(manifestOf(pod.name), parkedOf(pod.name));
-  await parts.sleep(API_SERVER_GRACE_MS);
-  await host.rename(parkedOf(pod.name), manifestOf(pod.name));
+  if (await parkApiServer(parts)) await unparkApiServer(parts);
 };
