@@ -14,8 +14,8 @@ const stories = join(root, 'test', 'real');
 const known = readdirSync(stories)
   .filter((name) => name.endsWith('.real.spec.ts'))
   .map((name) => name.slice(0, -'.real.spec.ts'.length));
-/** Only when asked: the ratio creates six clusters; an upgrade takes a quarter of an hour; others need more than one version, or system. */
-const WHEN_ASKED = ['ratio', 'upgrade', 'recorded', 'systems'];
+/** Only when asked: the ratios create six and two clusters; an upgrade takes a quarter of an hour; others need more than one version, or system. */
+const WHEN_ASKED = ['ratio', 'upgrade', 'upgrade-ratio', 'recorded', 'systems'];
 const BY_DEFAULT = known.filter((name) => !WHEN_ASKED.includes(name));
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
 
@@ -29,8 +29,9 @@ const MINUTES = {
   systems: 4,
   recorded: 5,
   restore: 6,
-  upgrade: 14,
+  upgrade: 20,
   ratio: 25,
+  'upgrade-ratio': 28,
 };
 const MINUTES_OF_OTHERS = 20;
 const MIRROR_MINUTES = 14;
@@ -69,7 +70,7 @@ const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
 /** These stories have versions of their own. */
-const TWO_VERSIONS = ['upgrade', 'recorded'];
+const TWO_VERSIONS = ['upgrade', 'upgrade-ratio', 'recorded'];
 const needsTwo = wanted.some((story) => TWO_VERSIONS.includes(story));
 const versions = needsTwo ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
 

@@ -1,69 +1,23 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { cacheFolder, localMirror } from '@fairlead/mirror';
-import { openLocal } from '@fairlead/nspawn';
+import { writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import { withShellHosts } from './bare-shell/shell.hosts.js';
 import { profileText } from './profile.js';
 import { startRealSystem, VERSION } from './real.system.js';
 
-const run = promisify(execFile);
-const SHELL = fileURLToPath(new URL('bare-shell/create-3-2.sh', import.meta.url));
-const FLANNEL = fileURLToPath(new URL('bare-shell/flannel.yaml', import.meta.url));
-const NETWORK = '198.18.65.0/24';
 const TIMES = 3;
 const RATIO_MAX = 1.2;
 const MINUTE_MS = 60_000;
-const MIRROR_AT = '/opt/fairlead/mirror';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** Seconds from nothing to five Ready nodes by plain shell, on the same hosts and from the same mirror. */
-const byShell = async (): Promise<number> => {
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-shell-'));
-  const key = join(stateDir, 'key');
-  await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
-  const { stdout: publicKey } = await run('cat', [`${key}.pub`]);
-  const local = openLocal({ stateDir: join(stateDir, 'hosts'), cacheDir: cacheFolder(process.env) });
-  try {
-    const begunAt = performance.now();
-    await local.networks.ensure('shell', NETWORK);
-    const names = ['s1', 's2', 's3', 's4', 's5'];
-    const hosts = await Promise.all(
-      names.map((name) =>
-        local.hosts.ensure({
-          name,
-          network: 'shell',
-          authorizedKeys: [publicKey.trim()],
-          cpus: null,
-          memoryMiB: null,
-          readOnly: { [MIRROR_AT]: localMirror(process.env) },
-          labels: {},
-        }),
-      ),
-    );
-    const balancer = await local.balancers.ensure({
-      name: 'shell',
-      network: 'shell',
-      port: 6443,
-      healthPath: '/readyz',
-      targets: hosts.slice(0, 3).map(({ name, address }) => ({ name, address, port: 6443 })),
-    });
-    const addresses = hosts.map(({ address }) => address);
-    const { stdout } = await run(SHELL, [key, VERSION, balancer.address, FLANNEL, ...addresses], {
-      timeout: 15 * MINUTE_MS,
-    });
+const byShell = (): Promise<number> =>
+  withShellHosts(async ({ begunAt, create }) => {
+    const printed = await create(VERSION);
     const seconds = (performance.now() - begunAt) / 1_000;
-    say(`by shell (its own clock begins when the hosts are asked for SSH):\n${stdout}`);
+    say(`by shell (its own clock begins when the hosts are asked for SSH):\n${printed}`);
     return seconds;
-  } finally {
-    await local.clear();
-    rmSync(stateDir, { recursive: true, force: true });
-  }
-};
+  });
 
 /** Seconds from the request to five Ready nodes, by Fairlead. */
 const byFairlead = async (): Promise<number> => {

@@ -17,6 +17,9 @@ const LOG = '/var/tmp/traffic.log';
 export const askPageFrom = async (system: RealSystem, hosts: readonly string[], url: string): Promise<void> => {
   const curl = `curl --silent --show-error --max-time 5 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
   const loop = `while :; do echo "$(date +%s.%N) $(${curl})"; sleep 0.2; done >${LOG}`;
+  // What was made a moment ago is not in every node's rules yet: the story begins when all have the page.
+  const first = `for _ in $(seq 60); do curl --silent --fail --max-time 5 --output /dev/null ${url} && exit; sleep 0.5; done; exit 1`;
+  for (const host of hosts) await system.onHost(host, 'sh', '-c', first);
   for (const host of hosts) await system.onHost(host, 'systemd-run', `--unit=${UNIT}`, 'sh', '-c', loop);
 };
 

@@ -26,6 +26,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   let events: readonly StoredEvent[];
   let pages: readonly Traffic[];
   let reads: Reads;
+  let askers: readonly string[];
   let service = '';
   let kills = 0;
 
@@ -50,6 +51,16 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   ];
   let server = '';
   const serverOf = (): string => server;
+
+  const tell = (asked: readonly Traffic[], read: Reads): void => {
+    for (const [index, { requests, failures, longestGap }] of asked.entries())
+      say(
+        `page from ${askers[index]}: ${requests} requests, ${failures.length} failed, longest gap ${longestGap.toFixed(2)} s`,
+      );
+    say(
+      `API at ${server}: ${read.requests} reads, ${read.retried.length} retried, ${read.failures.length} failed after one retry, longest gap ${read.longestGap.toFixed(2)} s`,
+    );
+  };
 
   /** What Kubernetes and the agents said meanwhile, for whoever has to find out why. */
   const explain = async (): Promise<void> => {
@@ -85,7 +96,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     // A cluster is Ready when its nodes are; what runs on it may take a moment longer, and rule B2 asks for that, too.
     for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
       await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
-    const askers = machines.filter(({ role, leader }) => role === 'worker' || leader).map(hostOf);
+    askers = machines.filter(({ role, leader }) => role === 'worker' || leader).map(hostOf);
     await askPageFrom(system, askers, `http://${service}/`);
     const reading = readApi(kubectl);
     const killing = new AbortController();
@@ -98,13 +109,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     events = await since(id);
     [reads, pages] = await Promise.all([reading.end(), pagesAsked(system, askers)]);
     say(timelineOf(events));
-    for (const [index, { requests, failures, longestGap }] of pages.entries())
-      say(
-        `page from ${askers[index]}: ${requests} requests, ${failures.length} failed, longest gap ${longestGap.toFixed(2)} s`,
-      );
-    say(
-      `API at ${server}: ${reads.requests} reads, ${reads.retried.length} retried, ${reads.failures.length} failed after one retry, longest gap ${reads.longestGap.toFixed(2)} s`,
-    );
+    tell(pages, reads);
     say(`upgrade-svc was killed ${kills} times`);
     if (end.type !== 'RolloutCompleted') {
       await explain();
@@ -159,40 +164,44 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   });
 
   it(
-    'renews certificates later, pauses when the page fails, and goes on when somebody says so',
+    'serves every request while kube-proxy starts anew on every node',
     async () => {
-      const expiryOf = async (): Promise<string> =>
-        system.onHost(
-          hostOf(machines[0]!),
-          'openssl',
-          'x509',
-          '-noout',
-          '-enddate',
-          '-in',
-          '/etc/kubernetes/pki/apiserver.crt',
-        );
+      await askPageFrom(system, askers, `http://${service}/`);
+      await kubectl('--namespace', 'kube-system', 'rollout', 'restart', 'daemonset/kube-proxy');
+      await kubectl('--namespace', 'kube-system', 'rollout', 'status', 'daemonset/kube-proxy', '--timeout=55s');
+      // A kube-proxy writes its rules some seconds after its start.
+      await sleep(5_000);
+      for (const { requests, failures } of await pagesAsked(system, askers)) {
+        expect(requests).toBeGreaterThan(20);
+        expect(failures).toEqual([]);
+      }
+    },
+    2 * MINUTE_MS,
+  );
+
+  const expiryOf = async (): Promise<string> => {
+    const certificate = '/etc/kubernetes/pki/apiserver.crt';
+    return system.onHost(hostOf(machines[0]!), 'openssl', 'x509', '-noout', '-enddate', '-in', certificate);
+  };
+  const renewal = { renewCertificates: true, approved: true };
+
+  it(
+    'renews certificates under the same traffic, and loses nothing of it',
+    async () => {
       const before = await expiryOf();
+      await askPageFrom(system, askers, `http://${service}/`);
       const reading = readApi(kubectl);
-      const id = await ask({ renewCertificates: true, approved: true, strategy: { probes: probes() } });
-      await until(id, ['UpgradeAllowed'], 3 * MINUTE_MS);
-      await kubectl('scale', 'deployment/web', '--replicas=0');
-      const paused = await until(id, ['RolloutPaused'], 2 * MINUTE_MS);
-      expect(paused.data).toMatchObject({ by: 'probe' });
-      await kubectl('scale', 'deployment/web', '--replicas=4');
-      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
-      await system.until(
-        CLUSTER,
-        (event) => event.meta.seq > paused.meta.seq && event.type === 'ProbeRecovered',
-        MINUTE_MS,
-      );
-      const resumed = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades/${id}/resume`, {});
-      expect(resumed.status).toBeLessThan(300);
-      const end = await until(id, ['RolloutCompleted', 'RolloutHalted'], 8 * MINUTE_MS);
+      const id = await ask({ ...renewal, strategy: { probes: probes() } });
+      const end = await until(id, ['RolloutCompleted', 'RolloutHalted', 'RolloutPaused'], 8 * MINUTE_MS);
+      const [read, asked] = await Promise.all([reading.end(), pagesAsked(system, askers)]);
       say(timelineOf(await since(id)));
-      const seen = await reading.end();
-      say(`renewal: ${seen.requests} reads of the API, ${seen.retried.length} retried, ${seen.failures.length} failed`);
-      if (end.type !== 'RolloutCompleted') throw new Error(`${end.type}: ${JSON.stringify(end.data)}`);
-      expect(seen.failures).toEqual([]);
+      tell(asked, read);
+      if (end.type !== 'RolloutCompleted') {
+        await explain();
+        throw new Error(`${end.type}: ${JSON.stringify(end.data)}`);
+      }
+      expect(asked.flatMap(({ failures }) => failures)).toEqual([]);
+      expect(read.failures).toEqual([]);
       expect(await expiryOf()).not.toBe(before);
       await eventually(
         'five Ready nodes',
@@ -200,6 +209,31 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
         (nodes) => nodes.every(({ ready }) => ready),
         MINUTE_MS,
       );
+    },
+    15 * MINUTE_MS,
+  );
+
+  it(
+    'pauses when the page fails, goes on when somebody says so, and ends in order when it is given up',
+    async () => {
+      const id = await ask({ ...renewal, strategy: { probes: probes() } });
+      await until(id, ['UpgradeAllowed'], 3 * MINUTE_MS);
+      await kubectl('scale', 'deployment/web', '--replicas=0');
+      const paused = await until(id, ['RolloutPaused'], 2 * MINUTE_MS);
+      expect(paused.data).toMatchObject({ by: 'probe' });
+      await kubectl('scale', 'deployment/web', '--replicas=4');
+      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      const recovered = (event: StoredEvent): boolean =>
+        event.meta.seq > paused.meta.seq && event.type === 'ProbeRecovered';
+      await system.until(CLUSTER, recovered, MINUTE_MS);
+      for (const [wish, heard] of [
+        ['resume', 'RolloutResumed'],
+        ['abort', 'RolloutAborted'],
+      ] as const) {
+        const said = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades/${id}/${wish}`, {});
+        expect([wish, said.status < 300]).toEqual([wish, true]);
+        await until(id, [heard], 5 * MINUTE_MS);
+      }
     },
     15 * MINUTE_MS,
   );

@@ -10,19 +10,10 @@ set -euo pipefail
 key=$1 version=$2 endpoint=$3 flannel=$4
 shift 4
 hosts=("$@")
-begun=$(date +%s%N)
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
-
-on() {
-  local host=$1
-  shift
-  ssh -q -i "$key" -o BatchMode=yes -o ConnectTimeout=2 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-    "root@$host" "$@"
-}
-done_with() {
-  printf '%7.1f s  %s\n' "$((($(date +%s%N) - begun) / 100000000))e-1" "$1"
-}
+# shellcheck source=hosts.sh
+source "$(dirname "$0")/hosts.sh"
 
 prepare() {
   on "$1" bash -s "$version" <<'HOST'

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { cacheFolder, localMirror } from '@fairlead/mirror';
+import { openLocal } from '@fairlead/nspawn';
+
+const run = promisify(execFile);
+const FLANNEL = fileURLToPath(new URL('flannel.yaml', import.meta.url));
+const NETWORK = '198.18.65.0/24';
+const NAMES = ['s1', 's2', 's3', 's4', 's5'];
+const MIRROR_AT = '/opt/fairlead/mirror';
+const SCRIPT_TIMEOUT_MS = 30 * 60_000;
+
+/** Five hosts of the kind that Fairlead gets, with nothing on them, and a balancer before the first three. */
+export interface ShellHosts {
+  /** When the first of them was asked for (performance.now). */
+  readonly begunAt: number;
+  /** A cluster of 3 control planes and 2 workers by plain shell; what the script printed. */
+  create(version: string): Promise<string>;
+  /** The same cluster at another version by plain shell. */
+  upgrade(version: string): Promise<string>;
+  /** What a command on the first control plane prints. */
+  onFirst(...words: readonly string[]): Promise<string>;
+}
+
+export const withShellHosts = async <T>(work: (hosts: ShellHosts) => Promise<T>): Promise<T> => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-shell-'));
+  const key = join(stateDir, 'key');
+  await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+  const publicKey = readFileSync(`${key}.pub`, 'utf8').trim();
+  const local = openLocal({ stateDir: join(stateDir, 'hosts'), cacheDir: cacheFolder(process.env) });
+  try {
+    const begunAt = performance.now();
+    await local.networks.ensure('shell', NETWORK);
+    const hosts = await Promise.all(
+      NAMES.map((name) =>
+        local.hosts.ensure({
+          name,
+          network: 'shell',
+          authorizedKeys: [publicKey],
+          cpus: null,
+          memoryMiB: null,
+          readOnly: { [MIRROR_AT]: localMirror(process.env) },
+          labels: {},
+        }),
+      ),
+    );
+    const balancer = await local.balancers.ensure({
+      name: 'shell',
+      network: 'shell',
+      port: 6443,
+      healthPath: '/readyz',
+      targets: hosts.slice(0, 3).map(({ name, address }) => ({ name, address, port: 6443 })),
+    });
+    const addresses = hosts.map(({ address }) => address);
+    const script = async (name: string, ...words: readonly string[]): Promise<string> => {
+      const path = fileURLToPath(new URL(name, import.meta.url));
+      return (await run(path, [key, ...words, ...addresses], { timeout: SCRIPT_TIMEOUT_MS })).stdout;
+    };
+    return await work({
+      begunAt,
+      create: (version) => script('create-3-2.sh', version, balancer.address, FLANNEL),
+      upgrade: (version) => script('upgrade-3-2.sh', version),
+      onFirst: async (...words) => {
+        const { code, stdout, stderr } = await local.hosts.execute(NAMES[0] ?? '', words);
+        if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+        return stdout;
+      },
+    });
+  } finally {
+    await local.clear();
+    rmSync(stateDir, { recursive: true, force: true });
+  }
+};
