@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
@@ -119,7 +120,15 @@ const natsAddressOf = ({ natsAddress, provider }: UpOptions): string | undefined
     throw usageFailure(
       '--nats-address is for your own hosts: with --provider nspawn, NATS listens where the local hosts are',
     );
+  if (natsAddress !== undefined) refuseForeign(natsAddress);
   return natsAddress;
+};
+
+const refuseForeign = (address: string): void => {
+  const own = Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map((entry) => entry.address));
+  // All of 127.0.0.0/8 is this machine's.
+  if (own.includes(address) || address.startsWith('127.')) return;
+  throw usageFailure(`--nats-address: ${address} is no address of this machine`, `It has ${own.join(', ')}.`);
 };
 
 const providerOf = (name: string): Provider => {
