@@ -2,6 +2,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -9,6 +10,13 @@ import (
 )
 
 func main() {
+	// As the published program: a job of kubeadm's preflight (CreateJob) asks it, and an upgrade waits for the end of that job.
+	for _, argument := range os.Args[1:] {
+		if argument == "-v" {
+			fmt.Println("pause of Fairlead's mirror")
+			return
+		}
+	}
 	runtime.GOMAXPROCS(1)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
