@@ -68,7 +68,7 @@ describe('every script', () => {
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
     // A program that the host is asked for, what is said to people, and paths inside the etcd pod.
     const told =
-      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--(ca)?(cert|key)=\/etc|resolvConf: |directory: |^Exec/;
+      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--(ca)?(cert|key)=\/etc|resolvConf: |directory: |^(Exec|Environment=)/;
     expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
   });
 
