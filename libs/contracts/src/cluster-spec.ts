@@ -19,7 +19,7 @@ export const NodeSet = z.strictObject({
 export type NodeSet = z.infer<typeof NodeSet>;
 
 export const SERVICE_TYPES = ['multi', 'single'] as const;
-export const CNIS = ['canal', 'kilo', 'flannel', 'calico'] as const;
+export const CNIS = ['canal', 'kilo', 'flannel', 'calico', 'cilium'] as const;
 export const LOAD_BALANCERS = ['haproxy', 'nlb'] as const;
 export const ETCDS = ['local', 'external'] as const;
 

@@ -198,7 +198,7 @@ export const REFUSALS = {
   'cluster.cni-single': definition(
     400,
     'Network-cni allows only calico or flannel in Single-Cloud type',
-    'Use calico or flannel, or serviceType multi.',
+    'Use calico, flannel or cilium, or serviceType multi.',
   ),
   'cluster.service-type': definition(400, 'serviceType allows only multi or single', 'Use multi or single.'),
   'cluster.loadbalancer': definition(400, 'loadbalancer allows only haproxy or nlb', 'Use haproxy or nlb.'),

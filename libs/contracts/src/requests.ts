@@ -56,7 +56,9 @@ const KubernetesRequest = z.strictObject({
     .meta({ default: DEFAULT_KUBERNETES_VERSION }),
   networkCni: text
     .optional()
-    .describe('canal or kilo for serviceType multi (default kilo), calico or flannel for single (default flannel)')
+    .describe(
+      'canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)',
+    )
     .meta({ enum: CNIS }),
   podCidr: text.optional().meta({ default: CLUSTER_DEFAULTS.podCidr }),
   serviceCidr: text.optional().meta({ default: CLUSTER_DEFAULTS.serviceCidr }),

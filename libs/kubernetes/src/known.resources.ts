@@ -18,6 +18,8 @@ const KNOWN: Readonly<Record<string, ReadonlyMap<string, V1APIResource>>> = {
   'rbac.authorization.k8s.io/v1': new Map([
     known('ClusterRole', 'clusterroles', false),
     known('ClusterRoleBinding', 'clusterrolebindings', false),
+    known('Role', 'roles', true),
+    known('RoleBinding', 'rolebindings', true),
   ]),
   'apiextensions.k8s.io/v1': new Map([known('CustomResourceDefinition', 'customresourcedefinitions', false)]),
   'storage.k8s.io/v1': new Map([known('StorageClass', 'storageclasses', false)]),

@@ -8,7 +8,7 @@ import { CLUSTER_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import type { KubernetesCluster, Manifest, WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import {
   KUBEADM_ADDONS,
@@ -18,6 +18,7 @@ import {
   type CatalogueEntry,
   type NetworkSettings,
 } from './catalogue.js';
+import { rolloutProblems, workloadsOf } from './rollout.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
 const NODES_AGREE_WITHIN_MS = 2 * 60_000;
@@ -50,7 +51,7 @@ export class AddonsEffects {
     return this.runner.take(job, context, async (step) => {
       const { uid, spec } = step.state;
       const network = networkOf(spec.kubernetes.networkCni, clusterSettings(step.state, this.settings.tuning));
-      const workloads = [...KUBEADM_ADDONS, ...daemonsOf(network.manifests(this.networkSettings(step.state)))];
+      const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(step.state)))];
       const cluster = await this.clusters.of(step.state);
       for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
       const addons = {
@@ -112,25 +113,6 @@ export class AddonsEffects {
     throw new WorldFailure({ operation, target: step.state.spec.name, message: problems.join('; ') });
   }
 }
-
-type Named = Readonly<{ kind: WorkloadView['kind']; namespace: string; name: string }>;
-
-const daemonsOf = (manifests: readonly Manifest[]): readonly Named[] =>
-  manifests
-    .filter(({ kind }) => kind === 'DaemonSet')
-    .map(({ metadata: { name, namespace = 'default' } }) => ({ kind: 'DaemonSet', namespace, name }));
-
-/** Nodes are Ready before their pods can talk and names are resolved: a cluster is ready when they can. */
-const rolloutProblems = async (cluster: KubernetesCluster, wanted: readonly Named[]): Promise<readonly string[]> => {
-  const problems: string[] = [];
-  for (const { kind, namespace, name } of wanted) {
-    const found = await cluster.workload(kind, namespace, name);
-    if (found === undefined) problems.push(`there is no ${kind} ${namespace}/${name}`);
-    else if (found.wantedPods === 0 || found.readyPods < found.wantedPods)
-      problems.push(`${namespace}/${name} has ${found.readyPods} of ${found.wantedPods} pods ready`);
-  }
-  return problems;
-};
 
 /** Hosts that pull no images have only what a mirror has. */
 const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): CatalogueEntry<NetworkSettings> => {

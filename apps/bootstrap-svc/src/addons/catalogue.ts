@@ -1,6 +1,7 @@
 import type { Cni } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { calico, canal } from './calico.manifests.js';
+import { cilium } from './cilium.manifests.js';
 import { flannel } from './flannel.manifests.js';
 import { flannelPreloaded } from './flannel-preloaded.manifests.js';
 import { kilo } from './kilo.manifests.js';
@@ -24,12 +25,13 @@ export interface CatalogueEntry<Settings> {
   readonly manifests: (settings: Settings) => readonly Manifest[];
 }
 
-/** The networks of CB-Ladybug's API. Our own minimal manifests, with the makers' images. */
+/** The networks of CB-Ladybug's API, and Cilium. Our own minimal manifests, with the makers' images. */
 export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = {
   flannel: { version: 'v0.27.4', verifiedOn: 'lab', manifests: flannel('v0.27.4') },
   calico: { version: 'v3.30.3', verifiedOn: 'lab', manifests: calico('v3.30.3') },
   canal: { version: 'v3.30.3', verifiedOn: 'lab', manifests: canal({ calico: 'v3.30.3', flannel: 'v0.27.4' }) },
   kilo: { version: '0.6.0', verifiedOn: 'lab', manifests: kilo('0.6.0') },
+  cilium: { version: 'v1.19.8', verifiedOn: 'lab', manifests: cilium('v1.19.8') },
 };
 
 /**

@@ -88,7 +88,43 @@ it('flannel needs no tunnel where nodes share a segment', () => {
   expect(network(false)).toContain(POD_CIDR);
 });
 
+describe('Cilium', () => {
+  const manifests = (oneSegment: boolean): readonly Manifest[] =>
+    NETWORKS.cilium.manifests({ ...SETTINGS, oneSegment });
+  const configOf = (oneSegment: boolean): unknown =>
+    manifests(oneSegment).find(({ metadata }) => metadata.name === 'cilium-config')?.['data'];
+
+  it('needs no tunnel where nodes share a segment, and leaves services to kube-proxy everywhere', () => {
+    const always = { ipam: 'kubernetes', 'kube-proxy-replacement': 'false' };
+    expect(configOf(true)).toMatchObject({
+      ...always,
+      'routing-mode': 'native',
+      'ipv4-native-routing-cidr': POD_CIDR,
+      'auto-direct-node-routes': 'true',
+    });
+    expect(configOf(false)).toMatchObject({ ...always, 'routing-mode': 'tunnel', 'tunnel-protocol': 'vxlan' });
+  });
+
+  it('asks the API server by the balanced address wherever it asks it', () => {
+    const text = JSON.stringify(manifests(true));
+    const { host, port } = SETTINGS.endpoint;
+    const address = `{"name":"KUBERNETES_SERVICE_HOST","value":"${host}"},{"name":"KUBERNETES_SERVICE_PORT","value":"${port}"}`;
+    // The agent, what writes its configuration, what cleans up before it, and the operator.
+    expect(text.split('"name":"K8S_NODE_NAME"')).toHaveLength(4 + 1);
+    expect(text.split(address)).toHaveLength(4 + 1);
+  });
+
+  it('may change each kind that it may make, and no kind of others', () => {
+    const rules = manifests(true)
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .flatMap((role) => role['rules'] as readonly { resourceNames?: readonly string[]; verbs: readonly string[] }[]);
+    const names = rules.flatMap(({ resourceNames, verbs }) => (verbs.includes('update') ? (resourceNames ?? []) : []));
+    expect(names).toHaveLength(21);
+    for (const name of names) expect(name).toMatch(/^cilium[a-z0-9]+\.cilium\.io$/);
+  });
+});
+
 it('says honestly on what each entry was seen to work', () => {
-  expect([...Object.values(NETWORKS), NFS_STORAGE].map(({ verifiedOn }) => verifiedOn)).toEqual(Array(5).fill('lab'));
+  expect([...Object.values(NETWORKS), NFS_STORAGE].map(({ verifiedOn }) => verifiedOn)).toEqual(Array(6).fill('lab'));
   expect(Object.values(PRELOADED_NETWORKS).map(({ verifiedOn }) => verifiedOn)).toEqual(['real']);
 });

@@ -5,6 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -28,6 +29,23 @@ export const clusterAccount = (name: string, namespace: string, rules: readonly 
   },
 ];
 
+/** What a service account of this namespace may do inside it, beyond what it may do everywhere. */
+export const namespacedRole = (
+  name: string,
+  namespace: string,
+  account: string,
+  rules: readonly Rule[],
+): readonly Manifest[] => [
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name, namespace }, rules },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+  },
+];
+
 export const configMap = (name: string, namespace: string, data: Readonly<Record<string, string>>): Manifest => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -36,15 +54,20 @@ export const configMap = (name: string, namespace: string, data: Readonly<Record
 });
 
 /** A pod of it on every node, also on those that are not ready: it is what makes them ready. */
-export const nodeDaemon = (name: string, namespace: string, pod: Json): Manifest => ({
+export const nodeDaemon = (
+  name: string,
+  namespace: string,
+  pod: Json,
+  labels: Readonly<Record<string, string>> = { 'app.kubernetes.io/name': name },
+): Manifest => ({
   apiVersion: 'apps/v1',
   kind: 'DaemonSet',
-  metadata: { name, namespace, labels: { 'app.kubernetes.io/name': name } },
+  metadata: { name, namespace, labels },
   spec: {
-    selector: { matchLabels: { 'app.kubernetes.io/name': name } },
+    selector: { matchLabels: labels },
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
     template: {
-      metadata: { labels: { 'app.kubernetes.io/name': name } },
+      metadata: { labels },
       spec: {
         hostNetwork: true,
         priorityClassName: 'system-node-critical',

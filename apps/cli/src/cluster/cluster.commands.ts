@@ -57,7 +57,7 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--spec <name>', 'machine size, by the name of its provider')
     .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')
     .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
-    .option('--cni <name>', 'pod network: calico or flannel (service type single), canal or kilo (multi)')
+    .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
     .option('--service-type <type>', 'single: all machines on one connection; multi: on several')
     .option('--pod-cidr <cidr>', 'network of the pods')
     .option('--service-cidr <cidr>', 'network of the services')

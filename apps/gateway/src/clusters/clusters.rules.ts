@@ -60,7 +60,8 @@ const workerSets: Rule = (request) => {
 const serviceType: Rule = (request) =>
   when(!oneOf(SERVICE_TYPES, serviceTypeOf(request)), () => refuse('cluster.service-type', {}, 'serviceType'));
 
-const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel'] } as const;
+/** CB-Ladybug's, and Cilium inside one cloud. */
+const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel', 'cilium'] } as const;
 
 const cni: Rule = (request) => {
   const type = serviceTypeOf(request);

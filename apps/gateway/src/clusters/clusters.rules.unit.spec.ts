@@ -35,6 +35,12 @@ describe('the rules of a request for a cluster', () => {
     ]);
   });
 
+  it.each(['calico', 'flannel', 'cilium'])('let a cluster inside one cloud have the network %s', (networkCni) => {
+    const request = { ...goodRequest, config: { kubernetes: { networkCni } } };
+    expect(faultsOfCluster({ ...request, serviceType: 'single' }, [])).toEqual([]);
+    expect(faultsOfCluster(request, []).map(({ code }) => code)).toEqual(['cluster.cni-multi']);
+  });
+
   it('let a single-node cluster be without workers', () => {
     const request = {
       name: 'one',

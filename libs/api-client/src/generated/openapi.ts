@@ -1062,10 +1062,10 @@ export interface components {
            */
           version: string;
           /**
-           * @description canal or kilo for serviceType multi (default kilo), calico or flannel for single (default flannel)
+           * @description canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)
            * @enum {string}
            */
-          networkCni?: 'canal' | 'kilo' | 'flannel' | 'calico';
+          networkCni?: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
           /** @default 10.244.0.0/16 */
           podCidr: string;
           /** @default 10.96.0.0/12 */

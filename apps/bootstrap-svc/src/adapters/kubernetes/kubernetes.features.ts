@@ -1,6 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NETWORKS, NFS_STORAGE } from '../../addons/catalogue.js';
+import { rolloutProblems, workloadsOf } from '../../addons/rollout.js';
 import type { KubernetesApi, KubernetesCluster, Manifest } from '../../kubernetes/kubernetes.ports.js';
 
 /** A cluster of one control plane and two workers, as kubeadm leaves it: no network yet. */
@@ -117,11 +118,24 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(nodes).toHaveLength(3);
     });
 
-    it.each(Object.entries(NETWORKS))('takes every manifest of the network %s', async (_name, { manifests }) => {
-      await cluster.apply(
-        manifests({ podCidr: '10.244.0.0/16', oneSegment: false, nftables: false, endpoint: ENDPOINT }),
-      );
-    });
+    it.each(Object.entries(NETWORKS))(
+      'takes every manifest of the network %s and rolls it out',
+      async (_name, entry) => {
+        const manifests = entry.manifests({
+          podCidr: '10.244.0.0/16',
+          oneSegment: false,
+          nftables: false,
+          endpoint: ENDPOINT,
+        });
+        await cluster.apply(manifests);
+        const workloads = workloadsOf(manifests);
+        expect(workloads.length).toBeGreaterThan(0);
+        await eventually(
+          () => rolloutProblems(cluster, workloads),
+          (problems) => problems.length === 0,
+        );
+      },
+    );
 
     it('takes the storage class', async () => {
       await cluster.apply(NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' }));
@@ -163,7 +177,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         { apiVersion: 'v1', kind: 'Node', metadata: { name: first }, spec: { unschedulable: false } },
       ]);
       const drained = cluster.drain(second, { deadlineMs: 20_000, signal });
-      // The controllers of Calico and the storage class may have landed there, too.
+      // The controllers of Calico, Cilium and the storage class may have landed there, too.
       expect((await drained).evictedPods).toBeGreaterThanOrEqual(4);
       expect((await under.podsOn(second)).filter((pod) => pod.startsWith('web-'))).toEqual([]);
       expect((await under.podsOn(second)).some((pod) => pod.startsWith('kube-proxy'))).toBe(true);

@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import { NETWORKS } from './catalogue.js';
+import { rolloutProblems, workloadsOf } from './rollout.js';
+
+const CILIUM = workloadsOf(
+  NETWORKS.cilium.manifests({
+    podCidr: '10.244.0.0/16',
+    oneSegment: true,
+    nftables: false,
+    endpoint: { host: '198.18.7.1', port: 6443 },
+  }),
+);
+
+const cluster = (pods: Readonly<Record<string, readonly [ready: number, wanted: number]>>) => ({
+  workload: (kind: WorkloadView['kind'], _namespace: string, name: string): Promise<WorkloadView | undefined> => {
+    const [readyPods, wantedPods] = pods[`${kind}/${name}`] ?? [0, undefined];
+    return Promise.resolve(wantedPods === undefined ? undefined : { kind, name, version: '', readyPods, wantedPods });
+  },
+});
+
+it('a network is rolled out when the pods of its DaemonSet and of its Deployment are ready', async () => {
+  const rolledOut = cluster({ 'DaemonSet/cilium': [3, 3], 'Deployment/cilium-operator': [1, 1] });
+  expect(await rolloutProblems(rolledOut, CILIUM)).toEqual([]);
+});
+
+it('a network whose operator is not ready yet is not rolled out', async () => {
+  const withoutOperator = cluster({ 'DaemonSet/cilium': [3, 3], 'Deployment/cilium-operator': [0, 1] });
+  expect(await rolloutProblems(withoutOperator, CILIUM)).toEqual(['kube-system/cilium-operator has 0 of 1 pods ready']);
+});
+
+it('a DaemonSet that has no node yet, and one that is not there, are not rolled out', async () => {
+  expect(await rolloutProblems(cluster({ 'DaemonSet/cilium': [0, 0] }), CILIUM)).toEqual([
+    'kube-system/cilium has 0 of 0 pods ready',
+    'there is no Deployment kube-system/cilium-operator',
+  ]);
+});
