@@ -4,10 +4,12 @@ import {
   FIRST_PREVHASH,
   streamSubject,
   type ClusterName,
+  CONNECTIONS_STREAM,
   type ClusterUid,
   type EventData,
   type EventType,
   type Fact,
+  namespaceStream,
   type Namespace,
   type SecretRef,
   type StoredEvent,
@@ -111,9 +113,11 @@ describe('infra-svc', () => {
     store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
     await new NatsSecrets(nc, 'gateway', masterKey).put(TOKEN_REF, LAB_TOKEN, 'shared');
     for (let index = 0; index < REPLICAS; index += 1) services.push(await startService(infraDefinition({}), env()));
-    const everything: StreamId = { namespace: '_', cluster: '_', context: 'wish' };
-    await say(everything, { type: 'NamespaceCreated', data: { name: 'default' as Namespace, description: '' } });
-    await say(everything, registered({ settings: { endpoint: lab.endpoint }, secretRef: TOKEN_REF }));
+    await say(namespaceStream('default'), {
+      type: 'NamespaceCreated',
+      data: { name: 'default' as Namespace, description: '' },
+    });
+    await say(CONNECTIONS_STREAM, registered({ settings: { endpoint: lab.endpoint }, secretRef: TOKEN_REF }));
   };
   let starting: Promise<void> = Promise.resolve();
 

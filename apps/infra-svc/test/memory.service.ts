@@ -1,4 +1,4 @@
-import type { ClusterUid, SecretRef, StoredEvent } from '@fairlead/contracts';
+import { namespaceStream, type ClusterUid, type SecretRef, type StoredEvent } from '@fairlead/contracts';
 import { advance, job, type JobReaction, type Process, type Reaction } from '@fairlead/event-sourcing';
 import {
   FoldCache,
@@ -198,7 +198,7 @@ export const contextOf = (attempt: number, signal: AbortSignal): JobContext => (
 
 export const wishStream = { namespace: 'default', cluster: 'demo', context: 'wish' } as const;
 export const bootstrapStream = { namespace: 'default', cluster: 'demo', context: 'bootstrap' } as const;
-export const globalStream = { namespace: '_', cluster: '_', context: 'wish' } as const;
+export const ownNamespaceStream = namespaceStream('default');
 
 /** The events of one incarnation, by type. */
 export const typesOf = (log: MemoryLog, uid: ClusterUid): readonly string[] =>

@@ -1,4 +1,4 @@
-import { WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
 import type { Job } from '@fairlead/event-sourcing/jetstream';
 import type { ProviderKind } from '../src/providers/provider.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
@@ -6,7 +6,7 @@ import { registered } from './fixtures.js';
 import { MemoryLog } from './memory.log.js';
 import {
   contextOf,
-  globalStream,
+  ownNamespaceStream,
   MemoryLocks,
   MemoryProcesses,
   MemorySecrets,
@@ -43,8 +43,11 @@ export class Story {
 
   /** A namespace and a connection, as every story begins. */
   async begin(connection: Fact<'ConnectionRegistered'> = registered()): Promise<void> {
-    await this.log.say(globalStream, { type: 'NamespaceCreated', data: { name: 'default' as never, description: '' } });
-    await this.log.say(globalStream, connection);
+    await this.log.say(ownNamespaceStream, {
+      type: 'NamespaceCreated',
+      data: { name: 'default' as never, description: '' },
+    });
+    await this.log.say(CONNECTIONS_STREAM, connection);
     await this.settle();
   }
 

@@ -1,4 +1,5 @@
 import type { EventType } from './events/catalogue.js';
+import { NONE } from './ids.js';
 
 /** Fixed for ever: changing it needs a new stream. */
 export const PARTITION_COUNT = 16;
@@ -38,6 +39,12 @@ export interface StreamId {
 
 export const streamSubject = ({ namespace, cluster, context }: StreamId): string =>
   `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.${context}`;
+
+/** Where the wishes about a namespace itself are, as beside those of its clusters. */
+export const namespaceStream = (namespace: string): StreamId => ({ namespace, cluster: NONE, context: 'wish' });
+
+/** Where the wishes about connections are: they belong to no namespace. */
+export const CONNECTIONS_STREAM: StreamId = { namespace: NONE, cluster: NONE, context: 'wish' };
 
 export const eventSubject = (stream: StreamId, type: string): string => `${streamSubject(stream)}.${type}`;
 

@@ -1,4 +1,10 @@
-import { refuse, type ConnectionName, type ConnectionRequest, type SecretRef } from '@fairlead/contracts';
+import {
+  CONNECTIONS_STREAM,
+  refuse,
+  type ConnectionName,
+  type ConnectionRequest,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
@@ -7,7 +13,6 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
-import { CONNECTIONS_STREAM } from './connections.stream.js';
 
 const SHARED = 'shared';
 

@@ -4,7 +4,7 @@ import {
   NamespacePath,
   NamespaceRequest,
   NamespaceView,
-  NONE,
+  namespaceStream,
   ReadQuery,
   refuse,
   StatusView,
@@ -22,8 +22,6 @@ import { orRefuse, Refused } from '../http/refused.js';
 import { namespaces } from './namespaces.decider.js';
 import { namespacesProjection, namespaceView } from './namespaces.projection.js';
 import { NamespaceQueries } from './namespaces.queries.js';
-
-const streamOf = (name: Namespace) => ({ namespace: name, cluster: NONE, context: 'wish' });
 
 @Controller(bothBases('ns'))
 export class NamespacesHttp {
@@ -70,7 +68,7 @@ export class NamespacesHttp {
     if (!parsed.success) throw new Refused(refuse('namespace.name-invalid', { name: given }, 'name'));
     const name = parsed.data;
     const command = { type: 'CreateNamespace', data: { name, description } } as const;
-    const { events, seq } = orRefuse(await this.handle(namespaces, streamOf(name), command, causeOf(caller)));
+    const { events, seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     accept(response, { seq, location: `/ns/${name}`, status: 201, waited: false });
     const doc = events[0] && namespacesProjection.evolve(undefined, events[0], name);
     if (doc === undefined) throw new Error(`creating namespace ${name} decided nothing`);
@@ -112,7 +110,7 @@ export class NamespacesHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StatusView> {
     const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
-    const { seq } = orRefuse(await this.handle(namespaces, streamOf(name), command, causeOf(caller)));
+    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `Namespace '${name}' is deleted.` };
   }

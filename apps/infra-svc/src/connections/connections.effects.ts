@@ -1,12 +1,14 @@
 import {
   clusterFilter,
   isRefusal,
-  NONE,
+  CONNECTIONS_STREAM,
+  namespaceStream,
   refuse,
   type ConnectionName,
   type Namespace,
   type Refusal,
   type StoredEvent,
+  type StreamId,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
@@ -45,17 +47,19 @@ export class RegisteredConnections implements Connections {
 
   async namespaceExists(name: Namespace): Promise<boolean> {
     if ((await this.queries.namespace(name)) !== undefined) return true;
-    return rowFrom(namespacesProjection, await this.log(), name) !== undefined;
+    return rowFrom(namespacesProjection, await this.log(namespaceStream(name)), name) !== undefined;
   }
 
   async offered(name: ConnectionName): Promise<Connection | undefined> {
     const row = await this.queries.connection(name);
-    const known = row === undefined || row.removed ? rowFrom(connectionsProjection, await this.log(), name) : row;
+    const known =
+      row === undefined || row.removed ? rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name) : row;
     return known === undefined || known.removed ? undefined : connectionOf(known);
   }
 
   async open(name: ConnectionName): Promise<OpenConnection | Refusal> {
-    const row = (await this.queries.connection(name)) ?? rowFrom(connectionsProjection, await this.log(), name);
+    const row =
+      (await this.queries.connection(name)) ?? rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name);
     if (row === undefined) return refuse('connection.unknown', { connection: name });
     const connection = connectionOf(row);
     const { registration } = connection;
@@ -79,7 +83,7 @@ export class RegisteredConnections implements Connections {
     return kind.open(connection, secret);
   }
 
-  private async log(): Promise<readonly StoredEvent[]> {
-    return (await this.store.read(clusterFilter(NONE, NONE), 0)).map(({ event }) => event);
+  private async log({ namespace, cluster }: StreamId): Promise<readonly StoredEvent[]> {
+    return (await this.store.read(clusterFilter(namespace, cluster), 0)).map(({ event }) => event);
   }
 }

@@ -1,7 +1,7 @@
-import type { ClusterUid, Fact, NodeName, UpgradeId } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type ClusterUid, type Fact, type NodeName, type UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
-import { bootstrapStream, globalStream, typesOf, wishStream } from '../../test/memory.service.js';
+import { bootstrapStream, ownNamespaceStream, typesOf, wishStream } from '../../test/memory.service.js';
 import { CALM, Simulation } from '../../test/simulation.js';
 import { machineName } from './machines.planner.js';
 
@@ -17,11 +17,11 @@ const NAMES = [
 ];
 
 const begin = async (simulation: Simulation): Promise<void> => {
-  await simulation.say(globalStream, {
+  await simulation.say(ownNamespaceStream, {
     type: 'NamespaceCreated',
     data: { name: 'default' as never, description: '' },
   });
-  await simulation.say(globalStream, registered());
+  await simulation.say(CONNECTIONS_STREAM, registered());
 };
 
 const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () => Promise<void>): Promise<void> => {

@@ -1,7 +1,13 @@
-import type { ClusterUid, ConnectionName, Fact, NodeName } from '@fairlead/contracts';
+import {
+  CONNECTIONS_STREAM,
+  type ClusterUid,
+  type ConnectionName,
+  type Fact,
+  type NodeName,
+} from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
-import { bootstrapStream, globalStream, typesOf } from '../../test/memory.service.js';
+import { bootstrapStream, typesOf } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { machineName } from './machines.planner.js';
 
@@ -110,7 +116,7 @@ describe('the machines of a cluster', () => {
 
   it('are made on every connection of a multi-cloud cluster, with the resources of each', async () => {
     const other = 'other' as ConnectionName;
-    await story.log.say(globalStream, registered({ name: other }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ name: other }));
     await story.wish(requested(clusterSpec({ workers: [nodeSet(1, { connection: other })] })));
     expect(story.last('VmsCreated').machines.map(({ connection }) => connection)).toEqual(['lab', 'lab', 'lab', other]);
     expect([...story.cloud.networks.keys()]).toEqual(['lab-vpc', 'other-vpc']);
@@ -183,7 +189,7 @@ describe('the machines of a cluster', () => {
 
   it('are deleted although their connection is no longer offered', async () => {
     await story.wish(requested());
-    await story.log.say(globalStream, { type: 'ConnectionRemoved', data: { name: 'lab' as ConnectionName } });
+    await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: 'lab' as ConnectionName } });
     await dismantle();
     expect(story.cloud.machines.size).toBe(0);
   });

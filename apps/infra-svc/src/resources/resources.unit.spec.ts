@@ -1,10 +1,9 @@
-import type { Fact, SecretRef } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type Fact, type SecretRef } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import ssh2 from 'ssh2';
 import { opensshKeys } from '../adapters/ssh-keys/openssh.keys.js';
 import { LAB, registered, requested } from '../../test/fixtures.js';
-import { globalStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { Coalesced } from './coalesced.effects.js';
 import { resources, type ResourceFact } from './resources.decider.js';
@@ -115,7 +114,7 @@ describe('a connection', () => {
       zones: ['lab-1a', 'lab-1b', 'lab-1c'],
       capabilities: { nlb: true, simulated: true },
     });
-    await story.log.say(globalStream, registered());
+    await story.log.say(CONNECTIONS_STREAM, registered());
     await story.settle();
     expect(story.types().filter((type) => type === 'ConnectionVerified')).toHaveLength(1);
   });

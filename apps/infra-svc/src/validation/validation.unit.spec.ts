@@ -1,4 +1,4 @@
-import type { ConnectionName, Fact, SecretRef } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type ConnectionName, type Fact, type SecretRef } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   clusterSpec,
@@ -10,7 +10,7 @@ import {
   UID,
   type SpecChanges,
 } from '../../test/fixtures.js';
-import { globalStream } from '../../test/memory.service.js';
+import { ownNamespaceStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { groupOf } from '../machines/machines.planner.js';
 
@@ -44,7 +44,7 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('refuses a namespace that does not exist', async () => {
-    await story.log.say(globalStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
+    await story.log.say(ownNamespaceStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
     expect(await verdict({})).toEqual({
       uid: UID,
       code: 'namespace.unknown',
@@ -59,7 +59,7 @@ describe('what is asked of the world before anything is made', () => {
       message: 'Connection does not exist. (other)',
       field: 'worker[1].connection',
     });
-    await story.log.say(globalStream, { type: 'ConnectionRemoved', data: { name: LAB } });
+    await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: LAB } });
     await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.last('ClusterRejected')).toMatchObject({
       code: 'connection.unknown',
@@ -83,7 +83,7 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('refuses a provider that nobody wrote', async () => {
-    await story.log.say(globalStream, registered({ provider: 'mars' }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ provider: 'mars' }));
     expect(await verdict({})).toMatchObject({
       code: 'connection.provider-unknown',
       message: "The CSP 'mars' is not supported",
@@ -91,7 +91,7 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('refuses a connection whose secret is gone', async () => {
-    await story.log.say(globalStream, registered({ secretRef: 'gateway.connection.lab' as SecretRef }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ secretRef: 'gateway.connection.lab' as SecretRef }));
     expect(await verdict({})).toMatchObject({ code: 'connection.settings-invalid' });
   });
 
@@ -121,19 +121,19 @@ describe('what is asked of the world before anything is made', () => {
     }));
 
   it('refuses a region, and a zone of it, that the provider does not have', async () => {
-    await story.log.say(globalStream, registered({ region: 'lab-9' }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ region: 'lab-9' }));
     expect(await verdict({})).toMatchObject({
       code: 'cluster.region-unknown',
       message: 'Region does not exist (lab-9)',
     });
-    await story.log.say(globalStream, registered({ zone: 'lab-1z' }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ zone: 'lab-1z' }));
     await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.last('ClusterRejected')).toMatchObject({ message: 'Region does not exist (lab-1/lab-1z)' });
   });
 
   it('refuses a network load balancer where the provider has none', async () => {
     story.cloud.nlb = false;
-    await story.log.say(globalStream, registered());
+    await story.log.say(CONNECTIONS_STREAM, registered());
     await story.settle();
     expect(await verdict({ kubernetes: { loadbalancer: 'nlb' } })).toMatchObject({
       code: 'cluster.nlb-unsupported',
@@ -143,7 +143,7 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('refuses a second connection in a single-cloud cluster', async () => {
-    await story.log.say(globalStream, registered({ name: OTHER }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ name: OTHER }));
     expect(await verdict({ serviceType: 'single', workers: [nodeSet(1, { connection: OTHER })] })).toMatchObject({
       code: 'cluster.single-connection',
       field: 'worker[0].connection',
@@ -151,7 +151,7 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it("refuses pods or services in the network of the connection's machines", async () => {
-    await story.log.say(globalStream, registered({ settings: { networkCidr: '10.244.7.0/24' } }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ settings: { networkCidr: '10.244.7.0/24' } }));
     expect(await verdict({})).toMatchObject({
       code: 'cluster.network-overlap',
       message: '10.244.0.0/16 overlaps the network 10.244.7.0/24 of connection lab',
@@ -160,11 +160,11 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('keeps to its order: with everything wrong, the namespace is named first and the connection next', async () => {
-    await story.log.say(globalStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
+    await story.log.say(ownNamespaceStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
     const wrong = clusterSpec({ controlPlane: nodeSet(1, { connection: OTHER, spec: 'lab.tiny' }), workers: [] });
     await story.wish(requested(wrong));
     expect(story.last('ClusterRejected').code).toBe('namespace.unknown');
-    await story.log.say(globalStream, {
+    await story.log.say(ownNamespaceStream, {
       type: 'NamespaceCreated',
       data: { name: 'default' as never, description: '' },
     });
@@ -174,7 +174,7 @@ describe('what is asked of the world before anything is made', () => {
 
   it('asks an unreachable provider again, and only then fails; that is no rejection', async () => {
     story.outage = 'connect ECONNREFUSED';
-    await story.log.say(globalStream, registered());
+    await story.log.say(CONNECTIONS_STREAM, registered());
     await story.wish(requested());
     expect(story.types().filter((type) => type === 'InfrastructureStepFailed')).toHaveLength(3);
     expect(story.last('InfrastructureFailed')).toMatchObject({ cause: { message: 'connect ECONNREFUSED' } });
