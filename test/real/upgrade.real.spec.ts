@@ -19,6 +19,11 @@ const KILL_AFTER_MS = { least: 8_000, most: 30_000 };
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
 
+/** What etcd and the API server of a host said of slow disks, of changes of etcd's lead, and of their own ends. */
+const WHAT_STALLED =
+  'cd /var/log/pods; for pod in etcd kube-apiserver; do echo $pod; cat kube-system_$pod-*/$pod/*.log | ' +
+  "grep -E 'slow fdatasync|took too long|overloaded|[Ll]eader|Shutting down kubernetes service|quota evaluator$|timed out' | tail -60; done";
+
 describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed again and again', () => {
   let system: RealSystem;
   let kubectl: Kubectl;
@@ -60,14 +65,17 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     say(
       `API at ${server}: ${read.requests} reads, ${read.retried.length} retried, ${read.failures.length} failed after one retry, longest gap ${read.longestGap.toFixed(2)} s`,
     );
+    read.retried.forEach(say);
   };
 
   /** What Kubernetes and the agents said meanwhile, for whoever has to find out why. */
   const explain = async (): Promise<void> => {
     say(await kubectl('get', 'events', '-A', '--field-selector', 'type=Warning', '--sort-by', '.lastTimestamp'));
     say(await kubectl('--namespace', 'kube-system', 'get', 'leases', '-o', 'yaml'));
-    for (const host of machines.filter(({ role }) => role === 'control-plane').map(hostOf))
+    for (const host of machines.filter(({ role }) => role === 'control-plane').map(hostOf)) {
       say(await system.onHost(host, 'journalctl', '--no-pager', '-u', 'fairlead-agent', '-n', '60'));
+      say(await system.onHost(host, 'sh', '-c', WHAT_STALLED));
+    }
   };
 
   const killNowAndThen = async (signal: AbortSignal): Promise<void> => {
