@@ -28,6 +28,11 @@ describe('what was not understood ends with 2', () => {
     [['cluster', 'get', 'a', 'b'], 'too many arguments', 'Add --help'],
     [['up', '--once'], '--once needs --demo', ''],
     [['up', '--demo', '--once', '--detach'], "option '--detach' cannot be used with option '--once'", 'Add --help'],
+    [
+      ['up', '--demo', '--control-planes', '3', '--workers', '0'],
+      '3 control planes need workers: only a single node goes without',
+      'Ask for --workers 1 or more, or for --control-planes 1',
+    ],
     [['up', '--provider', 'clouds'], "The provider 'clouds' is unknown", 'Known: lab'],
     [['up', '--port', '70000'], 'It must be a whole number from 1 to 65535', 'Add --help'],
     [['up', '--kubernetes-version', 'latest'], 'Give a version like v1.34.4', 'Add --help'],

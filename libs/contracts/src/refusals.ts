@@ -166,7 +166,11 @@ export const REFUSALS = {
     'Control-Plane count must be at most 7, not {count}',
     'Use 1, 3, 5 or 7.',
   ),
-  'cluster.worker-missing': definition(400, 'Worker node must be at least one', 'Give at least one set in worker.'),
+  'cluster.worker-missing': definition(
+    400,
+    'Worker node must be at least one',
+    'Give a set in worker; only a single node (controlPlane count 1, singleNode true) goes without.',
+  ),
   'cluster.worker-count': definition(
     400,
     'Worker count must be at least one. (connection={connection})',
@@ -180,7 +184,7 @@ export const REFUSALS = {
   'cluster.single-node': definition(
     400,
     'A single-node cluster has one control plane and no workers',
-    'Give controlPlane a count of 1 and leave worker out, or set singleNode to false.',
+    'Give controlPlane a count of 1 and leave worker out; or set singleNode to false and give workers.',
   ),
   'cluster.mon-agent': definition(400, 'installMonAgent allows only yes or no', 'Use yes or no.'),
   'cluster.too-many-nodes': definition(

@@ -42,17 +42,18 @@ const addCreate = (parent: Command, io: Io): void => {
         'fairlead cluster create demo --connection lab --spec lab.medium --wait',
         'Three control planes and two workers, and watch',
       ],
-      [
-        'fairlead cluster create small --control-planes 1 --workers 0 --connection lab --spec lab.medium',
-        'One node that does everything',
-      ],
+      ['fairlead cluster create small --workers 0 --connection lab --spec lab.medium', 'One node that does everything'],
       ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'What a file says'],
       ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'From standard input'],
     ],
   })
     .option('-f, --file <file>', 'cluster request in YAML or JSON; - reads standard input')
-    .option('--control-planes <count>', 'control planes: 1, 3, 5 or 7', integerBetween(1, CONTROL_PLANES_MAX))
-    .option('--workers <count>', 'workers; 0 makes a single-node cluster', integerBetween(0, WORKERS_MAX))
+    .option(
+      '--control-planes <count>',
+      'control planes: 1, 3, 5 or 7 (without workers: 1)',
+      integerBetween(1, CONTROL_PLANES_MAX),
+    )
+    .option('--workers <count>', 'workers; 0 makes a cluster of a single node', integerBetween(0, WORKERS_MAX))
     .option('--connection <name>', 'where the machines come from')
     .option('--spec <name>', 'machine size, by the name of its provider')
     .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { ClusterRequest } from '../api/api.ports.js';
+import type { ClusterRequest, NodeSetRequest } from '../api/api.ports.js';
 import { usageFailure, wordsOf } from '../failures.js';
 
 /** What `cluster create` takes beside a file; each one given overrides the file. */
@@ -36,12 +36,25 @@ export const clusterRequest = (
   };
 };
 
-/** Without a file: three control planes and two workers on one connection. */
-const defaultsOf = ({ controlPlanes = 3, workers = 2 }: ClusterFlags): ClusterRequest => ({
+/** Without a file: three control planes and two workers on one connection, or without workers a single node. */
+const defaultsOf = ({ workers = 2, controlPlanes = controlPlanesBeside(workers) }: ClusterFlags): ClusterRequest => ({
   controlPlane: [{ count: controlPlanes }],
-  ...(workers === 0 ? { singleNode: true } : { worker: [{ count: workers }] }),
+  ...workersBeside(controlPlanes, workers, { count: workers }),
   serviceType: 'single',
 });
+
+/** How many control planes are meant where nobody says it: only a single node goes without workers. */
+export const controlPlanesBeside = (workers: number): number => (workers === 0 ? 1 : 3);
+
+/** Several control planes without workers are for the server to refuse, in its words. */
+export const workersBeside = (
+  controlPlanes: number,
+  workers: number,
+  set: NodeSetRequest,
+): Pick<ClusterRequest, 'singleNode' | 'worker'> => {
+  if (workers > 0) return { worker: [set] };
+  return controlPlanes === 1 ? { singleNode: true } : {};
+};
 
 const pick = <Name extends string, Value>(name: Name, value: Value | undefined): { readonly [K in Name]?: Value } =>
   (value === undefined ? {} : { [name]: value }) as { readonly [K in Name]?: Value };

@@ -33,12 +33,20 @@ describe('a request from options alone', () => {
       worker: [{ connection: 'lab', count: 2, spec: 'lab.medium' }],
     }));
 
-  it('is a single node without workers', () =>
-    expect(clusterRequest('small', undefined, { controlPlanes: 1, workers: 0, connection: 'lab', spec: 's' })).toEqual({
+  it.each([{ controlPlanes: 1 }, {}])('is a single node without workers: %j', (given) =>
+    expect(clusterRequest('small', undefined, { ...given, workers: 0, connection: 'lab', spec: 's' })).toEqual({
       name: 'small',
       serviceType: 'single',
       singleNode: true,
       controlPlane: [{ connection: 'lab', count: 1, spec: 's' }],
+    }),
+  );
+
+  it('of several control planes without workers is no single node: what it lacks is the server to say', () =>
+    expect(clusterRequest('demo', undefined, { controlPlanes: 3, workers: 0 })).toEqual({
+      name: 'demo',
+      serviceType: 'single',
+      controlPlane: [{ count: 3 }],
     }));
 
   it('sends every option under the name of the REST API', () => {

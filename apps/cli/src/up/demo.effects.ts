@@ -1,4 +1,5 @@
 import type { Api, ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import { workersBeside } from '../cluster/cluster.request.js';
 import { CliFailure } from '../failures.js';
 import { DEFAULT_NAMESPACE, DEMO, SITES, type DemoSettings, type Provider } from './up.settings.js';
 
@@ -30,7 +31,7 @@ export const demoRequest = (
 ): ClusterRequest => ({
   name: DEMO.cluster,
   controlPlane: [nodesAt(provider, controlPlanes)],
-  ...(workers === 0 ? { singleNode: true } : { worker: [nodesAt(provider, workers)] }),
+  ...workersBeside(controlPlanes, workers, nodesAt(provider, workers)),
   serviceType: DEMO.serviceType,
   config: {
     kubernetes: {

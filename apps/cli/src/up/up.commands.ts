@@ -1,13 +1,22 @@
 import { networkInterfaces } from 'node:os';
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
+import { controlPlanesBeside } from '../cluster/cluster.request.js';
 import { addCommand, runs } from '../command/command.js';
 import { integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
-import { DEFAULT_PORT, LAB_DELAYS, PROVIDERS, type LabDelays, type Provider, type UpSettings } from './up.settings.js';
+import {
+  DEFAULT_PORT,
+  LAB_DELAYS,
+  PROVIDERS,
+  type DemoSettings,
+  type LabDelays,
+  type Provider,
+  type UpSettings,
+} from './up.settings.js';
 
 interface UpOptions {
   readonly demo?: true;
@@ -15,7 +24,7 @@ interface UpOptions {
   readonly detach?: true;
   readonly data?: string;
   readonly provider: string;
-  readonly controlPlanes: number;
+  readonly controlPlanes?: number;
   readonly workers: number;
   readonly kubernetesVersion?: string;
   readonly port: number;
@@ -54,11 +63,15 @@ const addUp = (program: Command, io: Io): void => {
     .option('--provider <name>', `where machines come from (${PROVIDERS.join(', ')})`, 'lab')
     .option(
       '--control-planes <count>',
-      'control planes of the demo cluster: 1, 3, 5 or 7',
+      'control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, and 1 without workers)',
       integerBetween(1, CONTROL_PLANES_MAX),
-      3,
     )
-    .option('--workers <count>', 'workers of the demo cluster', integerBetween(0, WORKERS_MAX), 2)
+    .option(
+      '--workers <count>',
+      'workers of the demo cluster; 0 makes it a single node',
+      integerBetween(0, WORKERS_MAX),
+      2,
+    )
     .option(
       '--kubernetes-version <version>',
       "Kubernetes version of the demo cluster (default: the server's)",
@@ -103,15 +116,18 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     delays: options.delays,
     light: options.light === true,
     natsAddress: natsAddressOf(options),
-    demo:
-      options.demo === true
-        ? {
-            controlPlanes: options.controlPlanes,
-            workers: options.workers,
-            kubernetesVersion: options.kubernetesVersion,
-          }
-        : undefined,
+    demo: options.demo === true ? demoOf(options) : undefined,
   };
+};
+
+/** What the server would refuse is refused before anything is started. */
+const demoOf = ({ workers, controlPlanes, kubernetesVersion }: UpOptions): DemoSettings => {
+  if (workers === 0 && controlPlanes !== undefined && controlPlanes > 1)
+    throw usageFailure(
+      `${controlPlanes} control planes need workers: only a single node goes without`,
+      'Ask for --workers 1 or more, or for --control-planes 1, which then runs workloads too.',
+    );
+  return { controlPlanes: controlPlanes ?? controlPlanesBeside(workers), workers, kubernetesVersion };
 };
 
 /** Local hosts reach NATS on their own network, and it listens on one address. */
