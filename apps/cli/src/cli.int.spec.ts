@@ -345,6 +345,7 @@ describe('node', () => {
     publicIp: '127.1.1.1',
     createdTime: '',
     reason: '',
+    updatesDisabled: null,
   };
 
   it('list shows where each node is', async () => {
@@ -352,6 +353,24 @@ describe('node', () => {
     expect((await ask(['node', 'list', 'demo'])).stdout).toContain(
       'demo-w-1-p4t6z   Ready   worker   v1.34.4   lab.small   127.1.1.1',
     );
+  });
+
+  it('list tells which nodes are extra, and for which upgrade, and which are held', async () => {
+    const [name, extra] = WORKERS;
+    const items = [
+      { ...worker, name },
+      { ...worker, name: extra, extraFor: 'u-8f3k2m9q01', reason: 'kubelet stopped posting' },
+      { ...worker, name: 'demo-w-3-h7n2b', updatesDisabled: 'a course runs' },
+    ];
+    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items } });
+    const { stdout } = await ask(['node', 'list', 'demo']);
+    expect(stdout.split('\n').map((line) => line.split(/ {3,}/).at(-1))).toEqual([
+      'STATUS',
+      '-',
+      'kubelet stopped posting; extra while u-8f3k2m9q01 runs',
+      'held: a course runs',
+      '',
+    ]);
   });
 
   it('add asks for workers like those that there are', async () => {

@@ -40,8 +40,15 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   data: cluster,
 });
 
-const statusOf = ({ reason, updatesDisabled }: NodeView): string =>
-  [reason, updatesDisabled === null ? '' : `held: ${updatesDisabled}`].filter(Boolean).join('; ');
+/** What sets the node apart from one that is as wished. */
+const statusOf = ({ reason, extraFor, updatesDisabled }: NodeView): string =>
+  [
+    reason,
+    extraFor === undefined ? '' : `extra while ${extraFor} runs`,
+    updatesDisabled === null ? '' : `held: ${updatesDisabled}`,
+  ]
+    .filter(Boolean)
+    .join('; ');
 
 export const nodesAnswer = (nodes: readonly NodeView[], nowMs: number): Answer => ({
   data: nodes,
