@@ -26,9 +26,23 @@ const DEVICES =
 const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
 const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
 
+/** What kubelets, etcd and those plugins keep. */
+const FOLDERS = [
+  'etc/kubernetes',
+  'var/lib/etcd',
+  'var/lib/cni',
+  'run/flannel',
+  'var/lib/kubelet',
+  'var/lib/calico',
+  'run/calico',
+  'run/cilium',
+  'sys/fs/bpf/cilium',
+];
+
 const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
 
-const FUNCTIONS = `
+/** How the host is looked at; each prints names, one a line. */
+export const LOOKS = `
 has() { command -v "$1" >/dev/null 2>&1; }
 quiet() { "$@" >>"$log" 2>&1 9>&- || true; }
 
@@ -90,7 +104,7 @@ if [ -z "$root" ]; then
   for container in $(tasks containers); do
     quiet timeout 20 ctr --namespace k8s.io containers delete "$container"
   done
-  for mount in $(mounts_below "$root/var/lib/kubelet") $(mounts_below "$root/run/netns" | grep /cni- || true); do
+  for mount in $(mounts_below "$root/var/lib/kubelet") $(mounts_below "$root/run/cilium") $(mounts_below "$root/run/netns" | grep /cni- || true); do
     changed=true
     quiet umount -l "$mount"
   done
@@ -128,9 +142,11 @@ if [ -z "$root" ]; then
 fi`;
 
 const FILES = `
-for folder in etc/kubernetes var/lib/etcd var/lib/cni run/flannel var/lib/kubelet var/lib/calico run/calico; do
+for folder in ${FOLDERS.join(' ')}; do
   hollow "$root/$folder"
 done
+# Cilium's maps outlive its agent while a file names them; those of its tc programs lie among others'.
+rm -rf "$root"/sys/fs/bpf/tc/globals/cilium_* 2>>"$log" || true
 # The container runtime watches this one: were it removed, the next network would go unseen until a restart of the runtime.
 ${emptyFolder('/etc/cni/net.d')}
 if grep -q '# fairlead$' "$root/etc/hosts" 2>/dev/null; then
@@ -144,7 +160,7 @@ left=''
 remains() {
   left="$left\${left:+,}$(json_text "$1")"
 }
-for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/kubelet; do
+for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/kubelet run/cilium sys/fs/bpf/cilium; do
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi
 done
 if [ -z "$root" ]; then
@@ -176,7 +192,7 @@ export const kubeadmResetScript = ({ removeAgent, of }: KubeadmResetInput): Host
     { step: 'kubeadm-reset', limitSeconds: 300, lockSeconds: 120 },
     `
 changed=false
-${FUNCTIONS.trim()}
+${LOOKS.trim()}
 
 # A reset that comes late must not take the host from its next cluster.
 if [ -e ${hostPath(AGENT_PATHS.config)} ] && ! grep -qF ${quote(`"uid": "${of}"`)} ${hostPath(AGENT_PATHS.config)}; then

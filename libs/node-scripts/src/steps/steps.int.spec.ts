@@ -15,6 +15,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { check, itWith } from '../../../../test/recorded/checkers.js';
 import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
 import {
@@ -509,6 +510,25 @@ describe('verify', () => {
   });
 });
 
+describe('every unit', () => {
+  const units = readdirSync(GOLDEN).filter((name) => name.endsWith('.service.golden'));
+  /** What says something about this machine, and not about the unit: programs that only a host has, words that only a newer systemd knows. */
+  const OF_THIS_MACHINE = /is not executable: No such file|Unknown key '(RestartSteps|RestartMaxDelaySec)'/;
+
+  const faultsOf = (name: string, text: string): readonly string[] => {
+    const { root } = host.write(`/${name}`, text);
+    const { lines } = check('systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', join(root, name)]);
+    return lines.filter((line) => line.includes(name) && !OF_THIS_MACHINE.test(line));
+  };
+
+  itWith('systemd-analyze').each(units)('is understood by systemd: %s', (golden) => {
+    const name = golden.replace('.golden', '');
+    const text = readFileSync(join(GOLDEN, golden), 'utf8');
+    expect(faultsOf(name, text)).toEqual([]);
+    expect(faultsOf(name, text.replace('Restart=always', 'Restart=sometimes'))).toHaveLength(1);
+  });
+});
+
 describe('kubeadm reset', () => {
   const text = renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script;
 
@@ -538,6 +558,33 @@ describe('kubeadm reset', () => {
     expect(host.calls('kubeadm')).toEqual([
       'kubeadm reset --force --skip-phases=remove-etcd-member --cri-socket unix:///run/containerd/containerd.sock',
     ]);
+  });
+
+  it('takes away what Cilium keeps in memory, and leaves the maps of others', async () => {
+    const gone = [
+      '/run/cilium/state/health',
+      '/run/cilium/hubble.sock.pid',
+      '/sys/fs/bpf/cilium/devices/host0/links/cil_from_netdev',
+      '/sys/fs/bpf/cilium/socketlb/links/cgroup/cil_sock4_connect',
+      '/sys/fs/bpf/tc/globals/cilium_lxc',
+    ];
+    for (const path of gone) host.write(path, 'pinned');
+    host.standIn('systemctl', 'exit 0').write('/sys/fs/bpf/tc/globals/of_somebody', 'pinned');
+    expect((await host.run(text)).result).toMatchObject({ left: [] });
+    for (const path of gone) expect([path, host.read(path)]).toEqual([path, undefined]);
+    expect([existsSync(join(host.root, 'run/cilium')), existsSync(join(host.root, 'sys/fs/bpf/cilium'))]).toEqual([
+      false,
+      false,
+    ]);
+    expect(host.read('/sys/fs/bpf/tc/globals/of_somebody')).toBe('pinned');
+  });
+
+  it('says that it could not take away what Cilium keeps', async () => {
+    host
+      .standIn('systemctl', 'exit 0')
+      .standIn('rm', 'case "$*" in *bpf/cilium*) exit 1;; esac; exec /bin/rm "$@"')
+      .write('/sys/fs/bpf/cilium/devices/host0', 'pinned');
+    expect((await host.run(text)).result).toMatchObject({ left: ['there are files in /sys/fs/bpf/cilium'] });
   });
 
   it('leaves a host alone that belongs to another cluster by now', async () => {
@@ -636,29 +683,21 @@ describe('the balanced API address', () => {
     expect([code, stderr]).toEqual([1, 'no interface of this host has the address 198.18.7.11']);
   });
 
-  const hasHaproxy = spawnSync('/usr/sbin/haproxy', ['-v']).error === undefined;
-  (hasHaproxy ? it : it.skip).each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
+  itWith('haproxy', '-v').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
+    // Its own user need not be on this machine.
     const text = readFileSync(join(GOLDEN, `${name}.golden`), 'utf8').replaceAll(/^ {2}(user|group) haproxy\n/gm, '');
-    const file = host.write('/haproxy.cfg', text).root;
-    const { status, stderr } = spawnSync('/usr/sbin/haproxy', ['-c', '-f', join(file, 'haproxy.cfg')], {
-      encoding: 'utf8',
-    });
-    expect([status, stderr.replaceAll(/^.*NOTICE.*$/gm, '').trim()]).toEqual([0, '']);
+    const { root } = host.write('/haproxy.cfg', text);
+    const { code, lines } = check('haproxy', ['-c', '-f', join(root, 'haproxy.cfg')]);
+    expect([code, lines.filter((line) => !/NOTICE|Configuration file is valid/.test(line))]).toEqual([0, []]);
   });
 
-  const hasKeepalived = spawnSync('/usr/sbin/keepalived', ['--version']).error === undefined;
-  const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo');
-  (hasKeepalived && device !== undefined ? it : it.skip)('is understood by keepalived', () => {
-    const text = readFileSync(join(GOLDEN, 'keepalived.conf.golden'), 'utf8').replaceAll('@interface@', device ?? '');
-    const file = join(host.write('/keepalived.conf', text).root, 'keepalived.conf');
-    const { stdout, stderr } = spawnSync('/usr/sbin/keepalived', [`--config-test`, '--use-file', file], {
-      encoding: 'utf8',
-    });
+  const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo') ?? 'lo';
+  itWith('keepalived')('is understood by keepalived', () => {
+    const text = readFileSync(join(GOLDEN, 'keepalived.conf.golden'), 'utf8').replaceAll('@interface@', device);
+    const { root } = host.write('/keepalived.conf', text);
+    const { lines } = check('keepalived', ['--config-test', '--use-file', join(root, 'keepalived.conf')]);
     // The script that it tracks is no file of this machine.
-    const faults = `${stdout}${stderr}`
-      .split('\n')
-      .filter((line) => line !== '' && !/check\.sh|reaches_an_api_server/.test(line));
-    expect(faults).toEqual([]);
+    expect(lines.filter((line) => !/check\.sh|reaches_an_api_server/.test(line))).toEqual([]);
   });
 
   it.each(['balancer-check.bash', 'balancer-check.leader.bash'])('is understood by bash: %s', (name) => {
