@@ -9,8 +9,8 @@ export { untilNatsAnswers, untilPostgresAnswers } from './environment/answering.
 export { ensureCredentials, type CredentialName, type NatsCredentials } from './credentials/operator.store.js';
 export { ensureCertificates, natsTrustIn, type NatsCertificates } from './credentials/authority.store.js';
 export { cacheFolder } from './folder/cache-folder.js';
-export { openDataFolder, portsOf, type DataFolder } from './folder/data-folder.js';
-export { readIfAny, writeWhole } from './folder/files.js';
+export { openDataFolder, portsOf, prepareDataFolder, type DataFolder } from './folder/data-folder.js';
+export { makeFolder, readIfAny, writeWhole } from './folder/files.js';
 export { checkServer } from './nats/nats.check.js';
 export { natsConfig } from './nats/nats.config.js';
 export { resolveNatsServer, type NatsServerBinary } from './nats/nats.resolver.js';

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MirrorFile } from '@fairlead/contracts';
+import { makeFolder } from '@fairlead/embedded/process';
 import { digestOfFile, verified, type Bytes } from './bytes.js';
 import type { MirrorSource } from './source.js';
 
@@ -31,7 +32,7 @@ export class Downloads {
     const path = this.pathOf(file);
     const whole = await sizeOf(path);
     if (whole === file.size) return path;
-    await mkdir(this.folder, { recursive: true });
+    makeFolder(this.folder);
     const part = `${path}.part`;
     const from = (await sizeOf(part)) ?? 0;
     if (from > file.size) await rm(part);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { WorldFailure } from '@fairlead/contracts';
+import { makeFolder } from '@fairlead/embedded/process';
 
 /** Where a set of hosts lives on this machine. */
 export interface Places {
@@ -31,7 +32,7 @@ export const realPlaces = ({ stateDir, cacheDir }: Places): Places => {
       });
     }
   }
-  mkdirSync(stateDir, { recursive: true, mode: PRIVATE });
-  mkdirSync(cacheDir, { recursive: true });
+  makeFolder(stateDir, PRIVATE);
+  makeFolder(cacheDir);
   return { stateDir: realpathSync(stateDir), cacheDir: realpathSync(cacheDir) };
 };

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '@fairlead/embedded';
+import { isAlive, makeFolder, prepareDataFolder } from '@fairlead/embedded';
 import { CliFailure } from '../failures.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
@@ -23,7 +23,8 @@ export const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 
  */
 export const startInBackground = async (settings: UpSettings, io: Io): Promise<Instance> => {
   const log = backgroundLog(settings.dataDir);
-  mkdirSync(join(settings.dataDir, 'logs'), { recursive: true, mode: 0o700 });
+  prepareDataFolder(settings.dataDir);
+  makeFolder(dirname(log), 0o700);
   const output = openSync(log, 'w', 0o600);
   const child = spawn(process.execPath, [process.argv[1] ?? '', 'up', ...backgroundArguments(settings)], {
     detached: true,

@@ -7,6 +7,7 @@ import {
   isPortFree,
   LOOPBACK,
   NATS_PROCESS,
+  prepareDataFolder,
   startEnvironment,
   Supervisor,
   type Environment,
@@ -69,6 +70,7 @@ export const startInstance = async (
   interrupted: AbortSignal,
 ): Promise<RunningInstance> => {
   refuseRunning(settings.dataDir);
+  prepareDataFolder(settings.dataDir); // Refused before anything else is made in it.
   await refuseTakenPort(settings.port);
   const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
   const crashed = crashListener(watcher);

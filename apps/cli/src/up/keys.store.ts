@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '@fairlead/embedded/process';
 
 const KEY_BYTES = 32;
 
@@ -28,7 +29,7 @@ export const ensureKeys = (dataDir: string): InstanceKeys => {
 /** Whole or not at all: half a master key would seal secrets that nobody can open. */
 const ensureRandom = (file: string): void => {
   if (existsSync(file)) return;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file), 0o700);
   writeFileSync(`${file}.tmp`, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flush: true });
   renameSync(`${file}.tmp`, file);
 };

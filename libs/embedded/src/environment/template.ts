@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EnvironmentFault } from '../faults.js';
-import { SECRET_MODE } from '../folder/files.js';
+import { makeFolder, SECRET_MODE } from '../folder/files.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 import { resolvePostgres } from '../postgres/postgres.resolver.js';
 import { startEnvironment } from './environment.js';
@@ -44,7 +44,7 @@ const makeTemplate = async (
   try {
     const environment = await startEnvironment({ dataDir, env, durable: false, log });
     await environment.stop();
-    mkdirSync(dirname(template), { recursive: true });
+    makeFolder(dirname(template));
     await tar(['-cf', temporary, '-C', dataDir, ...PARTS], template);
     chmodSync(temporary, SECRET_MODE);
     renameSync(temporary, template);

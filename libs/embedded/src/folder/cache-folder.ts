@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './files.js';
 
 /**
  * Where programs that were fetched are kept between runs: `$FAIRLEAD_CACHE`, else `$XDG_CACHE_HOME/fairlead`, else `~/.cache/fairlead`,
@@ -16,7 +17,7 @@ export const cacheFolder = (env: NodeJS.ProcessEnv, dataDir: string): string => 
 
 const isWritable = (folder: string): boolean => {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
     return true;
   } catch {

@@ -1,9 +1,9 @@
-import { mkdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
 import { freePorts, isPortFree, LOOPBACK } from '../process/ports.js';
-import { readIfAny, writeWhole } from './files.js';
-import { takeLock } from './lock.js';
+import { makeFolder, readIfAny, writeWhole } from './files.js';
+import { takeLock, type LockResult } from './lock.js';
 
 /** Raised when a newer Fairlead lays the folder out so that an older one would harm it. */
 export const FOLDER_FORMAT = 1;
@@ -32,11 +32,8 @@ export interface DataFolder {
  * a newer Fairlead, belongs to another user, cannot be written, or its disk is full.
  */
 export const openDataFolder = (path: string): DataFolder => {
-  makeFolder(path);
-  refuseForeign(path);
-  refuseNewer(path, readMarker(path));
-  refuseFullDisk(path);
-  const lock = takeLock(join(path, 'lock'));
+  prepareDataFolder(path);
+  const lock = lockOf(path);
   if (lock.status === 'held') {
     throw fault(
       'folder-in-use',
@@ -46,6 +43,15 @@ export const openDataFolder = (path: string): DataFolder => {
   }
   if (readMarker(path) === undefined) writeMarker(path, { format: FOLDER_FORMAT });
   return { path, release: lock.release };
+};
+
+/** Makes the data folder if there is none. Throws as `openDataFolder` does when it cannot be used, but does not ask who uses it. */
+export const prepareDataFolder = (path: string): void => {
+  makeOwnFolder(path);
+  refuseForeign(path);
+  refuseUnwritable(path);
+  refuseNewer(path, readMarker(path));
+  refuseFullDisk(path);
 };
 
 /**
@@ -74,9 +80,9 @@ const refuseTakenPort = async (path: string, name: PortName, port: number): Prom
   );
 };
 
-const makeFolder = (path: string): void => {
+const makeOwnFolder = (path: string): void => {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path, 0o700);
   } catch (error) {
     throw fault('folder-unusable', path, `The data folder ${path} cannot be made: ${wordsOf(error)}.`);
   }
@@ -91,6 +97,22 @@ const refuseForeign = (path: string): void => {
     path,
     `The data folder ${path} belongs to user ${owner}, and this is user ${self}. Run Fairlead as that user, or choose another folder.`,
   );
+};
+
+const refuseUnwritable = (path: string): void => {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+};
+
+const lockOf = (path: string): LockResult => {
+  try {
+    return takeLock(join(path, 'lock'));
+  } catch (error) {
+    throw unwritable(path, error);
+  }
 };
 
 const refuseNewer = (path: string, marker: Marker | undefined): void => {
@@ -136,9 +158,12 @@ const writeMarker = (path: string, marker: Marker): void => {
   try {
     writeWhole(join(path, MARKER), `${JSON.stringify(marker, undefined, 2)}\n`);
   } catch (error) {
-    throw fault('folder-unusable', path, `The data folder ${path} cannot be written: ${wordsOf(error)}.`);
+    throw unwritable(path, error);
   }
 };
+
+const unwritable = (path: string, error: unknown): EnvironmentFault =>
+  fault('folder-unusable', path, `The data folder ${path} cannot be written: ${wordsOf(error)}.`);
 
 const fault = (code: EnvironmentFault['code'], target: string, message: string): EnvironmentFault =>
   new EnvironmentFault(code, { operation: 'open the data folder', target, message });

@@ -1,14 +1,38 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { codeOf } from '../faults.js';
 
 export const SECRET_MODE = 0o600;
 const PRIVATE_FOLDER_MODE = 0o700;
+const FOLDER_MODE = 0o777;
+
+/**
+ * Makes a folder and those that are missing above it; answers whether it was missing. The `recursive` of mkdir does not do: below a file
+ * system that makes no folders (/proc) it tries for ever.
+ */
+export const makeFolder = (folder: string, mode: number = FOLDER_MODE): boolean => {
+  const missing = missingIn(resolve(folder));
+  for (const each of missing) {
+    try {
+      mkdirSync(each, { mode });
+    } catch (error) {
+      // Another process may have made it meanwhile.
+      if (codeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
+    }
+  }
+  return missing.length > 0;
+};
+
+/** From the outermost inwards. */
+const missingIn = (folder: string): readonly string[] =>
+  isFolder(folder) ? [] : [...missingIn(dirname(folder)), folder];
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Writes the whole file or nothing: a crash leaves the old one. */
 export const writeWhole = (file: string, text: string, mode: number = SECRET_MODE): void => {
-  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
   const temporary = `${file}.${randomUUID()}.tmp`;
   writeFileSync(temporary, text, { mode, flush: true });
   renameSync(temporary, file);

@@ -1,13 +1,25 @@
 import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:net';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { bundleProgram, Program } from '../../test/programs.js';
 import { identityOf } from '../process/identity.js';
 import { freePorts, isPortFree, LOOPBACK } from '../process/ports.js';
 import { cacheFolder } from './cache-folder.js';
 import { diskFault, openDataFolder, portsOf } from './data-folder.js';
+import { makeFolder } from './files.js';
 import { isLockHeld, takeLock } from './lock.js';
 import { isOpenToOthers } from './reach.js';
 
@@ -110,6 +122,62 @@ describe('a data folder', () => {
     });
   });
 
+  describe('opened by a program of its own', () => {
+    const ENDS_WITHIN_MS = 20_000;
+    const NOBODY = 65_534;
+    let program: Awaited<ReturnType<typeof bundleProgram>>;
+    beforeAll(async () => {
+      program = await bundleProgram(`import { openDataFolder } from '@embedded';
+try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch (error) { console.log(error.code, error.message); }`);
+    }, 60_000);
+    afterAll(() => program.remove());
+
+    /** What it said; a program that does not end has said too little. */
+    const opening = async (path: string, as: { uid?: number; gid?: number } = {}): Promise<string> => {
+      const running = new Program(program.file, { args: [path], ...as });
+      const overdue = setTimeout(() => running.process.kill('SIGKILL'), ENDS_WITHIN_MS);
+      const { code, output } = await running.ended;
+      clearTimeout(overdue);
+      return code === null ? `it did not end within ${ENDS_WITHIN_MS} ms` : output;
+    };
+
+    it('is refused where the file system makes no folders, instead of trying for ever', async () => {
+      expect(await opening('/proc/fairlead/data')).toMatch(
+        /^folder-unusable The data folder \/proc\/fairlead\/data cannot be made: ENOENT: .*mkdir '\/proc\/fairlead'/,
+      );
+    }, 30_000);
+
+    it('is refused where it may only be read', async () => {
+      const path = join(parent, 'read-only');
+      mkdirSync(path);
+      chmodSync(parent, 0o755);
+      const isRoot = process.getuid?.() === 0;
+      if (isRoot) chownSync(path, NOBODY, NOBODY);
+      chmodSync(path, 0o500);
+      expect(await opening(path, isRoot ? { uid: NOBODY, gid: NOBODY } : {})).toMatch(
+        /^folder-unusable The data folder \S+ cannot be written: EACCES: /,
+      );
+      chmodSync(path, 0o700);
+      expect(await opening(path, isRoot ? { uid: NOBODY, gid: NOBODY } : {})).toBe('opened\n');
+    }, 60_000);
+  });
+
+  it('that is a file is refused with the reason', () => {
+    writeFileSync(join(parent, 'file'), '');
+    expect(faultOf(() => openDataFolder(join(parent, 'file')))).toMatchObject({
+      code: 'folder-unusable',
+      message: expect.stringMatching(/file cannot be made: EEXIST/),
+    });
+  });
+
+  it('whose lock is no file is refused with the reason', () => {
+    mkdirSync(join(parent, 'lock'));
+    expect(faultOf(() => openDataFolder(parent))).toMatchObject({
+      code: 'folder-unusable',
+      message: expect.stringMatching(/cannot be written: EISDIR/),
+    });
+  });
+
   it('on a full disk is refused with what is free and what is needed', () => {
     expect(diskFault('/data', 100 * 1024 * 1024)).toMatchObject({
       code: 'disk-full',
@@ -133,6 +201,20 @@ describe('a data folder', () => {
     expect(await portsOf(folder, ['postgres'])).toEqual(ports);
     await new Promise((resolve) => squatter.close(resolve));
     folder.release();
+  });
+});
+
+describe('making a folder', () => {
+  it('makes what is missing above it as well, and says whether it was missing', () => {
+    const folder = join(parent, 'a', 'b');
+    expect(makeFolder(folder, 0o700)).toBe(true);
+    expect([statSync(join(parent, 'a')).mode & 0o777, statSync(folder).mode & 0o777]).toEqual([0o700, 0o700]);
+    expect(makeFolder(folder)).toBe(false);
+  });
+
+  it('stops at a link that leads nowhere', () => {
+    symlinkSync(join(parent, 'nowhere'), join(parent, 'link'));
+    expect(faultOf(() => makeFolder(join(parent, 'link', 'data')))).toMatchObject({ code: 'EEXIST' });
   });
 });
 

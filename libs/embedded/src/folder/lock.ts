@@ -1,9 +1,9 @@
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { codeOf } from '../faults.js';
 import { identityOf, isAlive, type ProcessIdentity } from '../process/identity.js';
-import { readIfAny, SECRET_MODE } from './files.js';
+import { makeFolder, readIfAny, SECRET_MODE } from './files.js';
 
 const ATTEMPTS_MAX = 20;
 
@@ -17,7 +17,7 @@ export type LockResult =
  */
 export const takeLock = (file: string): LockResult => {
   const own = JSON.stringify(identityOf(process.pid) ?? { pid: process.pid, birth: null });
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     if (linkNew(file, own)) return { status: 'taken', release: () => releaseIfOwn(file, own) };
     const held = readIfAny(file);

@@ -1,16 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { EnvironmentFault } from '../faults.js';
+import { makeFolder } from '../folder/files.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 import { withAptDownload, type DownloadedBinary } from './apt.download.js';
 import { byVersionDescending, isNewEnough, NATS_VERSION_MIN, parseNatsVersion } from './nats.version.js';
@@ -126,7 +118,7 @@ const inCache = (cacheDir: string): readonly string[] => {
 const intoCache = (cacheDir: string, binary: string, version: string): string => {
   const folder = join(cacheDir, `nats-server-${version}`);
   const temporary = join(folder, `.${randomUUID()}`);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   copyFileSync(binary, temporary);
   chmodSync(temporary, 0o755);
   renameSync(temporary, join(folder, 'nats-server'));

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { codeOf, wordsOf } from '../faults.js';
+import { makeFolder } from '../folder/files.js';
 import { isOpenToOthers } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 
@@ -56,7 +57,7 @@ const reachableCache = (cacheDir: string): string => {
 const isOpenCache = (folder: string): boolean => {
   try {
     // A careful root's umask would close a new folder.
-    if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755);
+    if (makeFolder(folder)) chmodSync(folder, 0o755);
     const { uid, mode } = statSync(folder);
     return uid === 0 && (mode & OTHERS_MAY_WRITE) === 0 && isOpenToOthers(folder);
   } catch {
@@ -70,7 +71,7 @@ const isOpenCache = (folder: string): boolean => {
  */
 const materialise = async (native: string, folder: string): Promise<void> => {
   const temporary = `${folder}.${randomUUID()}`;
-  mkdirSync(dirname(folder), { recursive: true });
+  makeFolder(dirname(folder));
   try {
     await mustRun('cp', ['-R', native, temporary]);
     linkLibraries(temporary);
