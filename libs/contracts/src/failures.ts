@@ -32,3 +32,6 @@ export class WorldFailure extends Error {
 
 /** One sentence for a person: "kubeadm init on demo-cp-1 failed: <words>". */
 export const sentenceOf = (cause: Cause): string => `${cause.operation} on ${cause.target} failed: ${cause.message}`;
+
+/** What somebody threw, in its own words. */
+export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

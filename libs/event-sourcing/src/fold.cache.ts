@@ -29,7 +29,7 @@ export class FoldCache {
     cache.set(`${filter}|${context}`, folded as Folded<unknown>);
   }
 
-  forget(decider: object): void {
-    this.caches.delete(decider);
+  forget(decider: object, filter: string, context: string): void {
+    this.caches.get(decider)?.delete(`${filter}|${context}`);
   }
 }

@@ -74,6 +74,37 @@ describe('a decision', () => {
     expect(attempts).toBe(ATTEMPTS_MAX);
   });
 
+  it('that loses a race reads its own stream from the start, and leaves what is remembered of other clusters', async () => {
+    const store = new MemoryStore();
+    let raced = false;
+    const read: { filter: string; afterSeq: number }[] = [];
+    const watched: EventStore = {
+      read: (filter, afterSeq) => {
+        read.push({ filter, afterSeq });
+        return store.read(filter, afterSeq);
+      },
+      append: async (...args) => {
+        if (!raced) return store.append(...args);
+        raced = false;
+        return { kind: 'conflict' };
+      },
+    };
+    const handle = makeHandle(watched);
+    const other = { ...stream, cluster: 'other' };
+    // The second decision remembers what the first one wrote.
+    for (const node of ['w1', 'w1']) {
+      await handle(joins, stream, join(node), cause);
+      await handle(joins, other, join(node), cause);
+    }
+    const afterOf = (cluster: string) =>
+      read.filter(({ filter }) => filter.includes(`.${cluster}.`)).map(({ afterSeq }) => afterSeq);
+    raced = true;
+    await handle(joins, stream, join('w2'), cause);
+    await handle(joins, other, join('w2'), cause);
+    expect(afterOf('demo')).toEqual([0, 0, 1, 0]);
+    expect(afterOf('other')).toEqual([0, 0, 2]);
+  });
+
   it('sees what other services wrote about the cluster when the decider reads the cluster', async () => {
     const store = new MemoryStore();
     const nosy: Decider<number, Join, Joined> = {

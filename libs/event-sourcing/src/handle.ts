@@ -70,6 +70,10 @@ const inTurn = (): (<T>(key: string, work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
+/** What a decider reads of the log: its own stream, or all that is said about the cluster. */
+const filterOf = (reads: 'stream' | 'cluster' | undefined, stream: StreamId): string =>
+  reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : `${streamSubject(stream)}.>`;
+
 export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()): Handle => {
   const takeTurn = inTurn();
 
@@ -79,8 +83,7 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
     command: C,
     cause: Cause,
   ): Promise<Decided<State> | Refusal | 'conflict'> => {
-    const filter =
-      decider.reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : `${streamSubject(stream)}.>`;
+    const filter = filterOf(decider.reads, stream);
     const known = cache.get(decider, filter, stream.context) ?? empty(decider.initial);
     const folded = apply(decider, known, await store.read(filter, known.readSeq), stream.context);
     const facts = decider.decide(folded.state, command);
@@ -102,7 +105,8 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
         const outcome = await decideOnce(decider, stream, command, cause);
         if (outcome !== 'conflict') return outcome;
-        cache.forget(decider);
+        // Mostly another replica was first; should it be the remembered fold that is wrong, the next attempt reads from the start.
+        cache.forget(decider, filterOf(decider.reads, stream), stream.context);
       }
       return refuse('conflict.concurrent', { what: `${stream.namespace}/${stream.cluster}` });
     });

@@ -28,10 +28,3 @@ export interface EventStore {
   /** Appends all facts or none, if the stream is still at `expected`. Rejects with WorldFailure when the log cannot be reached. */
   append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
 }
-
-/** What an event says about its consequences: same correlation, itself as the cause. */
-export const causedBy = (event: StoredEvent, actor: string): Cause => ({
-  actor,
-  correlationId: event.meta.correlationId,
-  causationId: event.meta.id,
-});

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import {
+  FIRST_PREVHASH,
   isRefusal,
   type ClusterUid,
   type Fact,
@@ -26,6 +27,7 @@ import {
   ensureStreams,
   EVENT_STORE,
   HANDLE,
+  JetStreamStore,
   JOB_FAILURES,
   OnEvent,
   OnJob,
@@ -93,7 +95,14 @@ const flow: Process<{ readonly count: number }> = {
   due: (_state, due) => [job('Woken', due.data)],
 };
 
-const seen = { jobs: [] as string[], failures: [] as JobFailure[], events: [] as StoredEvent[], woken: [] as string[] };
+const seen = {
+  jobs: [] as string[],
+  failures: [] as JobFailure[],
+  events: [] as StoredEvent[],
+  woken: [] as string[],
+  /** The cluster whose events the handler cannot take now. */
+  deafTo: undefined as string | undefined,
+};
 
 @Controller()
 class Effects {
@@ -114,6 +123,7 @@ class Effects {
 
   @OnEvent('WorkerJoined')
   async joined(event: StoredEvent<'WorkerJoined'>): Promise<void> {
+    if (event.meta.cluster === seen.deafTo) throw new Error('cannot hear this');
     seen.events.push(event);
   }
 }
@@ -187,6 +197,15 @@ describe('a service on the kit', () => {
   const rowOf = async (cluster: string): Promise<Row | undefined> => {
     const found = await service.query<{ doc: Row }>('select doc from log where key = $1', [`default/${cluster}`]);
     return found[0]?.doc;
+  };
+
+  /** As the gateway does it for an operator. */
+  const release = async (cluster: string, consumer: string, mode: 'retry' | 'skip' | 'replay'): Promise<void> => {
+    const nc = await environment.connect('admin');
+    const store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
+    const released: Fact = { type: 'ParkedClusterReleased', data: { service: 'bootstrap-svc', consumer, mode } };
+    const stream = { namespace: 'default', cluster, context: 'audit' };
+    await store.append(stream, { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }, [released], cause);
   };
 
   beforeAll(async () => {
@@ -272,18 +291,25 @@ describe('a service on the kit', () => {
     expect((await rowOf('healthy'))?.seen).toContain('w1');
     await eventually(async () => (await service.query('select * from parked where announced', [])).length === 1);
     expect((await rowOf('poisoned'))?.seen).not.toContain('poison');
-    const gateway = await environment.connect('admin');
-    const { JetStreamStore } = await import('@fairlead/event-sourcing/jetstream');
-    const store = new JetStreamStore({ nc: gateway, source: '/gateway', now: () => new Date(), newId: randomUUID });
-    const released: Fact = {
-      type: 'ParkedClusterReleased',
-      data: { service: 'bootstrap-svc', consumer: 'projection:log', mode: 'skip' },
-    };
-    const stream = { namespace: 'default', cluster: 'poisoned', context: 'audit' };
-    await store.append(stream, { seq: 0, streamVersion: 0, hash: '0'.repeat(64) }, [released], cause);
+    await release('poisoned', 'projection:log', 'skip');
     await eventually(async () => (await service.query('select * from parked', [])).length === 0);
     await say('poisoned', reached('after'));
     await eventually(async () => (await rowOf('poisoned'))?.seen.includes('after') === true);
+  });
+
+  it('calls a handler for all that it missed while its cluster was parked, and in order', async () => {
+    seen.deafTo = 'unheard';
+    await say('unheard', { type: 'WorkerJoined', data: { uid, node: 'w1' as NodeName } });
+    await eventually(async () => (await service.query('select * from parked where announced', [])).length === 1);
+    const { seq } = await say('unheard', { type: 'WorkerJoined', data: { uid, node: 'w2' as NodeName } });
+    await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
+    seen.deafTo = undefined;
+    await release('unheard', 'handlers', 'retry');
+    await eventually(async () => (await service.query('select * from parked', [])).length === 0);
+    const heard = seen.events.flatMap((event) =>
+      event.type === 'WorkerJoined' && event.meta.cluster === 'unheard' ? [event.data.node] : [],
+    );
+    expect(heard).toEqual(['w1', 'w2']);
   });
 
   it('follows the log as it grows', async () => {

@@ -1,4 +1,4 @@
-import { streamSubject, WorldFailure, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
+import { streamSubject, WorldFailure, wordsOf, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import type { AppendResult, Cause, EventStore, StreamPosition } from '../store.js';
 import { readAll } from './direct.reader.js';
@@ -117,7 +117,7 @@ export class JetStreamStore implements EventStore {
       });
       return answer.data.length === 0 ? {} : answer.json<PublishAnswer>();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = wordsOf(error);
       throw new WorldFailure({ operation: 'append to the event log', target: event.subject, message, cause: error });
     }
   }

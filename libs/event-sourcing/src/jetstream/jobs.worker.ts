@@ -1,4 +1,4 @@
-import { deadLetterSubject, STREAMS, WorldFailure } from '@fairlead/contracts';
+import { deadLetterSubject, STREAMS, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, type JsMsg } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
@@ -77,7 +77,7 @@ export class JobsWorker {
       } catch (error) {
         if (!this.running) return;
         consumer = undefined;
-        this.options.log.warn(`jobs: ${error instanceof Error ? error.message : String(error)}; trying again`);
+        this.options.log.warn(`jobs: ${wordsOf(error)}; trying again`);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -132,9 +132,7 @@ export class JobsWorker {
       this.options.meter.jobEnded({ type: job.type, outcome, durationMs: performance.now() - startedAtMs });
     } catch (error) {
       // Neither done nor recorded as failed (the log or the database is away): give it back, it counts as no attempt.
-      this.options.log.warn(
-        `job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.options.log.warn(`job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${wordsOf(error)}`);
       message.nak(RETRY_MS * 4);
     } finally {
       this.held.delete(key);
@@ -210,7 +208,7 @@ export class JobsWorker {
     const { handler, attempt, error } = at;
     const { policy } = handler;
     const failure = error instanceof WorldFailure ? error : undefined;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = wordsOf(error);
     const last = attempt >= policy.attemptsMax || failure?.retryable === false;
     const delayMs = backoffMs(policy, attempt);
     const report: JobFailure = {

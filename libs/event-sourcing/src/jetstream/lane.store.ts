@@ -101,7 +101,7 @@ const writeStates = async (client: PoolClient, process: string, rows: readonly R
   );
 };
 
-export const writeTimer = async (client: PoolClient, { process, clusterKey, caused }: TimerChange): Promise<void> => {
+const writeTimer = async (client: PoolClient, { process, clusterKey, caused }: TimerChange): Promise<void> => {
   const { reaction, event } = caused;
   if (reaction.kind === 'cancel-timer') {
     await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3', [

@@ -1,21 +1,17 @@
-import { clusterFilter, partitionFilter, partitionOf, type StoredEvent } from '@fairlead/contracts';
+import { clusterFilter, partitionFilter, partitionOf, wordsOf, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { LRUCache } from 'lru-cache';
-import { advance, type JobReaction, type Caused, type Process } from '../process.js';
-import { clusterKeyOf, project, type Poison, type Projection } from '../projection.js';
-import { consumerNames, HANDLERS_CONSUMER, processConsumer, projectionConsumer, type Consumers } from './consumers.js';
+import { clusterKeyOf, type Poison } from '../projection.js';
+import { Alarm } from './alarm.js';
+import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
 import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
+import { callHandler, type EventHandlers } from './event.handlers.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
+import { LaneCursor } from './lane.cursor.js';
+import { changesAnything, LaneFold, NO_CHANGES, type LaneChanges } from './lane.fold.js';
+import { LostOwnership, type LaneStore } from './lane.store.js';
 import type { Meter } from './meter.js';
-import {
-  LostOwnership,
-  type BatchChanges,
-  type LaneStore,
-  type Position,
-  type RowChange,
-  type TimerChange,
-} from './lane.store.js';
+import { ParkedClusters } from './parked.clusters.js';
 
 export interface LaneLog {
   log(message: string): void;
@@ -23,18 +19,12 @@ export interface LaneLog {
   error(message: string): void;
 }
 
-/** What is done when an event of certain types is read. */
-export interface EventHandlers {
-  readonly types: ReadonlySet<string>;
-  call(event: StoredEvent): Promise<void>;
-}
-
 export interface LaneOptions {
   readonly service: string;
   readonly nc: NatsConnection;
   readonly store: LaneStore;
   readonly consumers: Consumers;
-  /** Methods decorated with OnEvent; undefined when the service has none. */
+  /** undefined when the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: LaneLog;
   readonly meter: Pick<Meter, 'eventsTaken'>;
@@ -44,34 +34,15 @@ export interface LaneOptions {
   readonly onAdvance: (partition: number, seq: number) => void;
 }
 
-const ROWS_CACHED_MAX = 20_000;
 const IDLE_POLL_MS = 5_000;
 /** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
 const FLUSH_AFTER_MS = 250;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
+/** A log or database that restarts fails a try or two; what fails more often is said. */
+const FAILURES_UNTIL_TOLD = 3;
 /** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
-const HANDLER_ATTEMPTS_MAX = 4;
-
-type Changes = Omit<BatchChanges, 'partition' | 'positions'> & {
-  readonly jobs: readonly Caused<JobReaction>[];
-  readonly processOfJob: ReadonlyMap<Caused, string>;
-};
-
-const NOWHERE: Position = { seq: 0, epoch: 0 };
-const NO_CHANGES: Changes = {
-  tables: [],
-  states: [],
-  timers: [],
-  parked: [],
-  released: [],
-  jobs: [],
-  processOfJob: new Map(),
-};
-
-const changesAnything = ({ tables, states, timers, parked, jobs }: Changes): boolean =>
-  timers.length + parked.length + jobs.length > 0 || [...tables, ...states].some(({ rows }) => rows.length > 0);
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
@@ -86,18 +57,20 @@ const partitionOfKey = (clusterKey: string): number => {
 export class Lane {
   private running = true;
   private finished: Promise<void> | undefined;
-  private wakeUp: (() => void) | undefined;
-  private woken = false;
-  /** How far each consumer has come, and how far the database knows of it. */
-  private positions = new Map<string, Position>();
-  private written = new Map<string, Position>();
-  private parked = new Map<string, number>();
-  private readonly cache = new LRUCache<string, { readonly doc: unknown }>({ max: ROWS_CACHED_MAX });
+  private readonly alarm = new Alarm();
+  private readonly cursor: LaneCursor;
+  private readonly fold: LaneFold;
+  private readonly parked = new ParkedClusters();
+  private readonly handlersConsumer: readonly string[];
 
   constructor(
     readonly partition: number,
     private readonly options: LaneOptions,
-  ) {}
+  ) {
+    this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
+    this.cursor = new LaneCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
+    this.fold = new LaneFold(options.consumers, options.store);
+  }
 
   start(onLost: (partition: number) => void): void {
     this.finished = this.run().catch((error: unknown) => {
@@ -108,8 +81,7 @@ export class Lane {
   }
 
   wake(): void {
-    this.woken = true;
-    this.wakeUp?.();
+    this.alarm.ring();
   }
 
   /** Resolves when the batch under way is committed or given up. */
@@ -134,47 +106,49 @@ export class Lane {
         if (error instanceof LostOwnership) throw error;
         failures += 1;
         loaded = false;
-        if (failures === 3)
-          this.options.log.warn(
-            `partition ${this.partition}: ${error instanceof Error ? error.message : String(error)}; trying again`,
-          );
-        await this.pause(Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS));
+        if (failures === FAILURES_UNTIL_TOLD)
+          this.options.log.warn(`partition ${this.partition}: ${wordsOf(error)}; trying again`);
+        await this.alarm.pause(Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS));
       }
     }
   }
 
-  private names(): readonly string[] {
-    return [...consumerNames(this.options.consumers), ...this.handlersConsumer()];
-  }
-
   private async load(): Promise<void> {
-    this.cache.clear();
-    this.written = await this.options.store.positions(this.partition, this.names());
-    this.positions = new Map(this.written);
+    this.fold.forgetAll();
+    this.cursor.load(await this.options.store.positions(this.partition, this.cursor.consumers));
     const parked = await this.options.store.parked();
-    this.parked = new Map(parked.map(({ consumer, poison }) => [`${consumer}|${poison.clusterKey}`, poison.seq]));
+    this.parked.load(parked);
     for (const { consumer, poison, announced } of parked) {
       if (!announced && partitionOfKey(poison.clusterKey) === this.partition) await this.announce(consumer, poison);
     }
-    this.options.onAdvance(this.partition, this.lowest());
+    this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
-  private position(consumer: string): Position {
-    return this.positions.get(consumer) ?? NOWHERE;
+  /** Works on one batch, then waits for the next wake-up. */
+  private async round(): Promise<void> {
+    const wasWoken = this.alarm.hasRung;
+    const found = await this.step();
+    if (!found && wasWoken) await this.lookAgain();
+    if (this.alarm.hasRung || !this.running) return;
+    const flushes = this.cursor.isAheadOfDatabase();
+    await this.alarm.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
+    if (flushes && !this.alarm.hasRung) await this.commit(NO_CHANGES);
   }
 
-  private lowest(): number {
-    return Math.min(...[...this.positions.values()].map(({ seq }) => seq));
+  private async lookAgain(): Promise<void> {
+    for (const wait of LOOK_AGAIN_MS) {
+      await this.alarm.pause(wait);
+      if (!this.running || (await this.step())) return;
+    }
   }
 
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
   private async step(): Promise<boolean> {
-    const after = this.lowest();
-    this.woken = false; // Before reading: what comes from now on may not be in this batch.
+    const after = this.cursor.lowest();
+    this.alarm.reset(); // Before reading: what comes from now on may not be in this batch.
     const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
     const last = raw[raw.length - 1];
     if (last === undefined) return false;
-    if (raw.length === READ_BATCH) this.woken = true;
     const events = raw.flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
     // A release changes who is parked, so what comes after it is a batch of its own.
     const release = events.findIndex(
@@ -186,148 +160,49 @@ export class Lane {
       events.filter((event) => event.meta.seq <= upTo),
       upTo,
     );
-    if (release >= 0) this.woken = true;
+    if (release >= 0 || raw.length === READ_BATCH) this.alarm.ring();
     return true;
   }
 
   private async apply(events: readonly StoredEvent[], upTo: number): Promise<void> {
-    const changes = await this.changesOf(events, (consumer, event) => this.concerns(consumer, event));
+    const changes = await this.fold.changesOf(events, (consumer, event) => this.concerns(consumer, event));
     const calls = events.filter((event) => this.isHandled(event));
-    this.move(consumerNames(this.options.consumers), upTo);
-    if (calls.length === 0) this.move(this.handlersConsumer(), upTo);
+    this.cursor.move(consumerNames(this.options.consumers), upTo);
+    if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
     if (changesAnything(changes)) await this.commit(changes);
     if (calls.length > 0) await this.callHandlers(calls, upTo);
     const nowMs = Date.now();
     this.options.meter.eventsTaken(events.map((event) => nowMs - Date.parse(event.meta.time)));
-    this.options.onAdvance(this.partition, this.lowest());
+    this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
   private concerns(consumer: string, event: StoredEvent): boolean {
-    return event.meta.seq > this.position(consumer).seq && !this.parked.has(`${consumer}|${clusterKeyOf(event)}`);
+    return !this.cursor.hasSeen(consumer, event.meta.seq) && !this.parked.holds(consumer, event);
   }
 
   private isHandled(event: StoredEvent): boolean {
     return this.options.handlers?.types.has(event.type) === true && this.concerns(HANDLERS_CONSUMER, event);
   }
 
-  private handlersConsumer(): readonly string[] {
-    return this.options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
-  }
-
-  private move(consumers: readonly string[], upTo: number): void {
-    for (const consumer of consumers) {
-      const { seq, epoch } = this.position(consumer);
-      this.positions.set(consumer, { seq: Math.max(seq, upTo), epoch });
-    }
-  }
-
-  private async changesOf(
-    events: readonly StoredEvent[],
-    concerns: (consumer: string, event: StoredEvent) => boolean,
-  ): Promise<Changes> {
-    const tables: { table: string; rows: RowChange[] }[] = [];
-    const states: { process: string; rows: RowChange[] }[] = [];
-    const timers: TimerChange[] = [];
-    const jobs: Caused<JobReaction>[] = [];
-    const processOfJob = new Map<Caused, string>();
-    const parked: { consumer: string; poison: Poison }[] = [];
-    for (const projection of this.options.consumers.projections) {
-      const consumer = projectionConsumer(projection);
-      const { rows, poisons } = await this.projected(
-        projection,
-        events.filter((event) => concerns(consumer, event)),
-      );
-      tables.push({ table: projection.table, rows });
-      parked.push(...poisons.map((poison) => ({ consumer, poison })));
-    }
-    for (const process of this.options.consumers.processes) {
-      const consumer = processConsumer(process);
-      const { rows, poisons, reactions } = await this.advanced(
-        process,
-        events.filter((event) => concerns(consumer, event)),
-      );
-      states.push({ process: consumer, rows });
-      parked.push(...poisons.map((poison) => ({ consumer, poison })));
-      for (const caused of reactions) {
-        const { reaction } = caused;
-        if (reaction.kind === 'job') {
-          jobs.push(caused as Caused<JobReaction>);
-          processOfJob.set(caused, consumer);
-        } else {
-          timers.push({ process: consumer, clusterKey: clusterKeyOf(caused.event), caused: { ...caused, reaction } });
-        }
-      }
-    }
-    return { tables, states, timers, parked, released: [], jobs, processOfJob };
-  }
-
-  private async projected(
-    projection: Projection<unknown>,
-    events: readonly StoredEvent[],
-  ): Promise<{ rows: RowChange[]; poisons: readonly Poison[] }> {
-    const keysOf = (event: StoredEvent): readonly string[] => {
-      try {
-        return projection.keys(event);
-      } catch {
-        return []; // `project` meets the same fault again and reports it with its event.
-      }
-    };
-    const keys = [...new Set(events.flatMap(keysOf))];
-    const rowOf = await this.cached(projectionConsumer(projection), keys, (missing) =>
-      this.options.store.rows(projection.table, missing),
-    );
-    const { rows, poisons } = project(projection, rowOf, events);
-    return { rows: [...rows].map(([key, { seq, doc }]) => ({ key, seq, doc })), poisons };
-  }
-
-  private async advanced(
-    process: Process<unknown>,
-    events: readonly StoredEvent[],
-  ): Promise<{ rows: RowChange[]; poisons: readonly Poison[]; reactions: readonly Caused[] }> {
-    const consumer = processConsumer(process);
-    const keys = [...new Set(events.map(clusterKeyOf))];
-    const stateOf = await this.cached(consumer, keys, (missing) => this.options.store.states(consumer, missing));
-    const { states, poisons, reactions } = advance(process, stateOf, events);
-    return { rows: [...states].map(([key, { seq, state }]) => ({ key, seq, doc: state })), poisons, reactions };
-  }
-
-  private async cached(
-    consumer: string,
-    keys: readonly string[],
-    load: (missing: readonly string[]) => Promise<Map<string, unknown>>,
-  ): Promise<(key: string) => unknown> {
-    const known = new Map<string, unknown>();
-    const missing: string[] = [];
-    for (const key of keys) {
-      const entry = this.cache.get(`${consumer}|${key}`);
-      if (entry === undefined) missing.push(key);
-      else known.set(key, entry.doc);
-    }
-    if (missing.length > 0) {
-      for (const [key, doc] of await load(missing)) known.set(key, doc);
-      for (const key of missing) this.cache.set(`${consumer}|${key}`, { doc: known.get(key) });
-    }
-    return (key) => known.get(key);
-  }
-
   /** Jobs are queued before the commit: a crash in between queues them again, under the same ids. */
-  private async commit(changes: Changes): Promise<void> {
+  private async commit(changes: LaneChanges): Promise<void> {
     const { service, nc, store } = this.options;
     await Promise.all(
-      changes.jobs.map((caused) =>
-        publishJob(nc, service, jobOf(service, changes.processOfJob.get(caused) ?? '', caused)),
-      ),
+      changes.jobs.map(({ process, caused }) => publishJob(nc, service, jobOf(service, process, caused))),
     );
-    // A position that does not move is still compared, so that only the owner of the partition can write.
-    const positions = this.names().map((consumer) => ({
-      consumer,
-      from: this.written.get(consumer) ?? NOWHERE,
-      to: this.position(consumer).seq,
-    }));
+    const positions = this.cursor.moves();
     await store.commit({ ...changes, partition: this.partition, positions });
-    for (const { consumer, from, to } of positions) this.written.set(consumer, { ...from, seq: to });
-    this.remember(changes);
+    this.cursor.wrote(positions);
+    this.fold.remember(changes);
+    for (const { consumer, poison } of changes.parked) this.park(consumer, poison);
     for (const { consumer, poison } of changes.parked) await this.announce(consumer, poison);
+  }
+
+  private park(consumer: string, poison: Poison): void {
+    this.parked.add(consumer, poison);
+    this.options.log.error(
+      `${consumer} cannot take event ${poison.seq} of ${poison.clusterKey}; the cluster is parked there: ${poison.error}`,
+    );
   }
 
   private async announce(consumer: string, poison: Poison): Promise<void> {
@@ -335,53 +210,21 @@ export class Lane {
     await this.options.store.parkedAnnounced(consumer, poison.clusterKey);
   }
 
-  private remember(changes: Changes): void {
-    this.options.consumers.projections.forEach((projection, index) => {
-      for (const { key, doc } of changes.tables[index]?.rows ?? [])
-        this.cache.set(`${projectionConsumer(projection)}|${key}`, { doc });
-    });
-    for (const { process, rows } of changes.states) {
-      for (const { key, doc } of rows) this.cache.set(`${process}|${key}`, { doc });
-    }
-    for (const { consumer, poison } of changes.parked) {
-      this.parked.set(`${consumer}|${poison.clusterKey}`, poison.seq);
-      this.options.log.error(
-        `${consumer} cannot take event ${poison.seq} of ${poison.clusterKey}; the cluster is parked there: ${poison.error}`,
-      );
-    }
-  }
-
   /** Their effects are repeatable: a crash before their position is written calls them again. */
   private async callHandlers(calls: readonly StoredEvent[], upTo: number): Promise<void> {
+    const { handlers } = this.options;
+    if (handlers === undefined) return;
     const parked: { consumer: string; poison: Poison }[] = [];
-    // A cluster that is parked by one of them takes no more of this batch.
     for (const event of calls) {
-      const poison = this.isHandled(event) ? await this.callHandler(event) : undefined;
+      // A cluster that is parked by one of them takes no more of this batch.
+      if (!this.isHandled(event)) continue;
+      const poison = await this.call(handlers, event);
       if (poison === undefined) continue;
       parked.push({ consumer: HANDLERS_CONSUMER, poison });
-      this.parked.set(`${HANDLERS_CONSUMER}|${poison.clusterKey}`, poison.seq);
+      this.parked.add(HANDLERS_CONSUMER, poison);
     }
-    this.move([HANDLERS_CONSUMER], upTo);
+    this.cursor.move([HANDLERS_CONSUMER], upTo);
     await this.commit({ ...NO_CHANGES, parked });
-  }
-
-  private async callHandler(event: StoredEvent): Promise<Poison | undefined> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await this.options.handlers?.call(event);
-        return undefined;
-      } catch (error) {
-        if (attempt === HANDLER_ATTEMPTS_MAX) {
-          return {
-            clusterKey: clusterKeyOf(event),
-            seq: event.meta.seq,
-            eventId: event.meta.id,
-            error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-          };
-        }
-        await this.pause(RETRY_FIRST_MS * 2 ** attempt);
-      }
-    }
   }
 
   /** An operator's order: take the parked cluster's events again (retry), without the first (skip), or all from the start (replay). */
@@ -389,66 +232,49 @@ export class Lane {
     if (event.type !== 'ParkedClusterReleased') return;
     const { consumer, mode } = event.data;
     const clusterKey = clusterKeyOf(event);
-    const parkedAt = this.parked.get(`${consumer}|${clusterKey}`);
+    const parkedAt = this.parked.seqOf(consumer, clusterKey);
     if (parkedAt === undefined) return;
-    const from = mode === 'replay' ? 0 : mode === 'skip' ? parkedAt : parkedAt - 1;
+    const events = await this.eventsOf(event.meta, {
+      after: mode === 'replay' ? 0 : mode === 'skip' ? parkedAt : parkedAt - 1,
+      before: event.meta.seq,
+    });
+    if (mode === 'replay') this.fold.startOver(consumer, events);
+    const changes = await this.fold.changesOf(events, (candidate) => candidate === consumer);
+    // What followed from events before the fault was done long ago; a replay only mends the state.
+    const since = ({ meta }: StoredEvent): boolean => meta.seq >= parkedAt;
+    const jobs = changes.jobs.filter(({ caused }) => since(caused.event));
+    const unheard = consumer === HANDLERS_CONSUMER ? await this.firstUnheard(events.filter(since)) : undefined;
+    const parked = unheard === undefined ? changes.parked : [...changes.parked, { consumer, poison: unheard }];
+    await this.commit({ ...changes, jobs, parked, released: [{ consumer, clusterKey }] });
+    if (parked.length === 0) this.parked.remove(consumer, clusterKey);
+  }
+
+  /** Calls the handlers for events that they missed, up to one that they cannot take (again). */
+  private async firstUnheard(events: readonly StoredEvent[]): Promise<Poison | undefined> {
+    const { handlers } = this.options;
+    if (handlers === undefined) return undefined;
+    for (const event of events) {
+      const poison = handlers.types.has(event.type) ? await this.call(handlers, event) : undefined;
+      if (poison !== undefined) return poison;
+    }
+    return undefined;
+  }
+
+  private call(handlers: EventHandlers, event: StoredEvent): Promise<Poison | undefined> {
+    return callHandler(handlers, event, (ms) => this.alarm.pause(ms));
+  }
+
+  private async eventsOf(
+    { namespace, cluster }: StoredEvent['meta'],
+    { after, before }: { readonly after: number; readonly before: number },
+  ): Promise<readonly StoredEvent[]> {
     const events: StoredEvent[] = [];
-    for await (const batch of readAll(this.options.nc, clusterFilter(event.meta.namespace, event.meta.cluster), from)) {
-      for (const raw of batch) {
-        const stored = raw.seq < event.meta.seq ? decode(raw.subject, raw.seq, raw.bytes) : undefined;
+    for await (const batch of readAll(this.options.nc, clusterFilter(namespace, cluster), after)) {
+      for (const { subject, seq, bytes } of batch) {
+        const stored = seq < before ? decode(subject, seq, bytes) : undefined;
         if (stored !== undefined) events.push(stored);
       }
     }
-    if (mode === 'replay') this.forgetRows(consumer, events);
-    const changes = await this.changesOf(events, (candidate) => candidate === consumer);
-    // Jobs of events before the fault were asked for long ago; a replay only mends the state.
-    const jobs = changes.jobs.filter((caused) => caused.event.meta.seq >= parkedAt);
-    await this.commit({ ...changes, jobs, released: [{ consumer, clusterKey }] });
-    if (!changes.parked.some((again) => again.poison.clusterKey === clusterKey))
-      this.parked.delete(`${consumer}|${clusterKey}`);
-  }
-
-  /** A replay folds from nothing, whatever the rows say now. */
-  private forgetRows(consumer: string, events: readonly StoredEvent[]): void {
-    for (const projection of this.options.consumers.projections) {
-      if (projectionConsumer(projection) !== consumer) continue;
-      for (const key of new Set(events.flatMap((event) => [...projection.keys(event)])))
-        this.cache.set(`${consumer}|${key}`, { doc: undefined });
-    }
-    for (const key of new Set(events.map(clusterKeyOf))) this.cache.set(`${consumer}|${key}`, { doc: undefined });
-  }
-
-  /** Works on one batch, then waits for the next wake-up. */
-  private async round(): Promise<void> {
-    const wasWoken = this.woken;
-    const found = await this.step();
-    if (!found && wasWoken) await this.lookAgain();
-    if (this.woken || !this.running) return;
-    const flushes = this.unwritten();
-    await this.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
-    if (flushes && !this.woken) await this.commit(NO_CHANGES);
-  }
-
-  private unwritten(): boolean {
-    return [...this.positions].some(([consumer, { seq }]) => seq > (this.written.get(consumer)?.seq ?? 0));
-  }
-
-  private async lookAgain(): Promise<void> {
-    for (const wait of LOOK_AGAIN_MS) {
-      await this.pause(wait);
-      if (!this.running || (await this.step())) return;
-    }
-  }
-
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.wakeUp = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.wakeUp = done;
-    });
+    return events;
   }
 }

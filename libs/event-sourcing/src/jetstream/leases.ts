@@ -1,4 +1,4 @@
-import { PARTITION_COUNT } from '@fairlead/contracts';
+import { PARTITION_COUNT, wordsOf } from '@fairlead/contracts';
 import pg from 'pg';
 import type { LaneLog } from './lane.js';
 
@@ -64,8 +64,7 @@ export class Leases {
         this.failures = 0;
       } catch (error) {
         this.failures += 1;
-        if (this.failures === 1)
-          this.options.log.warn(`leases: ${error instanceof Error ? error.message : String(error)}; trying again`);
+        if (this.failures === 1) this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
         await this.drop();
       }
       await this.wait();

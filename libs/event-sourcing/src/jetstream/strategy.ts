@@ -14,7 +14,8 @@ import {
   type RecordJobFailure,
 } from './decorators.js';
 import { JobsWorker, type JobHandler } from './jobs.worker.js';
-import type { EventHandlers, LaneLog } from './lane.js';
+import type { EventHandlers } from './event.handlers.js';
+import type { LaneLog } from './lane.js';
 import { announceParked } from './parking.js';
 import type { Handle } from '../handle.js';
 import { Lanes } from './lanes.js';

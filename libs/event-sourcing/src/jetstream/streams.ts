@@ -9,8 +9,8 @@ const HEARTBEAT_AGE_MS = 120_000;
 const DEAD_LETTERS_MAX = 100_000;
 
 /** Older servers accept options that they do not honour, so refuse them: expected sequences on wildcards came with 2.11, atomic batches with 2.12. */
-export const SERVER_VERSION_MIN = '2.12.0';
-export const API_LEVEL_MIN = 2;
+const SERVER_VERSION_MIN = '2.12.0';
+const API_LEVEL_MIN = 2;
 
 const olderThan = (version: string, min: string): boolean => {
   const [a, b] = [version, min].map((text) => text.split(/[.-]/).slice(0, 3).map(Number)) as [number[], number[]];

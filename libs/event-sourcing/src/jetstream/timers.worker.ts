@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import type { DueTimer, JobReaction, Process } from '../process.js';
@@ -58,8 +59,7 @@ export class TimersWorker {
         this.failures = 0;
       } catch (error) {
         this.failures += 1;
-        if (this.failures === 1)
-          this.options.log.warn(`timers: ${error instanceof Error ? error.message : String(error)}; trying again`);
+        if (this.failures === 1) this.options.log.warn(`timers: ${wordsOf(error)}; trying again`);
       }
       if (fired < BATCH) await this.wait();
     }
