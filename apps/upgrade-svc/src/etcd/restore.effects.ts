@@ -21,7 +21,7 @@ import { desired, type AskForChange, type WithdrawPermission } from '../desired/
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { rolloutStreamOf } from '../rollout/rollout.runner.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../rollout/tokens.js';
-import { b3EtcdHealthy } from '../rules/preflight.rules.js';
+import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import { Etcd } from './etcd.effects.js';
 import { isAt, restore, type RestoreCommand } from './restore.decider.js';
 import type { AdvanceRestoreJob, ReleaseRestoreJob, RestoreStepJob } from './restore.process.js';

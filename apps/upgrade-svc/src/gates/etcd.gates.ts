@@ -1,6 +1,6 @@
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { c8QuorumWithout, quorumOf } from '../rules/control-plane.rules.js';
-import { b3EtcdHealthy } from '../rules/preflight.rules.js';
+import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import type { NodeName } from '@fairlead/contracts';
 import type { Gate, GateLook } from './gates.js';
 import { byFindings, fails, holds, nodeOf } from './verdict.js';

@@ -4,7 +4,7 @@ import type { PlanOperation } from '@fairlead/contracts';
  * Seconds that operations take. The numbers here are those of five real hosts on two cores, v1.33.13 to v1.34.4 (docs/performance.md);
  * what a cluster's own operations took replaces them.
  */
-export const DURATIONS = {
+const DURATIONS = {
   stage: 20,
   'snapshot-etcd': 5,
   'control-plane': 102,

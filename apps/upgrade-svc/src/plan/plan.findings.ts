@@ -1,24 +1,12 @@
 import { releaseOf, type Finding, type NodeName, type PlanOperation, type UpgradePlan } from '@fairlead/contracts';
 import { asking, refusing, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
-import {
-  asksForNothing,
-  b1OneOperation,
-  b2ClusterHealthy,
-  b3EtcdHealthy,
-  b4FreshSnapshot,
-  b5RemovedApis,
-  b5RemovedFlags,
-  b6Webhooks,
-  b7Capacity,
-  b7PodsCanMove,
-  b8Certificates,
-  b8Clocks,
-  b9Room,
-  b10EtcdMinor,
-  b10V2Store,
-  unreadFindings,
-} from '../rules/preflight.rules.js';
+import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
+import { b8Certificates, b8Clocks, b9Room } from '../rules/nodes.rules.js';
+import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
+import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
+import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { g5MayEmulate } from '../rules/rollback.rules.js';
 import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
 import { compareVersions, minorsAhead } from '../rules/versions.js';

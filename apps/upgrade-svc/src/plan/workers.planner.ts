@@ -12,7 +12,7 @@ export interface WorkerPass {
 const softwareOfPass = (input: PlanInput, node: PlannedNode, pass: WorkerPass) =>
   softwareTo(node, pass.to, pass.last ? (input.wish.target.software ?? {}) : {});
 
-export const workerNeedsChange = (input: PlanInput, node: PlannedNode, pass: WorkerPass): boolean =>
+const workerNeedsChange = (input: PlanInput, node: PlannedNode, pass: WorkerPass): boolean =>
   Object.keys(softwareOfPass(input, node, pass)).length > 0 || (pass.last && input.wish.target.reboot);
 
 const isSick = ({ facts }: PlannedNode): boolean => !facts.ready || facts.lost;

@@ -14,20 +14,12 @@ import {
 import { uid } from '../nodes/nodes.fixtures.js';
 import type { KnownCluster } from '../rollout/rollout.state.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
-import {
-  b2ClusterHealthy,
-  b3EtcdHealthy,
-  b4FreshSnapshot,
-  b5RemovedApis,
-  b6Webhooks,
-  b7PodsCanMove,
-  b8Certificates,
-  b8Clocks,
-  b9Room,
-  b10EtcdMinor,
-  b10V2Store,
-  unreadFindings,
-} from '../rules/preflight.rules.js';
+import { b5RemovedApis } from '../rules/apis.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
+import { b8Certificates, b8Clocks, b9Room } from '../rules/nodes.rules.js';
+import { b7PodsCanMove } from '../rules/pods.rules.js';
+import { b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
+import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { ClusterSurvey } from './cluster.survey.effects.js';
 
 const NODES = [1, 2, 3].map(controlPlane).concat([1, 2].map(worker));
@@ -127,7 +119,7 @@ describe('The survey before an upgrade', () => {
   });
 
   it('B3: brings what etcd says of its members', async () => {
-    lab.simulated.setEtcdMember(controlPlane(2), { running: false });
+    lab.simulated.etcd.set(controlPlane(2), { running: false });
     expect(rules(b3EtcdHealthy(await survey()))).toContain('B3');
   });
 
@@ -258,7 +250,7 @@ describe('The survey before an upgrade', () => {
   it('B10: brings data of the v2 store, from the member that holds them', async () => {
     expect((await survey()).etcd?.members.map(({ v2StoreClean }) => v2StoreClean)).toEqual([true, true, true]);
     const [holder = ''] = (await survey()).etcd?.members.map(({ name }) => name) ?? [];
-    lab.simulated.setEtcdMember(holder, { v2Content: true });
+    lab.simulated.etcd.set(holder, { v2Content: true });
     const found = b10V2Store((await survey()).etcd, '3.5.35', '3.6.5');
     expect(found).toMatchObject([{ rule: 'B10', severity: 'refuse', facts: { members: [holder] } }]);
     expect(found[0]?.help).toContain('etcdutl check v2store');

@@ -1,23 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
 import type { ClusterFacts, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
-import {
-  b1OneOperation,
-  b2ClusterHealthy,
-  b3EtcdHealthy,
-  b4FreshSnapshot,
-  b5RemovedApis,
-  b5RemovedFlags,
-  b6Webhooks,
-  b7Capacity,
-  b7PodsCanMove,
-  b8Certificates,
-  b8Clocks,
-  b9Room,
-  b10EtcdMinor,
-  b10V2Store,
-  unreadFindings,
-} from './preflight.rules.js';
+import { b5RemovedApis, b5RemovedFlags } from './apis.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
+import { b8Certificates, b8Clocks, b9Room } from './nodes.rules.js';
+import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
+import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
+import { b6Webhooks } from './webhooks.rules.js';
 
 const AT = '2026-11-21T10:00:00.000Z';
 const model = modelOf(3, 2, '1.33.13');
