@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Accepted, ClusterAt } from '../api/api.ports.js';
 import { usageFailure } from '../failures.js';
 import { followOperation } from '../progress/follow.effects.js';
-import type { Progress } from '../progress/progress.projection.js';
+import type { Progress } from '../progress/progress.js';
 import { duration } from './parsers.js';
 import type { Session } from './session.js';
 

@@ -2,7 +2,8 @@ import type { Api, ClusterAt, EventView } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
-import { currentOperation, noProgress, project, type Operation, type Progress } from './progress.projection.js';
+import { currentOperation, noProgress, type Operation, type Progress } from './progress.js';
+import { project } from './progress.projection.js';
 import { progressView } from './progress.screen.js';
 
 export interface FollowOptions {

@@ -1,5 +1,5 @@
 import { formatDuration } from '../output/duration.js';
-import { currentOperation, type Operation, type Progress, type Step, type Trouble } from './progress.projection.js';
+import { currentOperation, type Operation, type Progress, type Step, type Trouble } from './progress.js';
 import { attemptOf, noteOf, summaryOf } from './progress.tree.js';
 
 /** What changed, as whole lines for a log: every step once when it ends, every trouble once, and the end. */

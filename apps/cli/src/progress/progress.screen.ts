@@ -1,6 +1,6 @@
 import type { Io } from '../io/io.js';
 import { linesBetween } from './progress.lines.js';
-import { noProgress, type Progress } from './progress.projection.js';
+import { noProgress, type Progress } from './progress.js';
 import { linesOfTree } from './tree.text.js';
 import { treeOf } from './progress.tree.js';
 

@@ -10,7 +10,7 @@ import {
   type Step,
   type StepState,
   type Trouble,
-} from './progress.projection.js';
+} from './progress.js';
 
 export type Mark = 'done' | 'running' | 'waiting' | 'failed' | 'trouble';
 

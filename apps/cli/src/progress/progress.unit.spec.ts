@@ -4,7 +4,8 @@ import { goldenBeside } from '../spec/golden.fixtures.js';
 import type { EventView } from '../api/api.ports.js';
 import { AT, BEGIN_MS, CONTROL_PLANES, LEADER, SECOND, Story, WORKERS } from './progress.fixtures.js';
 import { linesBetween } from './progress.lines.js';
-import { currentOperation, noProgress, project, type Progress } from './progress.projection.js';
+import { currentOperation, noProgress, type Progress } from './progress.js';
+import { project } from './progress.projection.js';
 import { treeOf } from './progress.tree.js';
 import { linesOfTree } from './tree.text.js';
 

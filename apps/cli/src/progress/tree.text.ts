@@ -55,7 +55,7 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 const shortened = (text: string, room: number): string =>
   text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
 
-export const paint = (mark: Mark, colors: Colors): ((text: string) => string) => {
+const paint = (mark: Mark, colors: Colors): ((text: string) => string) => {
   switch (mark) {
     case 'done':
       return colors.green;

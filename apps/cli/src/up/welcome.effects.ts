@@ -4,7 +4,7 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
 import { followOperation } from '../progress/follow.effects.js';
-import { currentOperation, type Progress } from '../progress/progress.projection.js';
+import { currentOperation, type Progress } from '../progress/progress.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { greetingText, type Greeting } from './greeting.js';
