@@ -151,7 +151,7 @@ const people = (world: World): readonly Move[] => {
 };
 
 /** Everything that may happen next. */
-export const movesFrom = (world: World): readonly Move[] => {
+const movesFrom = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent') return [];
   const advancing = advance(state, NOW).length > 0;

@@ -63,7 +63,7 @@ export const startLabCluster = async (
     const node = controlPlane(index);
     listeners.set(node, await simulated.listen({ host: HOST, port: 0, sans: [], node }));
     register(simulated, node, `10.0.0.${index}`);
-    simulated.addEtcdMember(node, `https://10.0.0.${index}:2380`);
+    simulated.etcd.add(node, `https://10.0.0.${index}:2380`);
   }
   for (let index = 1; index <= workers; index += 1) register(simulated, worker(index), `10.0.1.${index}`);
   simulated.setNetworkReady(true);

@@ -25,13 +25,13 @@ describe('etcd, through its own containers', () => {
   });
 
   it('tells a member that is down, one that learns, one that lags, and alarms', async () => {
-    lab.simulated.setEtcdMember(controlPlane(2), { running: false });
-    lab.simulated.setEtcdMember(controlPlane(3), { behind: 5_000, alarm: 'NOSPACE' });
+    lab.simulated.etcd.set(controlPlane(2), { running: false });
+    lab.simulated.etcd.set(controlPlane(3), { behind: 5_000, alarm: 'NOSPACE' });
     const { members, alarms } = await facts();
     expect(members.find(({ name }) => name === controlPlane(2))).toMatchObject({ healthy: false, version: '' });
     expect(members.find(({ name }) => name === controlPlane(3))).toMatchObject({ healthy: true, behind: 5_000 });
     expect(alarms).toEqual([{ member: controlPlane(3), alarm: 'NOSPACE' }]);
-    lab.simulated.setEtcdMember(controlPlane(3), { learner: true, alarm: null, running: true });
+    lab.simulated.etcd.set(controlPlane(3), { learner: true, alarm: null, running: true });
   });
 
   it('gives the lead away, and the same again when it was given', async () => {
@@ -54,7 +54,7 @@ describe('etcd, through its own containers', () => {
   });
 
   it('fails with the words of etcd when it has no quorum', async () => {
-    for (const index of [2, 3]) lab.simulated.setEtcdMember(controlPlane(index), { running: false });
+    for (const index of [2, 3]) lab.simulated.etcd.set(controlPlane(index), { running: false });
     await expect(facts()).rejects.toBeInstanceOf(WorldFailure);
   });
 });

@@ -89,7 +89,7 @@ describe('The gates of a roll-out', () => {
   });
 
   it('etcd-healthy, etcd-quorum and etcd-member fail when members are down', async () => {
-    lab.simulated.setEtcdMember(controlPlane(3), { running: false });
+    lab.simulated.etcd.set(controlPlane(3), { running: false });
     expect(await ask('etcd-healthy')).toMatchObject({
       holds: false,
       message: expect.stringContaining(controlPlane(3)),
@@ -107,17 +107,17 @@ describe('The gates of a roll-out', () => {
   });
 
   it('etcd-member fails while it lags or learns; etcd-healthy for an alarm', async () => {
-    lab.simulated.setEtcdMember(CP, { behind: 5_000 });
+    lab.simulated.etcd.set(CP, { behind: 5_000 });
     expect(await ask('etcd-member')).toMatchObject({
       holds: false,
       message: expect.stringContaining('5000 entries behind'),
     });
-    lab.simulated.setEtcdMember(CP, { behind: 0, alarm: 'NOSPACE' });
+    lab.simulated.etcd.set(CP, { behind: 0, alarm: 'NOSPACE' });
     expect(await ask('etcd-healthy')).toMatchObject({ holds: false, message: expect.stringContaining('NOSPACE') });
   });
 
   it('etcd-leader names the node that leads, read from etcd', async () => {
-    lab.simulated.moveEtcdLeader(controlPlane(3));
+    lab.simulated.etcd.moveLeader(controlPlane(3));
     expect(await ask('etcd-leader')).toEqual({ holds: true, facts: { leader: controlPlane(3) } });
   });
 

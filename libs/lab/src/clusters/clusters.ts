@@ -149,7 +149,7 @@ export class Clusters {
   behind(host: string, port: number): Cluster | undefined {
     for (const target of this.parts.resolve(host, port)) {
       const cluster = target.port === API_PORT ? this.listeners.get(target.host)?.cluster : undefined;
-      if (cluster !== undefined && cluster.kubernetes.hasQuorum()) return cluster;
+      if (cluster !== undefined && cluster.kubernetes.etcd.hasQuorum()) return cluster;
     }
     return undefined;
   }
@@ -175,7 +175,7 @@ export class Clusters {
   }
 
   addEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
-    cluster.kubernetes.addEtcdMember(nodeName, `https://${host.facts.address}:2380`);
+    cluster.kubernetes.etcd.add(nodeName, `https://${host.facts.address}:2380`);
   }
 
   /** Starts the API server of a control plane, if it does not run. */
@@ -205,7 +205,7 @@ export class Clusters {
     const { membership } = host.record;
     await this.stopServing(host);
     if (cluster === undefined || membership === null) return;
-    if (membership.role === 'control-plane') cluster.kubernetes.removeEtcdMember(membership.nodeName);
+    if (membership.role === 'control-plane') cluster.kubernetes.etcd.remove(membership.nodeName);
     this.staticPods.delete(host.facts.machineId);
     cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
     host.record.membership = null;
@@ -241,8 +241,8 @@ export class Clusters {
     this.suspicious.delete(machineId);
     const node = host.record.membership?.nodeName ?? host.facts.name;
     if (host.power === 'on' && pods.includes('etcd'))
-      cluster.kubernetes.startEtcdMember(node, await restoredEtcdOn(host.files));
-    else cluster.kubernetes.stopEtcdMember(node);
+      cluster.kubernetes.etcd.start(node, await restoredEtcdOn(host.files));
+    else cluster.kubernetes.etcd.stop(node);
     if (host.power !== 'on' || !pods.includes('kube-apiserver')) await this.stopServing(host);
     else if (kubeletRuns) await this.serve(host, cluster);
   }

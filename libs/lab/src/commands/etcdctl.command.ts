@@ -10,7 +10,7 @@ export const etcdctl: Command = ({ host, world, args, out, err }) => {
   if (cluster === undefined || self === undefined || !world.clusters.servesApi(host)) {
     throw new CommandFault('Error: context deadline exceeded: dial tcp 127.0.0.1:2379: connect: connection refused');
   }
-  const call = { etcd: cluster.kubernetes.etcdUnderTool(), self, files: new Map<string, Buffer>() };
+  const call = { etcd: cluster.kubernetes.etcd.underTool(), self, files: new Map<string, Buffer>() };
   const { stdout, stderr, exitCode } = etcdctlTool(call, args);
   if (stdout.length > 0) out(withoutNewline(stdout.toString()));
   if (stderr !== '') err(withoutNewline(stderr));

@@ -148,7 +148,7 @@ const answeringCluster = async ({ host, world }: CommandCall): Promise<Cluster> 
       'failed to load admin kubeconfig: open /etc/kubernetes/admin.conf: no such file or directory',
     );
   }
-  if (!world.clusters.servesApi(host) || !cluster.kubernetes.hasQuorum()) {
+  if (!world.clusters.servesApi(host) || !cluster.kubernetes.etcd.hasQuorum()) {
     throw new CommandFault(
       `Get "https://${cluster.endpoint}/api/v1/namespaces/kube-system": etcdserver: request timed out`,
     );

@@ -137,7 +137,7 @@ const nodeRequest = (options: z.output<typeof NodeRegistrationOptions> | undefin
 };
 
 /** `a=b,c=d` */
-export const parseLabels = (text: string): Readonly<Record<string, string>> =>
+const parseLabels = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     text
       .split(',')

@@ -15,7 +15,7 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
   const { membership } = host.record;
   if (cluster === undefined || membership === null)
     throw new CommandFault(`couldn't create a Kubernetes client from file "/etc/kubernetes/admin.conf"`);
-  if (!cluster.kubernetes.hasQuorum())
+  if (!cluster.kubernetes.etcd.hasQuorum())
     throw new CommandFault('[upgrade/health] FATAL: the API server does not answer: etcdserver: no leader');
   const kubeadm = `v${installedVersion(host, 'kubeadm')}`;
   const [, verb, wished] = parsed.positional;
@@ -76,12 +76,12 @@ const exchangeStaticPods = async (
   { version, flags }: { readonly version: string; readonly flags: ComponentFlags },
 ): Promise<void> => {
   const { kubernetes } = cluster;
-  kubernetes.setEtcdMember(node, { running: false });
+  kubernetes.etcd.set(node, { running: false });
   try {
     await world.delays('upgrade', signal);
   } finally {
     // A command that is interrupted leaves the kubelet to start what its manifests say.
-    kubernetes.setEtcdMember(node, { running: host.power === 'on' });
+    kubernetes.etcd.set(node, { running: host.power === 'on' });
   }
   await renewCertificates(host, cluster);
   kubernetes.setControlPlaneVersion(node, version, flags);

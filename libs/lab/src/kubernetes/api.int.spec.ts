@@ -396,11 +396,11 @@ describe('The simulated API, by hand', () => {
   });
 
   it('says 503 and fails its readiness while etcd has no quorum, and makes up afterwards for what it missed', async () => {
-    bench.cluster.addEtcdMember('cp1', 'https://10.1.0.1:2380');
-    bench.cluster.addEtcdMember('cp2', 'https://10.1.0.2:2380');
-    bench.cluster.setEtcdMember('cp2', { running: false });
+    bench.cluster.etcd.add('cp1', 'https://10.1.0.1:2380');
+    bench.cluster.etcd.add('cp2', 'https://10.1.0.2:2380');
+    bench.cluster.etcd.set('cp2', { running: false });
 
-    expect(bench.cluster.etcdMembers().map(({ name, leader }) => [name, leader])).toEqual([
+    expect(bench.cluster.etcd.list().map(({ name, leader }) => [name, leader])).toEqual([
       ['cp1', false],
       ['cp2', false],
     ]);
@@ -413,8 +413,8 @@ describe('The simulated API, by hand', () => {
       body: expect.stringContaining('[-]etcd failed'),
     });
 
-    bench.cluster.removeEtcdMember('cp2');
-    expect(bench.cluster.etcdMembers()).toMatchObject([
+    bench.cluster.etcd.remove('cp2');
+    expect(bench.cluster.etcd.list()).toMatchObject([
       { name: 'cp1', leader: true, clientUrl: 'https://10.1.0.1:2379' },
     ]);
     expect((await call({ path: '/readyz', token: '' })).body).toBe('ok');

@@ -13,7 +13,7 @@ export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
 export type { EtcdMember, EtcdMemberReport } from './etcd/etcd.members.js';
 export { SimulatedCluster, type ListenWish } from './cluster/simulated.cluster.js';
 export type { ApiListener } from './http/api.listener.js';
-export { BEHAVIOUR, type Behaviour } from './kubelet/pod.planner.js';
+export type { Behaviour } from './kubelet/pod.planner.js';
 export { CONTROL_PLANE_COMPONENTS, type ComponentFlags } from './controlplane/static.pods.planner.js';
 export type { Node, Pod, Taint } from './objects/core.types.js';
 export { RestoredEtcd } from './etcd/restored.etcd.js';

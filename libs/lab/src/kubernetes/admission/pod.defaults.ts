@@ -2,7 +2,7 @@ import type { Container, Pod, PodSpec, PodTemplate, Toleration } from '../object
 import type { Draft } from '../objects/kube.object.js';
 
 /** What the API server fills into the pod spec of a pod or of a template (pkg/apis/core/v1/defaults.go). */
-export const defaultPodSpec = (spec: PodSpec): PodSpec => ({
+const defaultPodSpec = (spec: PodSpec): PodSpec => ({
   ...spec,
   restartPolicy: spec.restartPolicy ?? 'Always',
   terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 30,
@@ -48,7 +48,7 @@ const withDefaults = (target: object, defaults: Readonly<Record<string, unknown>
   );
 
 /** Kubernetes' DefaultTolerationSeconds admission: how long a pod stays on a node that is gone. */
-export const NODE_GONE_TOLERATION_SECONDS = 300;
+const NODE_GONE_TOLERATION_SECONDS = 300;
 
 const toleration = (key: string): Toleration => ({
   key,

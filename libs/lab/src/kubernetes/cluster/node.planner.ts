@@ -4,7 +4,7 @@ import type { NodeRegistration, NodeRole } from './cluster.options.js';
 
 export const SIMULATED = 'lab.fairlead.dev/simulated';
 export const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/control-plane';
-export const CONTROL_PLANE_TAINT: Taint = { key: CONTROL_PLANE_LABEL, effect: 'NoSchedule' };
+const CONTROL_PLANE_TAINT: Taint = { key: CONTROL_PLANE_LABEL, effect: 'NoSchedule' };
 /** kubelet's default (`--max-pods`). */
 const PODS_MAX = '110';
 

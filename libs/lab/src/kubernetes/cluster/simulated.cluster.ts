@@ -1,8 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { Deletion } from '../api/deletion.js';
 import { ObjectApi } from '../api/object.api.js';
-import { CertificateAuthority, type KeyPair } from '../certificates/certificate.authority.js';
-import { kubeconfigText } from '../certificates/kubeconfig.js';
+import { CertificateAuthority } from '../certificates/certificate.authority.js';
+import { Kubeconfigs, type KubeconfigWish } from '../certificates/kubeconfigs.js';
 import { timestamp, type Clock } from '../clock/clock.js';
 import { systemClock } from '../clock/system.clock.js';
 import { allControllers } from '../controllers/all.controllers.js';
@@ -29,9 +29,7 @@ import { ObjectStore } from '../store/object.store.js';
 import { BootstrapTokens } from './bootstrap.tokens.js';
 import { DEFAULT_DELAYS, type NodeRegistration, type SimulatedClusterOptions } from './cluster.options.js';
 import type { ClusterSnapshot } from './cluster.snapshot.js';
-import { EtcdMembers, type EtcdMemberChange, type EtcdMemberReport } from '../etcd/etcd.members.js';
-import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
-import { RestoredMembers, type RestoredEtcd } from '../etcd/restored.etcd.js';
+import { SimulatedEtcd } from '../etcd/simulated.etcd.js';
 import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
@@ -39,12 +37,8 @@ import { companionsOf, type ComponentFlags } from '../controlplane/static.pods.p
 
 /** How many changes a cluster remembers for watches that resume. */
 const HISTORY_MAX = 2_000;
-/** A fresh etcd's file, and what a small object adds to it: rough figures, enough for a size that grows. */
-const ETCD_BYTES_MIN = 20 * 1024;
-const ETCD_BYTES_PER_WRITE = 512;
 const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const KUBE_SYSTEM = 'kube-system';
-const ADMINISTRATOR = 'kubernetes-admin';
 
 const randomName = (length: number): string =>
   Array.from({ length }, () => NAME_ALPHABET[randomInt(NAME_ALPHABET.length)]).join('');
@@ -72,6 +66,7 @@ export interface ListenWish {
  */
 export class SimulatedCluster {
   readonly name: string;
+  readonly etcd: SimulatedEtcd;
   private readonly store: ObjectStore;
   private readonly registry = new ResourceRegistry();
   private readonly api: ObjectApi;
@@ -80,20 +75,14 @@ export class SimulatedCluster {
   private readonly manager: ControllerManager;
   private readonly fleet: NodeFleet;
   private readonly tokens: BootstrapTokens;
-  private readonly etcd: EtcdMembers;
-  private readonly restoredMembers = new RestoredMembers();
-  private etcdToken: string | undefined;
-  /** Revisions that a restore has skipped: nothing was written with them. */
-  private revisionsSkipped: number;
   private readonly deprecatedRequests = new DeprecatedRequests();
   private readonly listeners = new Map<ApiListener, string | undefined>();
   private readonly containerFiles = new ContainerFiles();
-  private readonly credentials = new Map<string, Promise<KeyPair>>();
+  private readonly kubeconfigs: Kubeconfigs;
   private readonly watchers = new Set<() => void>();
   private readonly controlPlaneVersions: Map<string, string>;
   private readonly controlPlaneFlags: Map<string, ComponentFlags>;
   private version: string;
-  private certificateAgeMs: number;
   private announcing = false;
 
   private constructor(
@@ -104,12 +93,14 @@ export class SimulatedCluster {
     const { state } = options;
     this.name = identity.name;
     this.version = state?.version ?? options.version;
-    this.certificateAgeMs = options.certificateAgeMs ?? 0;
+    this.kubeconfigs = new Kubeconfigs({
+      cluster: identity.name,
+      authority: identity.authority,
+      clock,
+      certificateAgeMs: options.certificateAgeMs ?? 0,
+    });
     this.controlPlaneVersions = new Map(Object.entries(state?.controlPlanes ?? {}));
     this.controlPlaneFlags = new Map(Object.entries(state?.controlPlaneFlags ?? {}));
-    this.etcd = new EtcdMembers(state?.etcd);
-    this.etcdToken = state?.etcdToken;
-    this.revisionsSkipped = state?.revisionsSkipped ?? 0;
     this.store = new ObjectStore({
       now: () => timestamp(clock.now()),
       newUid: randomUUID,
@@ -120,6 +111,18 @@ export class SimulatedCluster {
       registry: this.registry,
       serviceCidr: identity.serviceCidr,
       random: randomName,
+    });
+    this.etcd = new SimulatedEtcd({
+      name: identity.name,
+      store: this.store,
+      registry: this.registry,
+      state,
+      versionOf: (member) => companionsOf(this.controlPlaneVersions.get(member) ?? this.version).etcdReports,
+      onChange: ({ regained }) => {
+        // What controllers missed while etcd took no writes is made up.
+        if (regained) this.manager.resync();
+        this.changed();
+      },
     });
     this.deletion = new Deletion(this.store, () => clock.now(), timestamp);
     this.tokens = new BootstrapTokens(this.store, this.api, () => clock.now());
@@ -198,36 +201,13 @@ export class SimulatedCluster {
     return open;
   }
 
-  /** The text of a kubeconfig with a client certificate in it: kubernetes-admin (system:masters), or a kubelet's (system:node:<name>). */
-  async kubeconfig({
-    server,
-    user,
-  }: {
-    readonly server: string;
-    readonly user: 'admin' | { readonly node: string };
-  }): Promise<string> {
-    const subject =
-      user === 'admin'
-        ? { commonName: ADMINISTRATOR, organizations: ['system:masters'] }
-        : { commonName: `system:node:${user.node}`, organizations: ['system:nodes'] };
-    const madeMs = this.clock.now() - (user === 'admin' ? this.certificateAgeMs : 0);
-    const credentials =
-      this.credentials.get(subject.commonName) ??
-      this.identity.authority.issue({ ...subject, usage: 'client' }, madeMs);
-    this.credentials.set(subject.commonName, credentials);
-    return kubeconfigText({
-      cluster: this.name,
-      server,
-      caPem: this.caPem,
-      user: subject.commonName,
-      credentials: await credentials,
-    });
+  /** The text of a kubeconfig with a client certificate in it. */
+  kubeconfig(wish: KubeconfigWish): Promise<string> {
+    return this.kubeconfigs.write(wish);
   }
 
-  /** Kubeconfigs of the administrator that are written from now on hold a new certificate; those of before go on until theirs ends. */
   renewAdministrator(): void {
-    this.credentials.delete(ADMINISTRATOR);
-    this.certificateAgeMs = 0;
+    this.kubeconfigs.renewAdministrator();
   }
 
   /** A `ttlMs` of 0 never ends. @throws {Error} when the wished token is not of kubeadm's form. */
@@ -312,80 +292,6 @@ export class SimulatedCluster {
     this.changed();
   }
 
-  etcdMembers(): readonly EtcdMemberReport[] {
-    return this.etcd.list({
-      versionOf: (name) => companionsOf(this.controlPlaneVersions.get(name) ?? this.version).etcdReports,
-      dbSizeBytes: ETCD_BYTES_MIN + (this.store.currentVersion() - this.revisionsSkipped) * ETCD_BYTES_PER_WRITE,
-    });
-  }
-
-  /** `etcdctl move-leader`. False when that member cannot lead: it does not run, or there is no quorum. */
-  moveEtcdLeader(name: string): boolean {
-    return this.etcd.moveLeader(name);
-  }
-
-  /** `url` is the peer URL, `https://<address>:2380`. */
-  addEtcdMember(name: string, url: string): void {
-    this.withQuorumWatched(() => this.etcd.add(name, url));
-  }
-
-  removeEtcdMember(name: string): void {
-    this.withQuorumWatched(() => this.etcd.remove(name));
-  }
-
-  /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
-  setEtcdMember(name: string, change: EtcdMemberChange): void {
-    this.withQuorumWatched(() => this.etcd.set(name, change));
-  }
-
-  /** A member runs from its data folder; `restored`: what a restore has put there. */
-  startEtcdMember(name: string, restored: RestoredEtcd | undefined): void {
-    if (restored?.token === this.etcdToken) return this.setEtcdMember(name, { running: true });
-    // One that still has the data of before finds nobody of its cluster any more.
-    if (restored === undefined) return this.setEtcdMember(name, { running: false });
-    const started = this.restoredMembers.start(restored);
-    if (started === undefined) return;
-    this.etcdToken = restored.token;
-    this.revisionsSkipped += Math.max(0, restored.revision - this.store.currentVersion());
-    this.withQuorumWatched(() => {
-      this.etcd.begin(new Map(Object.entries(restored.initialCluster)), started);
-      this.store.restore(restored.objects, restored.revision, ({ apiVersion, kind }) =>
-        this.registry.findKind(apiVersion, kind),
-      );
-    });
-  }
-
-  stopEtcdMember(name: string): void {
-    this.restoredMembers.stop(name);
-    this.setEtcdMember(name, { running: false });
-  }
-
-  /** The etcd as the tools in its containers, or on its hosts, see it. */
-  etcdUnderTool(): EtcdUnderTool {
-    return {
-      name: this.name,
-      members: () => this.etcdMembers(),
-      hasQuorum: () => this.etcd.hasQuorum(),
-      revision: () => this.store.currentVersion(),
-      keys: () => this.store.export().objects.length,
-      contents: () => {
-        const { version, objects } = this.store.export();
-        return Buffer.from(JSON.stringify({ revision: version, keys: objects.length, objects }));
-      },
-      moveLeader: (name) => this.moveEtcdLeader(name),
-      removeMember: (name) => this.removeEtcdMember(name),
-    };
-  }
-
-  /** For labs that keep their own account of etcd: what they say counts until `undefined` is given. */
-  setQuorum(present: boolean | undefined): void {
-    this.withQuorumWatched(() => this.etcd.force(present));
-  }
-
-  hasQuorum(): boolean {
-    return this.etcd.hasQuorum();
-  }
-
   snapshot(): ClusterSnapshot {
     const { version, objects } = this.store.export();
     return {
@@ -397,9 +303,7 @@ export class SimulatedCluster {
       ca: this.identity.authority.pair,
       resourceVersion: version,
       objects,
-      etcd: this.etcd.stored(),
-      ...(this.etcdToken === undefined ? {} : { etcdToken: this.etcdToken }),
-      revisionsSkipped: this.revisionsSkipped,
+      ...this.etcd.stored(),
       kubelets: this.world.kubelets.stored(),
       controlPlanes: Object.fromEntries(this.controlPlaneVersions),
       controlPlaneFlags: Object.fromEntries(this.controlPlaneFlags),
@@ -477,19 +381,11 @@ export class SimulatedCluster {
       heartbeats: this.fleet,
       checkToken: (token) => this.tokens.check(token),
       hasQuorum: () => this.etcd.hasQuorum(),
-      etcd: this.etcdUnderTool(),
+      etcd: this.etcd.underTool(),
       filesOf: (pod) => this.containerFiles.of(pod),
       // A listener of no node stands for all of them.
       servesApi: (node) => [...this.listeners.values()].some((known) => known === undefined || known === node),
     };
-  }
-
-  /** What controllers missed while etcd took no writes is made up when it does again. */
-  private withQuorumWatched(change: () => void): void {
-    const before = this.etcd.hasQuorum();
-    change();
-    if (!before && this.etcd.hasQuorum()) this.manager.resync();
-    this.changed();
   }
 
   private changed(): void {

@@ -59,11 +59,7 @@ interface Manifests {
 }
 
 /** The mirror pod by which a control plane's kubelet shows one of its static pods. */
-export const planStaticPod = (
-  node: Node,
-  component: ControlPlaneComponent,
-  { version, flags }: Manifests,
-): Draft<Pod> => {
+const planStaticPod = (node: Node, component: ControlPlaneComponent, { version, flags }: Manifests): Draft<Pod> => {
   const own = flags[component] ?? [];
   const address = internalAddress(node);
   const hash = [component, version, ...own].join('-');

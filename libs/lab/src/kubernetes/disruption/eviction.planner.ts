@@ -11,7 +11,7 @@ export type EvictionVerdict =
 /** Kubernetes' own sentence; clients wait and try again when they see it. */
 export const BUDGET_REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
 
-export const budgetsOf = (pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] =>
+const budgetsOf = (pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] =>
   budgets.filter(
     ({ metadata, spec }) =>
       metadata.namespace === pod.metadata.namespace &&

@@ -39,7 +39,6 @@ export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 
 
 /** The members of a cluster's etcd and whether enough of them run. A cluster without members is not watched for quorum. */
 export class EtcdMembers {
-  private forced: boolean | undefined;
   private elected: string | undefined;
 
   constructor(private members: readonly EtcdMember[] = []) {}
@@ -102,14 +101,8 @@ export class EtcdMembers {
     });
   }
 
-  /** For labs that keep their own account of etcd: overrides what the members say until `undefined` is given. */
-  force(quorum: boolean | undefined): void {
-    this.forced = quorum;
-  }
-
   /** More than half of all voting members run. */
   hasQuorum(): boolean {
-    if (this.forced !== undefined) return this.forced;
     if (this.members.length === 0) return true;
     const voting = this.members.filter(({ learner }) => learner !== true);
     return voting.filter(({ running }) => running).length >= Math.floor(voting.length / 2) + 1;

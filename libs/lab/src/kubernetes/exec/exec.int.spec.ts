@@ -20,7 +20,7 @@ describe('Programs in the containers of the simulated etcd', () => {
 
   beforeAll(async () => {
     bench = await startBench();
-    bench.cluster.addEtcdMember('cp1', 'https://10.0.0.1:2380');
+    bench.cluster.etcd.add('cp1', 'https://10.0.0.1:2380');
     client = new KubernetesClient(
       'demo',
       await bench.cluster.kubeconfig({ server: bench.server, user: 'admin' }),

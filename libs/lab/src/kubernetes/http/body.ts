@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import type { IncomingMessage } from 'node:http';
 import { parse as parseYaml } from 'yaml';
 import { ApiError, badRequest, tooLarge, unsupportedMediaType } from '../api/api.error.js';
@@ -39,9 +40,7 @@ export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
     if (mediaType === PROTOBUF) return decodeKubernetesProtobuf(bytes);
     return (yaml ? parseYaml(bytes.toString('utf8')) : JSON.parse(bytes.toString('utf8'))) as Json;
   } catch (error) {
-    throw badRequest(
-      `the body of the request could not be parsed: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw badRequest(`the body of the request could not be parsed: ${wordsOf(error)}`);
   }
 };
 

@@ -10,7 +10,7 @@ export interface Identity {
 export const ANONYMOUS: Identity = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 const AUTHENTICATED = 'system:authenticated';
-export const BOOTSTRAPPERS = 'system:bootstrappers:kubeadm:default-node-token';
+const BOOTSTRAPPERS = 'system:bootstrappers:kubeadm:default-node-token';
 
 /**
  * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O are the groups), or a bootstrap

@@ -50,4 +50,4 @@ const kubelet = ({ cluster, info, response }: Exchange): void => {
 };
 
 /** On a node: the free space that its kubelet shall report, as a Kubernetes quantity. */
-export const FREE_DISK = 'lab.fairlead.dev/free-disk';
+const FREE_DISK = 'lab.fairlead.dev/free-disk';

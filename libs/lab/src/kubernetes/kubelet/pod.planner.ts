@@ -6,7 +6,7 @@ import { PODS } from '../resources/builtin.resources.js';
 import { completedStatus, runningStatus, startingStatus, troubledStatus } from './pod.status.js';
 
 /** How a pod is to behave in the simulation, set on the pod (or its template) by this annotation. */
-export const BEHAVIOUR = 'lab.fairlead.dev/behaviour';
+const BEHAVIOUR = 'lab.fairlead.dev/behaviour';
 /** `never-ready` runs and fails its readiness; `crash` and `image-error` never run; `complete` ends with success after the job time. */
 export type Behaviour = 'normal' | 'never-ready' | 'crash' | 'image-error' | 'complete';
 
@@ -36,7 +36,7 @@ export const planPod = (world: KubeletWorld): readonly Operation[] => {
   return start(world);
 };
 
-export const behaviourOf = (pod: Pod): Behaviour => {
+const behaviourOf = (pod: Pod): Behaviour => {
   const wished = pod.metadata.annotations?.[BEHAVIOUR];
   switch (wished) {
     case 'never-ready':

@@ -35,14 +35,5 @@ export const canonicalJson = (value: unknown): string => {
 export const valueAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
 
-/** The object without the members that are undefined, null, empty lists or empty objects. */
-export const withoutEmpty = (value: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(value).filter(
-      ([, member]) =>
-        member !== undefined && member !== null && !(typeof member === 'object' && Object.keys(member).length === 0),
-    ),
-  );
-
 /** An API object as plain JSON. Objects come from JSON and are only ever built of JSON values: here is where the compiler is told. */
 export const asJson = (object: object): JsonObject => object as JsonObject;

@@ -108,7 +108,7 @@ export const PERSISTENT_VOLUME_CLAIMS = namespaced<PersistentVolumeClaim>(
     subresources: ['status'],
   },
 );
-export const REPLICATION_CONTROLLERS = namespaced('v1', 'ReplicationController', 'replicationcontrollers', {
+const REPLICATION_CONTROLLERS = namespaced('v1', 'ReplicationController', 'replicationcontrollers', {
   shortNames: ['rc'],
   categories: ALL,
 });
@@ -135,7 +135,7 @@ export const CONTROLLER_REVISIONS = namespaced<ControllerRevision>(
   'controllerrevisions',
 );
 export const JOBS = namespaced<Job>('batch/v1', 'Job', 'jobs', { categories: ALL, subresources: ['status'] });
-export const CRON_JOBS = namespaced('batch/v1', 'CronJob', 'cronjobs', {
+const CRON_JOBS = namespaced('batch/v1', 'CronJob', 'cronjobs', {
   shortNames: ['cj'],
   categories: ALL,
   subresources: ['status'],

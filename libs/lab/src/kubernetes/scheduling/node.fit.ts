@@ -22,7 +22,7 @@ export interface NodeLoad {
   readonly perOwner: Map<string, number>;
 }
 
-export const requestOf = ({ containers, initContainers = [] }: PodSpec, resource: 'cpu' | 'memory'): number => {
+const requestOf = ({ containers, initContainers = [] }: PodSpec, resource: 'cpu' | 'memory'): number => {
   const request = (list: ResourceList | undefined): number => parseQuantity(list?.[resource] ?? 0) ?? 0;
   const running = containers.reduce((sum, { resources }) => sum + request(resources?.requests), 0);
   return Math.max(running, ...initContainers.map(({ resources }) => request(resources?.requests)));

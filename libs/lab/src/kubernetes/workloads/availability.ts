@@ -3,7 +3,7 @@ import { isReady, type Pod } from '../objects/core.types.js';
 import { conditionOf } from '../objects/kube.object.js';
 
 /** When a ready pod has been ready for `minReadySeconds`; undefined while it is not ready. */
-export const availableAtMs = (pod: Pod, minReadySeconds: number): number | undefined => {
+const availableAtMs = (pod: Pod, minReadySeconds: number): number | undefined => {
   if (!isReady(pod)) return undefined;
   return (
     timeOf(conditionOf(pod, 'Ready')?.lastTransitionTime ?? pod.metadata.creationTimestamp) + minReadySeconds * 1000

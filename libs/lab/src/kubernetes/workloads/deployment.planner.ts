@@ -16,8 +16,8 @@ export interface DeploymentWorld {
   readonly nowMs: number;
 }
 
-export const HASH_LABEL = 'pod-template-hash';
-export const REVISION = 'deployment.kubernetes.io/revision';
+const HASH_LABEL = 'pod-template-hash';
+const REVISION = 'deployment.kubernetes.io/revision';
 
 /** One step from the replica sets that are there to the one that is wanted. Every change of a replica set brings the next step. */
 export const planDeployment = (world: DeploymentWorld): readonly Operation[] => {
