@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorldFailure } from './failures.js';
+import { WorldFailure, wordsOf } from './failures.js';
 import { NodeRole } from './machines.js';
 
 /**
@@ -131,7 +131,7 @@ export const parseCatalogue = (text: string, location: string): MirrorCatalogue 
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw unusable(location, `it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw unusable(location, `it is not JSON: ${wordsOf(error)}`);
   }
   const read = MirrorCatalogue.safeParse(json);
   if (!read.success) {
@@ -159,9 +159,6 @@ const namedPaths = ({ releases, images, packages }: MirrorCatalogue): readonly s
 
 export const releaseIn = (catalogue: MirrorCatalogue, version: string): MirrorRelease | undefined =>
   catalogue.releases.find((release) => release.version === version);
-
-export const fileIn = (catalogue: MirrorCatalogue, path: string): MirrorFile | undefined =>
-  catalogue.files.find((file) => file.path === path);
 
 /** The images that a node of this role runs in a cluster of this version, shared ones included. */
 export const imagesFor = (catalogue: MirrorCatalogue, version: string, role: NodeRole): readonly MirrorImage[] =>

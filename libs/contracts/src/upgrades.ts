@@ -129,7 +129,6 @@ export const PLAN_OPERATION_KINDS = [
   'worker',
   'return-surge',
 ] as const;
-export type PlanOperationKind = (typeof PLAN_OPERATION_KINDS)[number];
 
 /** One step of a plan, with its reason. */
 export const PlanOperation = z.strictObject({

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { UPGRADE_MODES } from './events/rollout.events.js';
-import { NodeRole } from './machines.js';
-import { Finding, UpgradePlan, UpgradeTarget } from './upgrades.js';
+import { UPGRADE_MODES } from '../events/rollout.events.js';
+import { NodeRole } from '../machines.js';
+import { Finding, UpgradePlan, UpgradeTarget } from '../upgrades.js';
+import { time } from './time.js';
 
 /** Answers of the routes about upgrades, holds, etcd and certificates. */
 
-const time = z.string().describe('RFC 3339, UTC');
 const ms = z.int().min(0);
 
 export const UPGRADE_PHASES = [

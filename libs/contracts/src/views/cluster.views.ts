@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { NodeView } from './node.views.js';
+import { OperationKind, StepView } from './operation.views.js';
+import { time } from './time.js';
+
+/**
+ * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it put into
+ * every answer; fields of our own stand after them.
+ */
+
+/** CB-Ladybug's phases of a cluster. */
+export const CLUSTER_PHASES = ['Pending', 'Provisioning', 'Provisioned', 'Failed', 'Deleting'] as const;
+export const ClusterPhase = z.enum(CLUSTER_PHASES);
+export type ClusterPhase = z.infer<typeof ClusterPhase>;
+
+export const ConditionView = z
+  .strictObject({
+    type: z.enum(['Accepted', 'InfrastructureReady', 'ControlPlaneReady', 'NetworkReady', 'Ready']),
+    status: z.enum(['True', 'False', 'Unknown']),
+    reason: z.string(),
+    message: z.string(),
+    lastTransitionTime: time,
+  })
+  .meta({ id: 'Condition', description: 'One thing that is true of a cluster or not' });
+export type ConditionView = z.infer<typeof ConditionView>;
+
+export const ClusterView = z
+  .strictObject({
+    name: z.string(),
+    kind: z.literal('Cluster'),
+    status: z.strictObject({
+      phase: ClusterPhase,
+      reason: z.string().describe("CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong"),
+      message: z.string(),
+    }),
+    mcis: z.string().describe("Name of the cluster's machine group"),
+    namespace: z.string(),
+    k8sVersion: z.string(),
+    cpLeader: z.string().describe('Name of the leading control plane; empty until machines are planned'),
+    cpGroup: z.string(),
+    networkCni: z.string(),
+    label: z.string(),
+    installMonAgent: z.string(),
+    loadbalancer: z.string(),
+    etcd: z.string(),
+    description: z.string(),
+    createdTime: time,
+    serviceType: z.string(),
+    nodes: z.array(NodeView),
+    uid: z.string().describe('One incarnation of the cluster: the name may return, the uid does not'),
+    singleNode: z.boolean(),
+    endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
+    podCidr: z.string(),
+    serviceCidr: z.string(),
+    serviceDnsDomain: z.string(),
+    conditions: z.array(ConditionView),
+    progress: z
+      .strictObject({
+        operation: OperationKind,
+        currentStep: z.string().nullable(),
+        title: z.string().describe('What happens now, for a person'),
+        nodesReady: z.int(),
+        nodesTotal: z.int(),
+        steps: z.array(StepView),
+      })
+      .nullable()
+      .describe('The latest operation'),
+    lastSeq: z.int().describe('Sequence of the latest event that changed this view'),
+  })
+  .meta({ id: 'Cluster' });
+export type ClusterView = z.infer<typeof ClusterView>;
+
+export const ClusterList = z
+  .strictObject({ kind: z.literal('ClusterList'), items: z.array(ClusterView) })
+  .meta({ id: 'ClusterList' });
+export type ClusterList = z.infer<typeof ClusterList>;

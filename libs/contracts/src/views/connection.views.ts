@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { time } from './time.js';
+
+export const NamespaceView = z
+  .strictObject({ name: z.string(), kind: z.literal('Namespace'), description: z.string(), createdTime: time })
+  .meta({ id: 'Namespace' });
+export type NamespaceView = z.infer<typeof NamespaceView>;
+
+export const NamespaceList = z
+  .strictObject({ kind: z.literal('NamespaceList'), items: z.array(NamespaceView) })
+  .meta({ id: 'NamespaceList' });
+export type NamespaceList = z.infer<typeof NamespaceList>;
+
+export const ConnectionView = z
+  .strictObject({
+    name: z.string(),
+    kind: z.literal('Connection'),
+    provider: z.string(),
+    region: z.string(),
+    zone: z.string(),
+    settings: z.record(z.string(), z.unknown()),
+    hasSecret: z.boolean().describe('Whether a secret is sealed for it; the secret itself is never returned'),
+    registeredTime: time,
+    verified: z
+      .strictObject({ at: time, zones: z.array(z.string()), specs: z.int(), nlb: z.boolean(), simulated: z.boolean() })
+      .nullable()
+      .describe('What the provider offered when infra-svc last reached it; null: never reached'),
+    problem: z.string().describe('Why it cannot be used now; empty when nothing is known against it'),
+    hosts: z
+      .array(
+        z.strictObject({
+          name: z.string(),
+          address: z.string(),
+          zone: z.string(),
+          spec: z.string(),
+          state: z.enum(['free', 'in-use', 'kept-out']).describe('kept-out: it was given back and could not be reset'),
+          cluster: z.string().describe('<namespace>/<cluster> that has it, or had it; empty: none'),
+          machine: z.string(),
+          problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
+        }),
+      )
+      .optional()
+      .describe('The inventory of your own hosts'),
+  })
+  .meta({ id: 'Connection' });
+export type ConnectionView = z.infer<typeof ConnectionView>;
+
+export const ConnectionList = z
+  .strictObject({ kind: z.literal('ConnectionList'), items: z.array(ConnectionView) })
+  .meta({ id: 'ConnectionList' });
+export type ConnectionList = z.infer<typeof ConnectionList>;
+
+export const SpecList = z
+  .strictObject({
+    kind: z.literal('specList'),
+    connectionName: z.string(),
+    items: z.array(
+      z.strictObject({
+        name: z.string(),
+        memory: z.string().describe('GiB'),
+        cpu: z.strictObject({ count: z.string(), clock: z.string().describe('GHz') }),
+      }),
+    ),
+  })
+  .meta({ id: 'SpecList' });
+export type SpecList = z.infer<typeof SpecList>;

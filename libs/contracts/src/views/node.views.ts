@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { NodeRole } from '../machines.js';
+import { time } from './time.js';
+
+/**
+ * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it put into
+ * every answer; fields of our own stand after them.
+ */
+
+export const NODE_PHASES = ['Planned', 'Bootstrapping', 'Joining', 'Ready', 'NotReady', 'Lost', 'Removing'] as const;
+export const NodePhase = z.enum(NODE_PHASES);
+export type NodePhase = z.infer<typeof NodePhase>;
+
+export const NodeView = z
+  .strictObject({
+    name: z.string(),
+    kind: z.literal('Node'),
+    publicIp: z.string(),
+    privateIp: z.string(),
+    role: NodeRole,
+    spec: z.string(),
+    csp: z.string(),
+    createdTime: z.string().describe('When its machine ran; empty before'),
+    cspLabel: z.string().describe('key=value'),
+    regionLabel: z.string().describe('key=value'),
+    zoneLabel: z.string().describe('key=value'),
+    phase: NodePhase,
+    leader: z.boolean(),
+    connection: z.string(),
+    ready: z.boolean().describe('Kubernetes calls it Ready and its agent is heard of'),
+    reason: z.string().describe('Why it is not Ready, in one sentence; empty when it is'),
+    software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
+    pool: z.string(),
+    extraFor: z.string().optional().describe('The upgrade while which it is extra; absent: of the size of its pool'),
+    updatesDisabled: z.string().nullable().describe('Why it or its pool is held out of changes; null: it is not'),
+    changedAt: time.describe('When the latest event about it happened'),
+  })
+  .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });
+export type NodeView = z.infer<typeof NodeView>;
+
+export const NodeList = z
+  .strictObject({ kind: z.literal('NodeList'), items: z.array(NodeView) })
+  .meta({ id: 'NodeList' });
+export type NodeList = z.infer<typeof NodeList>;
+
+export const MachineView = z
+  .strictObject({
+    name: z.string(),
+    role: NodeRole,
+    pool: z.string(),
+    leader: z.boolean(),
+    connection: z.string(),
+    spec: z.string(),
+    status: z.enum(['planned', 'running']),
+    providerId: z.string().nullable(),
+    publicIp: z.string().nullable(),
+    privateIp: z.string().nullable(),
+    sshPort: z.int().nullable(),
+    csp: z.string().nullable(),
+    region: z.string().nullable(),
+    zone: z.string().nullable(),
+    plannedAt: time,
+    createdAt: time.nullable(),
+  })
+  .meta({ id: 'Machine', description: 'A machine under a node, as its provider knows it' });
+export type MachineView = z.infer<typeof MachineView>;
+
+export const MachineList = z
+  .strictObject({ kind: z.literal('MachineList'), items: z.array(MachineView) })
+  .meta({ id: 'MachineList' });
+export type MachineList = z.infer<typeof MachineList>;

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { Cause } from '../failures.js';
+import { time } from './time.js';
+
+export const OPERATION_KINDS = ['create', 'retry', 'delete', 'add-nodes', 'remove-node', 'upgrade'] as const;
+export const OperationKind = z.enum(OPERATION_KINDS);
+export type OperationKind = z.infer<typeof OperationKind>;
+
+export const OPERATION_PHASES = ['Running', 'Succeeded', 'Failed', 'Superseded'] as const;
+export const OperationPhase = z.enum(OPERATION_PHASES);
+export type OperationPhase = z.infer<typeof OperationPhase>;
+
+export const StepView = z
+  .strictObject({
+    name: z.string().describe('Stable name, e.g. init-control-plane'),
+    title: z.string(),
+    state: z.enum(['waiting', 'running', 'done', 'failed']),
+    startedAt: time.nullable(),
+    finishedAt: time.nullable(),
+    durationMs: z.int().nullable().describe('From start to finish; null while it is not finished'),
+    done: z
+      .int()
+      .nullable()
+      .describe('How many of the nodes it is about have passed it; null when it is not about nodes'),
+    total: z.int().nullable(),
+  })
+  .meta({ id: 'Step', description: 'A step of an operation' });
+export type StepView = z.infer<typeof StepView>;
+
+export const StepFailureView = z
+  .strictObject({
+    at: time,
+    step: z.string().describe('The step in the words of the service that tried it'),
+    node: z.string().nullable(),
+    cause: Cause,
+    sentence: z.string(),
+    attempt: z.int(),
+    attemptsMax: z.int(),
+    nextAttemptAt: time.nullable().describe('null: that was the last attempt'),
+  })
+  .meta({ id: 'StepFailure', description: 'A failed attempt at a step' });
+export type StepFailureView = z.infer<typeof StepFailureView>;
+
+export const OperationView = z
+  .strictObject({
+    id: z.string().describe('Id of the event that is the wish'),
+    kind: OperationKind,
+    phase: OperationPhase,
+    uid: z.string(),
+    actor: z.string(),
+    startedAt: time,
+    finishedAt: time.nullable(),
+    durationMs: z.int().nullable(),
+    nodes: z.array(z.string()).describe('The nodes that it is about, where it is not about the whole cluster'),
+    currentStep: z.string().nullable().describe('Name of the step that runs or failed'),
+    steps: z.array(StepView),
+    failures: z.array(StepFailureView).describe('The latest failed attempts, oldest first'),
+    failuresTotal: z.int(),
+    message: z.string().describe('Why it ended as it did; empty when there is nothing to say'),
+  })
+  .meta({ id: 'Operation', description: 'What became of one wish' });
+export type OperationView = z.infer<typeof OperationView>;
+
+export const OperationList = z
+  .strictObject({ kind: z.literal('OperationList'), items: z.array(OperationView) })
+  .meta({ id: 'OperationList' });
+export type OperationList = z.infer<typeof OperationList>;

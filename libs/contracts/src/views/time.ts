@@ -1,0 +1,3 @@
+import { z } from 'zod';
+
+export const time = z.string().describe('RFC 3339, UTC');
