@@ -16,10 +16,10 @@ import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Res } from '
 import { RoleInNamespace } from '../auth/access.js';
 import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { Idempotent } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
 import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { operationsProjection } from '../operations/operations.projection.js';
@@ -120,9 +120,7 @@ export class ClustersHttp {
   }
 
   @Post()
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'createCluster',
     tag: 'clusters',
@@ -175,9 +173,7 @@ export class ClustersHttp {
   }
 
   @Delete(':cluster')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'deleteCluster',
     tag: 'clusters',
@@ -209,9 +205,7 @@ export class ClustersHttp {
   }
 
   @Post(':cluster/retry')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'retryCluster',
     tag: 'clusters',

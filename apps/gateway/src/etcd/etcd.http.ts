@@ -16,10 +16,10 @@ import { RoleInNamespace } from '../auth/access.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { accept } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { Idempotent } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { etcd, type EtcdCommand } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
@@ -90,9 +90,7 @@ export class EtcdHttp {
   }
 
   @Post('snapshots')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'takeEtcdSnapshot',
     tag: 'etcd',
@@ -110,9 +108,7 @@ export class EtcdHttp {
   }
 
   @Post('restore')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'restoreEtcd',
     tag: 'etcd',

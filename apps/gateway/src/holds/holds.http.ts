@@ -2,13 +2,12 @@ import { NodePath, PoolPath, UpdatesRequest, UpdatesView, type RefusalCode } fro
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Body, Controller, Inject, Param, Put, Res } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
 import type { ClusterAddress } from '../clusters/clusters.commands.js';
 import { showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { Idempotent } from '../http/idempotency.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse } from '../http/refused.js';
 import { holds, type Scope } from './holds.decider.js';
 
@@ -31,9 +30,7 @@ export class HoldsHttp {
   ) {}
 
   @Put('nodes/:node/updates')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'setNodeUpdates',
     tag: 'upgrades',
@@ -52,9 +49,7 @@ export class HoldsHttp {
   }
 
   @Put('pools/:pool/updates')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'setPoolUpdates',
     tag: 'upgrades',

@@ -18,10 +18,10 @@ import type { ClusterState } from '../clusters/clusters.decider.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { Idempotent } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
 import { machineView } from './nodes.projection.js';
 import { NodeQueries } from './nodes.queries.js';
@@ -66,9 +66,7 @@ export class NodesHttp {
   }
 
   @Post('nodes')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'addNodes',
     tag: 'nodes',
@@ -133,9 +131,7 @@ export class NodesHttp {
   }
 
   @Delete('nodes/:node')
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'removeNode',
     tag: 'nodes',

@@ -9,11 +9,10 @@ import {
   type RefusalCode,
 } from '@fairlead/contracts';
 import { applyDecorators, Body, Controller, Inject, Param, Post, Res } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { Idempotent } from '../http/idempotency.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isAborted, isLeftOut, isPaused, isRecorded, isRolledOut, type IsOver } from './upgrade.ends.js';
 import { UpgradeCommands } from './upgrades.commands.js';
@@ -41,9 +40,7 @@ const COMMON: readonly RefusalCode[] = [
 const Steers = ({ id, path, summary, description, waits, refusals }: Steering): MethodDecorator =>
   applyDecorators(
     Post(`:upgrade/${path}`),
-    Idempotent(),
-    CommandHeaders(),
-    RoleInNamespace('operator'),
+    OperatorCommand(),
     Documented({
       id,
       tag: 'upgrades',

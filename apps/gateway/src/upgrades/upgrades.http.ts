@@ -11,9 +11,9 @@ import {
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../auth/access.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
-import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
-import { Idempotent } from '../http/idempotency.js';
+import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isPlanned, isRolledOut } from './upgrade.ends.js';
 import { UpgradeCommands } from './upgrades.commands.js';
@@ -54,9 +54,7 @@ export class UpgradesHttp {
   }
 
   @Post()
-  @Idempotent()
-  @CommandHeaders()
-  @RoleInNamespace('operator')
+  @OperatorCommand()
   @Documented({
     id: 'requestUpgrade',
     tag: 'upgrades',
