@@ -33,6 +33,7 @@ const PURE_FILES = [
   '**/*.process.ts',
   '**/*.planner.ts',
   '**/*.projection.ts',
+  '**/*.evolve.ts',
   '**/*.rules.ts',
   'libs/node-scripts/src/**/*.ts',
   'libs/contracts/src/**/*.ts',
@@ -201,7 +202,7 @@ export default tseslint.config(
             ...NO_OTHER_APPS,
             lib('service-kit', 'The CLI speaks the REST API: use @fairlead/api-client.'),
             {
-              // `up` makes the streams by @fairlead/event-sourcing/jetstream; a group would forbid that too.
+              // `up` makes the streams by @fairlead/event-sourcing/streams; a group would forbid that too.
               regex: '^@fairlead/event-sourcing$',
               message: 'The CLI decides nothing: use @fairlead/api-client.',
             },

@@ -24,7 +24,7 @@ export const askPageFrom = async (system: RealSystem, hosts: readonly string[], 
 };
 
 /** One asker's answers: a moment and a status in each line. */
-export const trafficOf = (lines: readonly string[]): Traffic => {
+const trafficOf = (lines: readonly string[]): Traffic => {
   const answers = lines.map((line) => ({ line, at: Number(line.split(' ')[0]), isGood: line.endsWith(' 200') }));
   const good = answers.filter(({ isGood }) => isGood).map(({ at }) => at);
   const gaps = good.slice(1).map((at, index) => at - (good[index] ?? at));

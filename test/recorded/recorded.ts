@@ -21,7 +21,7 @@ export const textOf = (answers: ReadonlyMap<string, string>): string =>
   [...answers].map(([command, answer]) => `$ ${command}\n${answer}`).join('');
 
 /** What a real tool printed when it was asked by this command (`npm run fixtures:record`). Throws where nothing was recorded. */
-export const recordedIn = (file: string, command: string): string => {
+const recordedIn = (file: string, command: string): string => {
   const answer = answersIn(readFileSync(file, 'utf8')).get(command);
   if (answer === undefined) throw new Error(`${file} has no answer of ${command}`);
   return answer;

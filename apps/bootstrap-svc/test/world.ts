@@ -25,7 +25,7 @@ clusters:
 `;
 
 /** As kubeadm leaves it after a renewal; its client certificate ends in a hundred years. */
-export const RENEWED_KUBECONFIG = `${KUBECONFIG}users:
+const RENEWED_KUBECONFIG = `${KUBECONFIG}users:
   - name: kubernetes-admin
     user: { client-certificate-data: ${CA} }
 `;

@@ -1,4 +1,4 @@
-import { AGENT_PATHS, AgentConfig } from '@fairlead/contracts';
+import { AGENT_PATHS, AgentConfig, wordsOf } from '@fairlead/contracts';
 import { readFile } from 'node:fs/promises';
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -94,7 +94,7 @@ const isProgram = (): boolean => {
 if (isProgram()) {
   main().catch((error: unknown) => {
     makeLog(undefined)('error', 'the agent cannot start', {
-      cause: error instanceof Error ? error.message : String(error),
+      cause: wordsOf(error),
     });
     process.exit(1);
   });

@@ -25,5 +25,4 @@ export type { ProcessSpec } from './supervisor/child.js';
 export type { ReplicaState } from './supervisor/replica.js';
 export type { RestartPolicy } from './supervisor/restart.planner.js';
 export { Supervisor, type ProcessStatus, type SupervisedSpec } from './supervisor/supervisor.js';
-export { stopOnSignals } from './supervisor/termination.js';
 export * from './credentials.js';

@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { startLab } from './lab.js';
 import { USAGE, parseConfig } from './lab.config.js';
 
@@ -31,6 +32,6 @@ const run = async (): Promise<void> => {
 process.on('unhandledRejection', complain);
 
 run().catch((error: unknown) => {
-  process.stderr.write(`lab: ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+  process.stderr.write(`lab: ${wordsOf(error)}\n${USAGE}\n`);
   process.exit(USAGE_EXIT_CODE);
 });

@@ -7,6 +7,7 @@ import {
   parseCatalogue,
   partOf,
   WorldFailure,
+  wordsOf,
   type MirrorCatalogue,
   type MirrorFile,
 } from '@fairlead/contracts';
@@ -165,8 +166,6 @@ const textOf = async (content: Bytes): Promise<string> => {
 
 const isGzipError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const broken = (target: string, message: string, cause?: unknown): WorldFailure =>
   new WorldFailure({ operation: 'verify the bundle', target, message, retryable: false, cause });

@@ -17,7 +17,7 @@ const CONTENTS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /** The catalogue of a small mirror with two versions. */
-export const sampleCatalogue = (): MirrorCatalogue => ({
+const sampleCatalogue = (): MirrorCatalogue => ({
   format: MIRROR_FORMAT,
   platform: 'linux/amd64',
   releases: VERSIONS.map((version) => ({

@@ -1,4 +1,4 @@
-export { AGENT_TRIES_MAX, AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
+export { AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';

@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { NATS } from '@fairlead/event-sourcing/jetstream';
@@ -41,7 +42,7 @@ export class HealthHttp {
       await Promise.race([ask(), deadline]);
       return 'ok';
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return wordsOf(error);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { spawn } from 'node:child_process';
@@ -251,7 +252,7 @@ const osRelease = async (): Promise<string> => {
   try {
     return await readFile('/etc/os-release', 'utf8');
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = wordsOf(error);
     throw new Refusal(`This machine does not say which Linux it is (${words}). Run this on a Debian or an Ubuntu.`);
   }
 };

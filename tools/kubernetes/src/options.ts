@@ -3,6 +3,7 @@ import {
   DEFAULT_KUBERNETES_VERSION,
   KUBERNETES_RELEASES,
   releaseOf,
+  wordsOf,
   type KubernetesRelease,
 } from '@fairlead/contracts';
 import { DISTRIBUTIONS, type Distribution } from './debian.js';
@@ -60,7 +61,7 @@ const parse = (args: readonly string[]) => {
       },
     });
   } catch (error) {
-    throw new Refusal(`${error instanceof Error ? error.message : String(error)} (--help says what there is)`);
+    throw new Refusal(`${wordsOf(error)} (--help says what there is)`);
   }
 };
 

@@ -30,7 +30,7 @@ const stamped = (version: string): Readonly<Record<string, string>> => ({
   [`${VERSION_PACKAGE}.gitTreeState`]: 'clean',
 });
 
-export const KUBERNETES_PROGRAMS = [
+const KUBERNETES_PROGRAMS = [
   'kubeadm',
   'kubelet',
   'kubectl',

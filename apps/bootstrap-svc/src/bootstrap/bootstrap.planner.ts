@@ -14,28 +14,24 @@ import {
 /** How many hosts of one cluster are prepared at a time: what bounds it is our own network and their disks' source. */
 export const HOSTS_AT_ONCE_MAX = 20;
 /** How many workers of one cluster join at a time: each asks the API server for certificates. */
-export const WORKERS_AT_ONCE_MAX = 10;
+const WORKERS_AT_ONCE_MAX = 10;
 /** How many workers are drained and removed at a time. */
-export const REMOVALS_AT_ONCE_MAX = 3;
+const REMOVALS_AT_ONCE_MAX = 3;
 /** How many agents of one cluster are exchanged at a time: a bad one is found before it is everywhere. */
-export const AGENTS_AT_ONCE_MAX = 3;
+const AGENTS_AT_ONCE_MAX = 3;
 
-export const NODE_STEPS = [
-  'BootstrapHost',
-  'VerifyNode',
-  'BalanceApi',
-  'InitControlPlane',
-  'JoinControlPlane',
-  'JoinWorker',
-  'RemoveNode',
-  'UpdateAgent',
-  'PlaceSnapshot',
-  'RefreshKubeconfig',
-] as const;
-export const CLUSTER_STEPS = ['InstallNetwork', 'VerifyControlPlane', 'InstallAddons', 'DismantleCluster'] as const;
-
-export type NodeStep = (typeof NODE_STEPS)[number];
-export type ClusterStep = (typeof CLUSTER_STEPS)[number];
+export type NodeStep =
+  | 'BootstrapHost'
+  | 'VerifyNode'
+  | 'BalanceApi'
+  | 'InitControlPlane'
+  | 'JoinControlPlane'
+  | 'JoinWorker'
+  | 'RemoveNode'
+  | 'UpdateAgent'
+  | 'PlaceSnapshot'
+  | 'RefreshKubeconfig';
+export type ClusterStep = 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
 
 /** One thing to do next, and why. */
 export type Operation =

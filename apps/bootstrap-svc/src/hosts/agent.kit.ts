@@ -3,6 +3,7 @@ import {
   inboxPrefix,
   nodePermissions,
   WorldFailure,
+  wordsOf,
   type AgentConfig,
   type AgentProfile,
   type HostProfile,
@@ -71,7 +72,7 @@ export class AgentKit {
       throw new WorldFailure({
         operation: 'read the agent',
         target: this.settings.bundle,
-        message: error instanceof Error ? error.message : String(error),
+        message: wordsOf(error),
         cause: error,
       });
     });

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { OwnRuntime } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -56,7 +56,7 @@ export class NodeRuntime {
   }
 
   private failure(error: unknown): WorldFailure {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = wordsOf(error);
     return new WorldFailure({ operation: 'read the Node runtime', target: this.binary, message, cause: error });
   }
 }

@@ -9,9 +9,6 @@ export type Example = readonly [line: string, meaning: string];
 const examplesByCommand = new WeakMap<Command, readonly Example[]>();
 export const examplesOf = (command: Command): readonly Example[] => examplesByCommand.get(command) ?? [];
 
-/** What a positional argument names, for completion. */
-export type ArgumentKind = 'cluster' | 'node' | 'connection' | 'namespace' | 'token';
-
 export interface CommandDefinition {
   /** Name and arguments in commander's words: `get <name>`. */
   readonly usage: string;

@@ -119,7 +119,7 @@ interface SetOptions {
 }
 
 /** `endpoint=http://…`, several times. */
-export const collectSetting = (
+const collectSetting = (
   text: string,
   before: readonly (readonly [string, string])[] | undefined,
 ): readonly (readonly [string, string])[] => {

@@ -16,7 +16,7 @@ const ROLES = Object.keys({ viewer: 1, operator: 1, admin: 1 } satisfies Record<
 const GRANT = new RegExp(`^(?:([^=]+)=)?(${ROLES.join('|')})$`);
 
 /** `operator`: everywhere; `team-a=operator`: in that namespace. */
-export const collectGrant = (text: string, before: readonly Grant[] | undefined): readonly Grant[] => {
+const collectGrant = (text: string, before: readonly Grant[] | undefined): readonly Grant[] => {
   const match = GRANT.exec(text);
   if (match === null)
     throw new InvalidArgumentError(`Give <namespace>=<role> or <role> for all of them; roles: ${ROLES.join(', ')}.`);

@@ -15,7 +15,7 @@ const KILL_TIMEOUT_MS = 15_000;
 const POLL_MS = 50;
 const TAIL_LINES = 15;
 
-export const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 'up.log');
+const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 'up.log');
 
 /**
  * Starts an instance in a process of its own that survives this one; resolves when it serves. Throws with its last words when it ends

@@ -51,7 +51,7 @@ const operationRow = (operation: Operation): readonly string[] => [
 const SEVERITIES = { refuse: '✘', ask: '▲', inform: '●' } as const;
 
 /** Each finding with its rule, its facts in the sentence, and what to do about it. */
-export const findingsText = (findings: readonly Finding[]): readonly string[] =>
+const findingsText = (findings: readonly Finding[]): readonly string[] =>
   findings.flatMap(({ severity, rule, sentence, help }) => [
     `${SEVERITIES[severity]} ${rule}  ${sentence}`,
     ...(help === '' ? [] : [`       ${help}`]),

@@ -35,7 +35,7 @@ const wrong = (
 const NAME_RULE =
   'The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.';
 
-/** One wrong body for each rule about a request alone, in the order of ladybug-api.md, 2.4; the texts are CB-Ladybug's where it has one. */
+/** One wrong body for each rule about a request alone, in CB-Ladybug's order; the texts are CB-Ladybug's where it has one. */
 export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('no control plane set', { ...goodRequest, controlPlane: [] }, [
     'cluster.control-plane-missing',

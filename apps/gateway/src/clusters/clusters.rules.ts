@@ -220,7 +220,7 @@ const oneConnection: Rule = (request) => {
   );
 };
 
-/** What can be said about a request alone, in CB-Ladybug's order (ladybug-api.md, 2.4). */
+/** What can be said about a request alone, in CB-Ladybug's order. */
 const SHAPE_RULES: readonly Rule[] = [
   controlPlaneSets,
   workerSets,

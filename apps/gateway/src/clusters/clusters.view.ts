@@ -83,7 +83,7 @@ const versionOf = ({ cluster, nodes }: ClusterRows): string => {
   return versions.toSorted(byNumbers)[0] ?? cluster.spec.kubernetes.version;
 };
 
-/** CB-Ladybug's Cluster (ladybug-api.md, 2.3) without its secrets, and our own fields. */
+/** CB-Ladybug's Cluster without its secrets, and our own fields. */
 export const clusterView = (rows: ClusterRows): ClusterView => {
   const { cluster, seq, nodes, holds } = rows;
   const { spec } = cluster;

@@ -16,7 +16,7 @@ import { settingRefusals, suspectSettings } from './connections.rules.js';
 
 const SHARED = 'shared';
 
-export const secretRefOf = (name: ConnectionName): SecretRef => `gateway.connection.${name}` as SecretRef;
+const secretRefOf = (name: ConnectionName): SecretRef => `gateway.connection.${name}` as SecretRef;
 
 @Injectable()
 export class ConnectionCommands {

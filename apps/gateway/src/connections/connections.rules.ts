@@ -29,7 +29,7 @@ export const settingRefusals = (
     refuse('connection.settings-invalid', { connection, detail: `${field} ${message}` }, `settings.${field}`),
   );
 
-/** A control plane needs 2 CPUs and any node 2 GiB (ladybug-api.md, 2.4; kubeadm's own minimum). */
+/** A control plane needs 2 CPUs and any node 2 GiB (CB-Ladybug's rule, and kubeadm's own minimum). */
 const CONTROL_PLANE_CPU_MIN = 2;
 const CONTROL_PLANE_MEMORY_MIN_GIB = 2;
 

@@ -1,4 +1,4 @@
-import { refuse, type StoredEvent } from '@fairlead/contracts';
+import { refuse, wordsOf, type StoredEvent } from '@fairlead/contracts';
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
@@ -54,7 +54,7 @@ export class EventStreams implements BeforeApplicationShutdown {
       }
     } catch (error) {
       // The head is out: the reader learns of it by the end of the stream, and comes back.
-      this.log.warn(`a stream of ${filter} ended: ${error instanceof Error ? error.message : String(error)}`);
+      this.log.warn(`a stream of ${filter} ended: ${wordsOf(error)}`);
     } finally {
       this.open -= 1;
       clearInterval(heartbeat);

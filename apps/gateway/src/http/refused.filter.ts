@@ -1,4 +1,4 @@
-import { REFUSALS, refuse, WorldFailure, type ErrorView, type Refusal } from '@fairlead/contracts';
+import { REFUSALS, refuse, WorldFailure, wordsOf, type ErrorView, type Refusal } from '@fairlead/contracts';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { isOutage } from './outage.js';
@@ -67,7 +67,7 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
     const status = statusOf(error);
     if (status === NOT_FOUND) return [refuse('route.unknown', { method: request.method, path: request.path })];
     if (status !== undefined && status >= CLIENT_ERROR_MIN && status < SERVER_ERROR_MIN)
-      return [refuse('request.malformed', { detail: error instanceof Error ? error.message : String(error) })];
+      return [refuse('request.malformed', { detail: wordsOf(error) })];
     this.log.error(
       `${request.requestId} ${request.method} ${request.path}`,
       error instanceof Error ? error.stack : String(error),

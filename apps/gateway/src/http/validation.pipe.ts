@@ -19,7 +19,7 @@ const malformed = (issue: Issue): Refusal => {
   return refuse('request.malformed', { detail }, field === '' ? undefined : field);
 };
 
-export const refusalsOfIssues = (issues: readonly Issue[]): readonly Refusal[] =>
+const refusalsOfIssues = (issues: readonly Issue[]): readonly Refusal[] =>
   issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => {

@@ -11,16 +11,7 @@ import type { Projection } from '@fairlead/event-sourcing';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
 
 /** What a node passes on its way, once. */
-export const MILESTONES = [
-  'created',
-  'reached',
-  'agentStarted',
-  'initialized',
-  'bootstrapped',
-  'joined',
-  'ready',
-] as const;
-export type Milestone = (typeof MILESTONES)[number];
+export type Milestone = 'created' | 'reached' | 'agentStarted' | 'initialized' | 'bootstrapped' | 'joined' | 'ready';
 
 /** A node, from the plan of its machine to the machine's end. */
 export interface NodeDoc extends MachinePlan {
@@ -180,7 +171,7 @@ const phaseOf = ({ milestones, machine, ...doc }: NodeDoc): NodePhase =>
 
 const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
 
-/** The labels are CB-Ladybug's (ladybug-api.md, 2.7). */
+/** The labels are CB-Ladybug's. */
 export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   name: doc.name,
   kind: 'Node',

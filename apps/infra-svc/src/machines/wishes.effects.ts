@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import { wordsOf, type StoredEvent } from '@fairlead/contracts';
 import { OnEvent } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable, Logger } from '@nestjs/common';
 import { MachinesLog, type ClusterJob } from './machines.log.effects.js';
@@ -53,7 +53,7 @@ export class Wishes {
       const { status } = await this.machines.look(job);
       if (status === 'leaving' || status === 'absent') unwanted.abort(new NoLongerWanted(job.data.uid));
     } catch (error) {
-      this.log.debug(`cannot look at ${job.cluster} now: ${error instanceof Error ? error.message : String(error)}`);
+      this.log.debug(`cannot look at ${job.cluster} now: ${wordsOf(error)}`);
     }
   }
 }

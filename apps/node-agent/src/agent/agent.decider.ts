@@ -97,7 +97,7 @@ const sameVersions = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 };
 
-export const divergenceOf = (revision: number, differences: readonly Difference[]): string =>
+const divergenceOf = (revision: number, differences: readonly Difference[]): string =>
   [
     revision,
     ...differences.map(({ item, what, observed, wanted }) => `${item}/${what}: ${observed} -> ${wanted}`),

@@ -17,7 +17,7 @@ export interface Progress {
 
 /**
  * ORBITER's two phases: a node that has reported is changed only after the log holds its NodeNotReady, and nothing is
- * ever changed without permission (prior-art 1.3).
+ * ever changed without permission.
  */
 export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
   if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as wanted' };

@@ -1,5 +1,5 @@
 /** So many silent or wrong answers in a row are a failure: one may be lost anywhere. */
-export const FAILURES_MIN = 2;
+const FAILURES_MIN = 2;
 
 export interface ProbeState {
   readonly failures: number;

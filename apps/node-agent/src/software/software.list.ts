@@ -24,7 +24,7 @@ export interface SoftwareOptions {
 }
 
 /** What is the same wherever the software comes from, by what it is. */
-export const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
+const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
   const { node, wanted, hasBeenReady } = options;
   const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository } = options.profile ?? {};
   const pauseImage = pauseImageOf(wanted['kubelet'] ?? '', imageRepository);

@@ -63,7 +63,7 @@ const isLowerMinor = (from: string, to: string): boolean => {
   return toMajor < fromMajor || (toMajor === fromMajor && toMinor < fromMinor);
 };
 
-/** Kubernetes' own packages; only for these is a lower minor never safe (version skew policy; upgrade-safety A1). */
+/** Kubernetes' own packages; only for these is a lower minor never safe (version skew policy; rule A1). */
 const KUBERNETES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
 const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-import { isRefusal } from '@fairlead/contracts';
+import { isRefusal, wordsOf } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import {
   Inject,
@@ -79,7 +79,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     }
     this.sweeping ??= this.sweep()
       .catch((error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = wordsOf(error);
         this.logger.warn(`looking at heartbeats failed, trying again: ${message}`);
       })
       .finally(() => {

@@ -45,7 +45,7 @@ export const findingsOf = (nodes: Iterable<WatchedNode>, listening: Listening): 
   return findings;
 };
 
-/** Above this share of lost nodes our own view is more likely wrong than the nodes (upgrade-safety E1). */
+/** Above this share of lost nodes our own view is more likely wrong than the nodes (rule E1). */
 export const MELTDOWN_SHARE = 0.4;
 /** Two of three nodes can die; among so few a share says nothing. */
 const MELTDOWN_NODES_MIN = 5;

@@ -38,7 +38,7 @@ describe('a lost node', () => {
     expect(found([node({ lost: true, heardAtMs: undefined })], 100_000)).toEqual([]));
 });
 
-describe('the outlook (upgrade-safety E1)', () => {
+describe('the outlook (rule E1)', () => {
   const nodes = (lost: number, watched: number) => Array.from({ length: watched }, (_, n) => node({ lost: n < lost }));
   it('is a meltdown above 40 %', () => {
     expect(outlookOf(nodes(4, 10)).meltdown).toBe(false);

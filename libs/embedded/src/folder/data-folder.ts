@@ -6,7 +6,7 @@ import { makeFolder, readIfAny, writeWhole } from './files.js';
 import { takeLock, type LockResult } from './lock.js';
 
 /** Raised when a newer Fairlead lays the folder out so that an older one would harm it. */
-export const FOLDER_FORMAT = 1;
+const FOLDER_FORMAT = 1;
 const MARKER = 'fairlead.json';
 /** A fresh folder takes 60 MB; the rest is room for PostgreSQL's log of changes and some thousand events. */
 const DISK_FREE_MIN_BYTES = 256 * 1024 * 1024;

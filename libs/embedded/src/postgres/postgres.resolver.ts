@@ -5,7 +5,7 @@ import { lastWordsOf, runCommand } from '../process/command.js';
 import { parsePostgresMajor } from './postgres.config.js';
 import { shippedPostgres } from './shipped.binaries.js';
 
-export const POSTGRES_MAJOR_MIN = 15;
+const POSTGRES_MAJOR_MIN = 15;
 const SYSTEM_FOLDER = '/usr/lib/postgresql';
 const VERSION_TIMEOUT_MS = 10_000;
 

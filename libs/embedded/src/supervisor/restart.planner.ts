@@ -10,9 +10,6 @@ export interface RestartPolicy {
 
 export const RESTART_POLICY: RestartPolicy = { crashesMax: 6, windowMs: 60_000, delayMs: 100, delayMaxMs: 5_000 };
 
-/** For a process that must come up at the first try, because somebody waits for the reason why it does not. */
-export const NO_RESTART: RestartPolicy = { crashesMax: 1, windowMs: 60_000, delayMs: 0, delayMaxMs: 0 };
-
 export type RestartPlan =
   { readonly type: 'restart'; readonly delayMs: number } | { readonly type: 'give-up'; readonly crashes: number };
 

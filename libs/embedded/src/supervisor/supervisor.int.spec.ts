@@ -7,12 +7,12 @@ import { identityOf } from '../process/identity.js';
 import { waitUntil } from '../process/waiting.js';
 import { LogFile } from './log-file.js';
 import type { ReplicaState } from './replica.js';
-import { NO_RESTART } from './restart.planner.js';
 import { Supervisor, type SupervisedSpec } from './supervisor.js';
 
 jest.setTimeout(60_000);
 const DEADLINE_MS = 30_000;
 const QUICK = { crashesMax: 3, windowMs: 60_000, delayMs: 10, delayMaxMs: 20 };
+const NO_RESTART = { crashesMax: 1, windowMs: 60_000, delayMs: 0, delayMaxMs: 0 };
 const SERVE = `console.log('ready ' + (process.env.REPLICA ?? '')); setInterval(() => {}, 1000);`;
 
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
@@ -196,11 +196,10 @@ describe('when the supervising process dies', () => {
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'fairlead-orphans-'));
     program = await bundleProgram(`
-      import { Supervisor, stopOnSignals } from '@embedded';
+      import { Supervisor } from '@embedded';
       const [dataDir, marker, mode] = process.argv.slice(2);
       const supervisor = new Supervisor({ dataDir });
       const child = (mode === 'deaf' ? "process.on('SIGTERM', () => {});" : '') + "const c = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '" + marker + "']); console.log('ready'); setInterval(() => {}, 1000)";
-      if (mode === 'polite') stopOnSignals(() => supervisor.stop());
       await supervisor.start({ name: 'deaf', command: process.execPath, args: ['-e', child, marker], ready: (line) => line === 'ready', stopTimeoutMs: 100 });
       console.log('up');
     `);
@@ -223,15 +222,6 @@ describe('when the supervising process dies', () => {
     parent.process.kill(signal);
     await until(async () => (await processesNaming(marker)).length === 0);
     expect(existsSync(join(dataDir, 'run/processes/deaf.pid'))).toBe(true); // For the next owner, in case the warden had died too.
-  });
-
-  it('having caught the signal, it ends everything itself and exits with 128 + n', async () => {
-    const marker = join(dataDir, 'marker');
-    const parent = new Program(program.file, { args: [dataDir, marker, 'polite'] });
-    await until(() => parent.said.includes('up'));
-    parent.process.kill('SIGTERM');
-    expect(await parent.ended).toEqual({ code: 143, output: 'up\n' });
-    expect(await processesNaming(marker)).toEqual([]);
   });
 
   it('and its warden with it, the next owner of the folder ends what is left', async () => {

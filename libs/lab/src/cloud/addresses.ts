@@ -13,7 +13,7 @@ export interface AddressClaim {
   release(): Promise<void>;
 }
 
-export class AddressesTaken extends Error {}
+class AddressesTaken extends Error {}
 
 /**
  * Claims a 127.x.0.0/16 of its own for a lab. A lab that has had one gets that one again or fails: its hosts' addresses must not change.

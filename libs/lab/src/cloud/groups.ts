@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { randomBytes } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
@@ -228,7 +229,7 @@ export class Groups {
 
   private broke(machine: Machine, error: unknown): void {
     machine.record.status = 'failed';
-    machine.record.message = `the lab could not make the machine: ${error instanceof Error ? error.message : String(error)}`;
+    machine.record.message = `the lab could not make the machine: ${wordsOf(error)}`;
     this.statusChanged(machine);
   }
 

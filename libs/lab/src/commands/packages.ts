@@ -109,11 +109,3 @@ export const versionMatching = (definition_: PackageDefinition, wish: string | u
 /** `1.34.4-1.1` is upstream's 1.34.4. */
 export const upstreamVersion = (packageVersion: string): string =>
   packageVersion.replace(/^\d+:/, '').replace(/-.*$/, '');
-
-/** Packages that every fresh machine has. */
-export const PREINSTALLED: Readonly<Record<string, string>> = {
-  'ca-certificates': '20230311',
-  iproute2: '6.1.0-3',
-  iptables: '1.8.9-2',
-  nftables: '1.0.6-2',
-};

@@ -52,7 +52,7 @@ if (root && process.argv[1] === root + '/opt/fairlead/agent.mjs') {
 // ${'.'.repeat(200_000)}
 `);
 
-export const AGENT_SHA256 = createHash('sha256').update(AGENT).digest('hex');
+const AGENT_SHA256 = createHash('sha256').update(AGENT).digest('hex');
 
 /** One host as bootstrap-svc works on it: files by SFTP, steps by SSH. */
 export class SteppedHost {

@@ -1,4 +1,4 @@
-import { AGENT_PATHS, AgentConfig } from '@fairlead/contracts';
+import { AGENT_PATHS, AgentConfig, wordsOf } from '@fairlead/contracts';
 import type { CommandRunner } from '../commands/run.command.js';
 import type { MemoryFiles } from '../files/memory.files.js';
 import type { Host } from '../hosts/host.js';
@@ -99,7 +99,7 @@ class AgentUnit implements UnitProcess {
       await agent.stop();
       this.end({ success: true, words: 'exit code 0' });
     } catch (error) {
-      this.end({ success: this.gone.signal.aborted, words: error instanceof Error ? error.message : String(error) });
+      this.end({ success: this.gone.signal.aborted, words: wordsOf(error) });
     }
   }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * How long simulated work takes with `--delays real`, in milliseconds. Scaled down from what real hosts took (seconds for
  * minutes), so that a cluster of 3 + 2 is Ready in 10 to 20 seconds and still visibly works step by step.
  */
-export const DELAY_MS = {
+const DELAY_MS = {
   boot: 1_600,
   shutdown: 300,
   packageIndex: 350,

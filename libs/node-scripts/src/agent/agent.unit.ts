@@ -3,7 +3,7 @@ import { AGENT_PATHS } from '@fairlead/contracts';
 export const AGENT_UNIT = 'fairlead-agent.service';
 
 /** A new agent that was started so often and never said that it works is taken back. */
-export const AGENT_TRIES_MAX = 3;
+const AGENT_TRIES_MAX = 3;
 
 /**
  * The systemd unit of the node agent. It changes packages, files, units and settings of its host, so it runs as root and sees

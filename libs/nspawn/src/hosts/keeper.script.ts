@@ -28,7 +28,7 @@ const CALLS = 'bpf perf_event_open @keyring';
 export const portOf = (tag: string): string => `vb-${tag}`;
 
 /** The command line that boots a host; `bridge` is only known when it is booted. */
-export const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder: string): readonly string[] => [
+const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder: string): readonly string[] => [
   '--quiet',
   `--directory=${folder}/${HOST_FILES.root}`,
   `--machine=${tag}`,

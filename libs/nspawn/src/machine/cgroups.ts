@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupsFor, hierarchiesOf, isUnified, type Hierarchy } from './cgroups.rules.js';
 
-export const machineHierarchies = (): readonly Hierarchy[] =>
+const machineHierarchies = (): readonly Hierarchy[] =>
   hierarchiesOf(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'));
 
 export const machineIsUnified = (): boolean => isUnified(machineHierarchies());
@@ -27,7 +27,7 @@ const foldersIn = (folder: string): readonly string[] => {
 };
 
 /** Every process in a group and in the groups in it. */
-export const processesIn = (group: string): readonly number[] =>
+const processesIn = (group: string): readonly number[] =>
   withInner(group).flatMap((folder) => {
     try {
       return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);

@@ -181,7 +181,7 @@ const hasDevice = async (device: string): Promise<boolean> => {
   return links.some(({ ifname }) => ifname === device);
 };
 
-export const removeDevice = async (device: string): Promise<void> => {
+const removeDevice = async (device: string): Promise<void> => {
   if (await hasDevice(device))
     await run({ operation: 'delete network', target: device }, 'ip', ['link', 'delete', device]);
 };

@@ -10,7 +10,7 @@ export const DEFAULT_SYSTEM: HostSystem = 'debian-13';
  * What every host's root file system is made of: a Debian server with what Kubernetes asks of a node, and nothing of Kubernetes itself.
  * It holds no key and no identity: those are put into each host when it is made.
  */
-export const RECIPE = {
+const RECIPE = {
   packages: [
     'systemd',
     'systemd-sysv',

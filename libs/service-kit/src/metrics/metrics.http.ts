@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
 import { METRICS } from '../tokens.js';
 import type { ServiceMetrics } from './service.metrics.js';
@@ -19,7 +20,7 @@ export class MetricsHttp {
       const { contentType, body } = await this.metrics.text();
       response.set('Content-Type', contentType).send(body);
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = wordsOf(error);
       response.status(HttpStatus.SERVICE_UNAVAILABLE).set('Content-Type', 'text/plain').send(`${words}\n`);
     }
   }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import { NodeSSH } from 'node-ssh';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duplex } from 'node:stream';
@@ -19,8 +19,6 @@ export interface Connected {
   readonly hostKey: string;
   readonly attempts: number;
 }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Waits a little longer each time, and never exactly as long as the others do. */
 const backoffMs = (attempt: number): number =>

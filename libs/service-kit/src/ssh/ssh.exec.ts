@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { NodeSSH } from 'node-ssh';
 import type { ClientChannel } from 'ssh2';
 import { interruptible } from './interruptible.js';
@@ -69,6 +69,6 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
   } catch (error) {
     kill(channel);
     if (error instanceof WorldFailure || signal.aborted) throw error;
-    throw failure(error instanceof Error ? error.message : String(error));
+    throw failure(wordsOf(error));
   }
 };

@@ -1,4 +1,4 @@
-import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
+import { AGENT_PATHS, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { quote } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
 import { stat } from 'node:fs/promises';
@@ -200,7 +200,7 @@ export class SshSession implements HostSession {
       });
     } catch (error) {
       signal.throwIfAborted();
-      const message = `the file transfer failed: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `the file transfer failed: ${wordsOf(error)}`;
       throw new WorldFailure({ operation, target: this.link.address.name, message, cause: error });
     }
   }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { V1Pod } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -32,7 +32,7 @@ const evict = (client: KubernetesClient, pod: V1Pod): Promise<string | undefined
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
       if (statusOf(error) !== 429) throw error;
-      return error instanceof Error ? error.message : String(error);
+      return wordsOf(error);
     }
   });
 };

@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import type { RunningSteps } from '../../bootstrap/steps.ports.js';
@@ -76,7 +77,7 @@ export class PostgresRunningSteps implements RunningSteps {
         [HOLD_SECONDS, [...this.holders]],
       );
     } catch (error) {
-      this.log.warn(`holds were not renewed: ${error instanceof Error ? error.message : String(error)}`);
+      this.log.warn(`holds were not renewed: ${wordsOf(error)}`);
     }
   }
 

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import { Logger } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const lost = (error: unknown): WorldFailure =>
   new WorldFailure({
     operation: 'hold a lock',
     target: 'database',
-    message: error instanceof Error ? error.message : String(error),
+    message: wordsOf(error),
     cause: error,
   });
 

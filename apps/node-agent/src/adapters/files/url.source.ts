@@ -1,4 +1,4 @@
-import { mirrorLocation, WorldFailure } from '@fairlead/contracts';
+import { mirrorLocation, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -50,7 +50,7 @@ const retried = async <T>(address: string, work: () => Promise<T>): Promise<T> =
     try {
       return await work();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = wordsOf(error);
       if (error instanceof Final || attempt === TRIES_MAX)
         throw new WorldFailure({ operation: 'download', target: address, message, cause: error });
       await sleep(RETRY_FIRST_MS * 2 ** (attempt - 1));

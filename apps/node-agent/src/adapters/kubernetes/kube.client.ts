@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { createSecureContext } from 'node:tls';
@@ -94,7 +94,7 @@ export class KubeClient {
   }
 
   private failure(operation: string, path: string, error: unknown): WorldFailure {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = wordsOf(error);
     return new WorldFailure({ operation: `${operation} ${path}`, target: this.access.server, message, cause: error });
   }
 }

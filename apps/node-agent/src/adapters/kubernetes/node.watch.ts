@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { AgentLog, HostPort, NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
@@ -134,7 +134,7 @@ export class KubernetesNodeWatch implements NodeWatch {
 
   /** Once for each new sentence, not for each try. */
   private complain(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = wordsOf(error);
     if (this.abort.signal.aborted || message === this.lastFailure) return;
     this.lastFailure = message;
     this.options.log('info', 'the Node object cannot be followed yet', { cause: message });

@@ -1,4 +1,4 @@
-import { STREAMS, WorldFailure } from '@fairlead/contracts';
+import { STREAMS, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { AgentLog, Appended, AppendExpectation, EventLog, LoggedMessage } from '../../agent/agent.ports.js';
@@ -34,7 +34,7 @@ const worldFailure = (operation: string, target: string, error: unknown): WorldF
   new WorldFailure({
     operation,
     target,
-    message: error instanceof Error ? error.message : String(error),
+    message: wordsOf(error),
     cause: error,
   });
 

@@ -1,4 +1,4 @@
-import { Heartbeat, heartbeatSubject, STREAMS, WorldFailure } from '@fairlead/contracts';
+import { Heartbeat, heartbeatSubject, STREAMS, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { NodeClocks } from '../../preflight/preflight.ports.js';
@@ -26,7 +26,7 @@ export class NatsClocks implements NodeClocks {
       return message === null || heartbeat === undefined ? null : Date.parse(heartbeat.at) - message.time.getTime();
     } catch (error) {
       this.manager = undefined;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = wordsOf(error);
       throw new WorldFailure({ operation: 'read the last heartbeat', target: node, message, cause: error });
     }
   }
