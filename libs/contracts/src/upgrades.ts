@@ -262,7 +262,7 @@ export const GATES = {
   leases: { rule: 'C5', sentence: 'controller manager and scheduler renew their leases' },
   'node-ready': { rule: 'C6', sentence: 'Kubernetes calls the node Ready, at the version of the target' },
   daemonsets: { rule: 'D4', sentence: 'the DaemonSet pods of the node are Ready' },
-  'kube-proxy': { rule: 'C9', sentence: 'kube-proxy has rolled out' },
-  dns: { rule: 'C9', sentence: 'CoreDNS is Ready' },
+  'kube-proxy': { rule: 'C9', sentence: 'kube-proxy of the target has rolled out on every node' },
+  dns: { rule: 'C9', sentence: 'CoreDNS of the target has rolled out' },
 } as const satisfies Readonly<Record<string, { readonly rule: UpgradeRule; readonly sentence: string }>>;
 export type GateName = keyof typeof GATES | `user:${string}`;

@@ -1,5 +1,4 @@
 import type { NodeName } from '@fairlead/contracts';
-import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import type { WorkloadFacts } from '../rules/cluster.facts.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
 import type { Gate, GateLook } from './gates.js';
@@ -61,26 +60,4 @@ export const leasesRenew: Gate = async ({ cluster, rest }) => {
   );
   const facts = { renewedAt: Object.fromEntries(after) };
   return still.length === 0 ? holds(facts) : fails(`the lease of ${still.join(' and ')} is not renewed`, facts);
-};
-
-const workloadNamed = async ({ cluster }: GateLook, name: string): Promise<WorkloadView | undefined> =>
-  (await cluster.workloads(KUBE_SYSTEM)).find((workload) => workload.name === name);
-
-export const kubeProxyRolledOut: Gate = async (look) => {
-  const proxy = await workloadNamed(look, 'kube-proxy');
-  // Some networks do its work themselves.
-  if (proxy === undefined) return holds({ wanted: 0 });
-  const { wanted, ready, updated, observed } = proxy;
-  const facts = { wanted, ready, updated };
-  return observed && updated >= wanted && ready >= wanted
-    ? holds(facts)
-    : fails(`kube-proxy is new on ${updated} and ready on ${ready} of ${wanted} nodes`, facts);
-};
-
-export const dnsReady: Gate = async (look) => {
-  const dns = await workloadNamed(look, 'coredns');
-  if (dns === undefined) return fails('there is no Deployment coredns in kube-system');
-  const { wanted, ready, observed } = dns;
-  const facts = { wanted, ready };
-  return observed && ready >= wanted ? holds(facts) : fails(`${ready} of ${wanted} pods of CoreDNS are Ready`, facts);
 };

@@ -96,7 +96,7 @@ export class GatesEffects {
 
   private look(wanted: Wanted<CheckGates>, cluster: UpgradeCluster): GateLook {
     const { known, signal, data, operation } = wanted;
-    const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'] ?? known.version;
+    const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'];
     const intervals = { passes: this.settings.passIntervalMs, leases: this.settings.leaseIntervalMs };
     return {
       cluster,
@@ -106,7 +106,7 @@ export class GatesEffects {
       excused: data.excused,
       node: data.node ?? null,
       software: data.software,
-      release: releaseOf(kubernetes),
+      release: kubernetes === undefined ? undefined : releaseOf(kubernetes),
       rest: (why) => sleep(intervals[why], undefined, { signal }),
     };
   }

@@ -160,7 +160,7 @@ describe('The gates of a roll-out', () => {
     expect(await ask('node-ready', CP, 'v1.34.4')).toMatchObject({ holds: true });
   });
 
-  it('daemonsets fails while a DaemonSet pod of the node is not Ready; kube-proxy while it rolls out; dns while it is away', async () => {
+  it('daemonsets fails while a DaemonSet pod of the node is not Ready', async () => {
     const template = (app: string) => ({
       metadata: { labels: { app }, annotations: { 'lab.fairlead.dev/behaviour': 'never-ready' } },
       spec: { containers: [{ name: app, image: 'x:1' }] },
@@ -175,19 +175,57 @@ describe('The gates of a roll-out', () => {
       () => ask('daemonsets', worker(1)),
       (verdict) => !verdict.holds && verdict.message.includes('default/logs-'),
     );
+  });
+
+  it('kube-proxy and dns fail while they are not at the version of the target, and while they roll out', async () => {
+    for (const node of [1, 2, 3].map(controlPlane)) lab.simulated.setControlPlaneVersion(node, 'v1.34.4');
+    await eventually(
+      () => ask('static-pods', controlPlane(3), 'v1.34.4'),
+      (verdict) => verdict.holds,
+    );
+    // Every pod of them is Ready, and of the version before.
+    expect(await ask('kube-proxy', null, 'v1.34.4')).toMatchObject({
+      holds: false,
+      message: 'kube-proxy is at v1.33.13, and the target brings v1.34.4',
+    });
+    expect(await ask('dns', null, 'v1.34.4')).toMatchObject({
+      holds: false,
+      message: 'coredns is at v1.12.0, and the target brings v1.12.1',
+    });
     lab.simulated.setVersion('v1.34.4');
+    expect(await ask('kube-proxy', null, 'v1.34.4')).toMatchObject({
+      holds: false,
+      message: expect.stringMatching(/has not seen the new|is new in \d of 5 pods/),
+    });
+    for (const gate of ['kube-proxy', 'dns'] as const)
+      await eventually(
+        () => ask(gate, null, 'v1.34.4'),
+        (verdict) => verdict.holds,
+      );
+  });
+
+  it('kube-proxy and dns may stay at their version with a control plane that stays behind, as kubeadm leaves them', async () => {
+    lab.simulated.setControlPlaneVersion(CP, 'v1.34.4');
+    await eventually(
+      () => ask('static-pods', CP, 'v1.34.4'),
+      (verdict) => verdict.holds,
+    );
+    const behind = { controlPlanesBehind: [controlPlane(1), controlPlane(3)] };
+    expect(await ask('kube-proxy', null, 'v1.34.4')).toMatchObject({ holds: true, facts: behind });
+    expect(await ask('dns', null, 'v1.34.4')).toMatchObject({ holds: true, facts: behind });
+  });
+
+  it('kube-proxy does not wait for a node that is excused and not well', async () => {
+    lab.simulated.setKubelet(worker(2), { running: false });
+    await eventually(
+      () => lab.cluster.podsOn(worker(2)),
+      (pods) => pods.every(({ ready }) => !ready),
+    );
     expect(await ask('kube-proxy', null)).toMatchObject({
       holds: false,
-      message: expect.stringMatching(/new on \d of 5|new on \d/),
+      message: 'kube-proxy is ready in 4 of 5 pods',
     });
-    await eventually(
-      () => ask('kube-proxy', null),
-      (verdict) => verdict.holds,
-    );
-    await eventually(
-      () => ask('dns', null),
-      (verdict) => verdict.holds,
-    );
+    expect(await ownGate('kube-proxy')!(lookAt(null, VERSION, [worker(2)]))).toMatchObject({ holds: true });
   });
 });
 

@@ -9,7 +9,8 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import type { KnownCluster } from '../rollout/rollout.state.js';
 import type { Etcd } from '../etcd/etcd.effects.js';
-import { apiAnswers, clusterHealthy, dnsReady, kubeProxyRolledOut, leasesRenew } from './cluster.gates.js';
+import { dnsRolledOut, kubeProxyRolledOut } from './addon.gates.js';
+import { apiAnswers, clusterHealthy, leasesRenew } from './cluster.gates.js';
 import { etcdHealthy, etcdLeader, etcdMember, etcdQuorum } from './etcd.gates.js';
 import { apiServerAnswers, daemonSetsReady, nodeReady, staticPodsAtTarget } from './node.gates.js';
 
@@ -25,6 +26,7 @@ export interface GateLook {
   readonly node: NodeName | null;
   /** What must be seen on the node. */
   readonly software: SoftwareVersions;
+  /** What the operation brings the cluster to; undefined: it leaves Kubernetes as it is. */
   readonly release: KubernetesRelease | undefined;
   /** Between two looks at what must have moved or stayed well. */
   readonly rest: (why: 'passes' | 'leases') => Promise<void>;
@@ -49,7 +51,7 @@ const OWN_GATES: Readonly<Record<keyof typeof GATES, Gate>> = {
   'node-ready': nodeReady,
   daemonsets: daemonSetsReady,
   'kube-proxy': kubeProxyRolledOut,
-  dns: dnsReady,
+  dns: dnsRolledOut,
 };
 
 const isOwn = (gate: GateName): gate is keyof typeof GATES => Object.hasOwn(GATES, gate);

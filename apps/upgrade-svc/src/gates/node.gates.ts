@@ -1,15 +1,10 @@
-import { imagesOf, releaseOf, type KubernetesRelease } from '@fairlead/contracts';
+import { releaseOf } from '@fairlead/contracts';
 import type { Gate } from './gates.js';
+import { tagOf, tagsOf } from './images.js';
 import { fails, holds, nodeOf } from './verdict.js';
 
 /** kube-apiserver, kube-controller-manager, kube-scheduler, etcd. */
 const STATIC_PODS = 4;
-
-const tagOf = (image: string): string => image.replace(/@.*$/, '').split(':').at(-1) ?? '';
-
-/** Tags by component, as this release's kubeadm writes them into the manifests. */
-const targetTags = (release: KubernetesRelease): ReadonlyMap<string, string> =>
-  new Map(imagesOf(release).map(({ name, reference }) => [name, tagOf(reference)]));
 
 export const staticPodsAtTarget: Gate = async (look) => {
   const node = nodeOf(look);
@@ -17,7 +12,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
   const kubeadm = look.software['kubeadm'] ?? look.software['kubelet'];
   const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`);
   if (release === undefined) return fails(`no release of version ${String(kubeadm)} is known`);
-  const tags = targetTags(release);
+  const tags = tagsOf(release);
   const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);
   const images = Object.fromEntries(pods.map(({ labels, image }) => [labels['component'] ?? '', image]));
   const older = pods.filter(({ labels, image }) => {

@@ -73,6 +73,8 @@ export interface WorkloadView {
   readonly ready: number;
   /** Of the newest template. */
   readonly updated: number;
+  /** Pods of former templates that are still there. */
+  readonly former: number;
   /** The controller has seen the newest template. */
   readonly observed: boolean;
   /** The tag of its first image; `unknown` for an image without one. */

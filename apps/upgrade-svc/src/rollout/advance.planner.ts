@@ -48,11 +48,13 @@ export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tra
     case 'nodes':
       return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
     case 'gates-before':
-      return state.startedAt === null ? null : later(state.startedAt, gatesLimitMs(upgrade, tracked, 'before'));
+      return state.startedAt === null
+        ? null
+        : later(state.startedAt, gatesLimitMs(cluster, upgrade, tracked, 'before'));
     case 'gates-after':
-      return state.readyAt === null ? null : later(state.readyAt, gatesLimitMs(upgrade, tracked, 'after'));
+      return state.readyAt === null ? null : later(state.readyAt, gatesLimitMs(cluster, upgrade, tracked, 'after'));
     case 'gates-finish':
-      return state.effectAt === null ? null : later(state.effectAt, gatesLimitMs(upgrade, tracked, 'finish'));
+      return state.effectAt === null ? null : later(state.effectAt, gatesLimitMs(cluster, upgrade, tracked, 'finish'));
     default:
       return null;
   }

@@ -6,13 +6,14 @@ import {
   c2NextLeader,
   c4KubeadmCommand,
   c5GatesAfter,
+  c9AddonGates,
   c9GatesFinish,
 } from '../rules/control-plane.rules.js';
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutJob } from './rollout.jobs.js';
 import { surgePhase } from './surge.planner.js';
-import { touchedNodes, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+import { hasEnded, touchedNodes, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
 
 /** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
 export type Phase =
@@ -41,6 +42,8 @@ const MINUTE_MS = 60_000;
 /** kOps gives a cluster 15 minutes to become healthy before it goes on. */
 const GATES_BEFORE_MS = 15 * MINUTE_MS;
 const GATES_AFTER_MS = 10 * MINUTE_MS;
+/** kube-proxy's DaemonSet goes node by node (maxUnavailable 1). */
+const NODE_ROLL_OUT_MS = 15_000;
 /** A gate of the user's own may wait for people. */
 const USER_GATES_MS = 24 * 60 * MINUTE_MS;
 
@@ -51,9 +54,16 @@ const beforeGates = (upgrade: Upgrade, { operation, state }: Tracked): readonly 
   return [...(operation.canary ? (['api-answers', 'cluster-healthy'] as const) : (['api-answers'] as const)), ...user];
 };
 
-const afterGates = ({ operation }: Tracked): readonly GateName[] => {
+/** kubeadm brings CoreDNS and kube-proxy with the control plane that is the last of its pass. */
+const bringsAddons = (upgrade: Upgrade, { operation }: Tracked): boolean =>
+  operation.change?.kubernetes !== null &&
+  passOf(upgrade, operation).every((other) => other.operation.id === operation.id || hasEnded(other));
+
+const afterGates = (upgrade: Upgrade, tracked: Tracked): readonly GateName[] => {
+  const { operation } = tracked;
   if (operation.kind !== 'control-plane') return d4GatesAfter;
-  return operation.change?.kubernetes === null ? c5GatesAfter.filter((gate) => gate !== 'static-pods') : c5GatesAfter;
+  if (operation.change?.kubernetes === null) return c5GatesAfter.filter((gate) => gate !== 'static-pods');
+  return bringsAddons(upgrade, tracked) ? [...c5GatesAfter, ...c9AddonGates] : c5GatesAfter;
 };
 
 const finishGates = ({ operation }: Tracked): readonly GateName[] =>
@@ -62,7 +72,7 @@ const finishGates = ({ operation }: Tracked): readonly GateName[] =>
 /** Which gates an operation has at a stage, in order. */
 export const gatesOf = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): readonly GateName[] => {
   if (stage === 'before') return beforeGates(upgrade, tracked);
-  return stage === 'after' ? afterGates(tracked) : finishGates(tracked);
+  return stage === 'after' ? afterGates(upgrade, tracked) : finishGates(tracked);
 };
 
 const missing = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): readonly GateName[] =>
@@ -76,9 +86,11 @@ export const passOf = (upgrade: Upgrade, operation: PlanOperation): readonly Tra
 };
 
 /** How long gates may not hold at a stage. */
-export const gatesLimitMs = (upgrade: Upgrade, tracked: Tracked, stage: GateStage): number => {
-  if (stage !== 'before') return GATES_AFTER_MS;
-  return missing(upgrade, tracked, stage).some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
+export const gatesLimitMs = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): number => {
+  if (stage === 'before')
+    return missing(upgrade, tracked, stage).some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
+  const nodes = gatesOf(upgrade, tracked, stage).includes('kube-proxy') ? Object.keys(cluster.nodes).length : 0;
+  return GATES_AFTER_MS + nodes * NODE_ROLL_OUT_MS;
 };
 
 const hasBegun = ({ state }: Tracked): boolean => state.revision !== null || state.status === 'done';

@@ -99,8 +99,11 @@ export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Findi
   );
 };
 
+/** C9: kubeadm brings them with the last control plane of a step, and no other node is touched before they have rolled out. */
+export const c9AddonGates: readonly GateName[] = ['kube-proxy', 'dns'];
+
 /** C9: seen before any worker begins. */
-export const c9GatesFinish: readonly GateName[] = ['kube-proxy', 'dns', 'cluster-healthy', 'etcd-healthy'];
+export const c9GatesFinish: readonly GateName[] = [...c9AddonGates, 'cluster-healthy', 'etcd-healthy'];
 
 /** C9: a worker may begin when no control plane of its step is left and the addons fit. */
 export const c9WorkersMayBegin = (

@@ -75,6 +75,7 @@ export const kubernetesFeatures = (name: string, start: () => Promise<LabCluster
         wanted: 5,
         ready: 5,
         updated: 5,
+        former: 0,
         observed: true,
         version: VERSION,
       });

@@ -85,6 +85,7 @@ export const daemonSetView = ({ metadata, spec, status }: V1DaemonSet): Workload
   wanted: status?.desiredNumberScheduled ?? 0,
   ready: status?.numberReady ?? 0,
   updated: status?.updatedNumberScheduled ?? 0,
+  former: Math.max(0, (status?.currentNumberScheduled ?? 0) - (status?.updatedNumberScheduled ?? 0)),
   observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
   version: versionOf(spec?.template),
 });
@@ -96,6 +97,7 @@ export const deploymentView = ({ metadata, spec, status }: V1Deployment): Worklo
   wanted: spec?.replicas ?? 1,
   ready: status?.readyReplicas ?? 0,
   updated: status?.updatedReplicas ?? 0,
+  former: Math.max(0, (status?.replicas ?? 0) - (status?.updatedReplicas ?? 0)),
   observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
   version: versionOf(spec?.template),
 });

@@ -1,0 +1,69 @@
+import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import { compareVersions } from '../rules/versions.js';
+import type { Gate, GateLook, Verdict } from './gates.js';
+import { tagOf, tagsOf } from './images.js';
+import { fails, holds } from './verdict.js';
+
+const KUBE_SYSTEM = 'kube-system';
+
+const workloadNamed = async ({ cluster }: GateLook, name: string): Promise<WorkloadView | undefined> =>
+  (await cluster.workloads(KUBE_SYSTEM)).find((workload) => workload.name === name);
+
+/** kubeadm brings its addons with the last control plane: while one stays behind (it is held) they stay with it. */
+const controlPlanesBehind = async ({ cluster, release }: GateLook): Promise<readonly string[]> =>
+  (await cluster.staticPods())
+    .filter(({ labels, image }) => labels['component'] === 'kube-apiserver' && tagOf(image) !== release?.version)
+    .map(({ node }) => node);
+
+/** Somebody may have brought a later one; a tag that is no version tells nothing. */
+const isOlder = (version: string, wanted: string): boolean =>
+  /^v?\d+\.\d+/.test(version) && compareVersions(version, wanted) < 0;
+
+interface Expected {
+  /** The tag that the target brings; null: none is expected. */
+  readonly version: string | null;
+  readonly behind: readonly string[];
+}
+
+const expectedOf = async (look: GateLook, image: string): Promise<Expected> => {
+  if (look.release === undefined) return { version: null, behind: [] };
+  const behind = await controlPlanesBehind(look);
+  return { version: behind.length > 0 ? null : (tagsOf(look.release).get(image) ?? null), behind };
+};
+
+/** At the version that the target brings, on every node that is well, and nothing of before is left. */
+const rolledOut = (
+  { name, version, wanted, ready, updated, former, observed }: WorkloadView,
+  expected: Expected,
+  away: number,
+): Verdict => {
+  const facts = { version, expected: expected.version, controlPlanesBehind: expected.behind, wanted, ready, updated };
+  if (expected.version !== null && isOlder(version, expected.version))
+    return fails(`${name} is at ${version}, and the target brings ${expected.version}`, facts);
+  if (!observed) return fails(`Kubernetes has not seen the new ${name} yet`, facts);
+  if (updated + away < wanted || former > away)
+    return fails(`${name} is new in ${updated} of ${wanted} pods, and ${former} of before are left`, facts);
+  return ready + away < wanted ? fails(`${name} is ready in ${ready} of ${wanted} pods`, facts) : holds(facts);
+};
+
+/** Its pods on nodes that are excused and not well: nobody there exchanges them. */
+const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadView): Promise<number> => {
+  const pods = (await Promise.all(excused.map((node) => cluster.podsOn(node)))).flat();
+  return pods.filter(
+    ({ ready, namespace, controller }) =>
+      !ready && namespace === KUBE_SYSTEM && controller?.kind === kind && controller.name === name,
+  ).length;
+};
+
+export const kubeProxyRolledOut: Gate = async (look) => {
+  const proxy = await workloadNamed(look, 'kube-proxy');
+  // Some networks do its work themselves.
+  if (proxy === undefined) return holds({ wanted: 0 });
+  return rolledOut(proxy, await expectedOf(look, 'kube-proxy'), await awayOf(look, proxy));
+};
+
+export const dnsRolledOut: Gate = async (look) => {
+  const dns = await workloadNamed(look, 'coredns');
+  if (dns === undefined) return fails('there is no Deployment coredns in kube-system');
+  return rolledOut(dns, await expectedOf(look, 'coredns'), 0);
+};

@@ -1,0 +1,7 @@
+import { imagesOf, type KubernetesRelease } from '@fairlead/contracts';
+
+export const tagOf = (image: string): string => image.replace(/@.*$/, '').split(':').at(-1) ?? '';
+
+/** Tags by component, as this release's kubeadm writes them into manifests and addons. */
+export const tagsOf = (release: KubernetesRelease): ReadonlyMap<string, string> =>
+  new Map(imagesOf(release).map(({ name, reference }) => [name, tagOf(reference)]));
