@@ -77,7 +77,8 @@ describe('one request becomes a running cluster', () => {
       const first = events.findIndex(({ type }) => type === after);
       expect([before, after, last >= 0 && first > last]).toEqual([before, after, true]);
     }
-    expectGolden(GOLDEN, story(events));
+    // When an agent looks at its certificates, its own clock says: on a slow machine before the cluster is Ready.
+    expectGolden(GOLDEN, story(events.filter(({ type }) => type !== 'CertificatesReported')));
   });
 
   it('has one cause chain from the request to Ready', () => {

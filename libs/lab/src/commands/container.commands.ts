@@ -65,8 +65,11 @@ export const ctr: Command = async ({ host, args, out, world }) => {
       return 0;
     }
     case 'tasks list':
-      out('TASK    PID    STATUS');
-      for (const pod of pods) out(`${containerId(host, pod)}    1    RUNNING`);
+      if (parsed.has('-q', '--quiet')) for (const pod of pods) out(containerId(host, pod));
+      else {
+        out('TASK    PID    STATUS');
+        for (const pod of pods) out(`${containerId(host, pod)}    1    RUNNING`);
+      }
       return 0;
   }
   if (args.includes('version')) {

@@ -27,6 +27,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   hostnamectl: system.hostnamectl,
   timedatectl: system.timedatectl,
   uname: system.uname,
+  date: system.date,
   id: system.id,
   whoami: system.whoami,
   reboot: system.reboot,

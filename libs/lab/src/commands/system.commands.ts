@@ -62,8 +62,9 @@ export const swapon: Command = async ({ host, args, out }) => {
     return 0;
   }
   if (!host.record.swapOn) return 0;
-  if (!parsed.has('--noheadings')) out('NAME      TYPE  SIZE USED PRIO');
-  out('/swapfile file 1024M   0B   -2');
+  const onlyName = parsed.value('--show') === 'NAME';
+  if (!parsed.has('--noheadings')) out(onlyName ? 'NAME' : 'NAME      TYPE  SIZE USED PRIO');
+  out(onlyName ? '/swapfile' : '/swapfile file 1024M   0B   -2');
   return 0;
 };
 
@@ -168,6 +169,35 @@ export const uname: Command = ({ host, args, out }) => {
   return 0;
 };
 
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+const DATE_PARTS: Readonly<Record<string, (now: Date) => string>> = {
+  Y: (now) => String(now.getUTCFullYear()),
+  m: (now) => twoDigits(now.getUTCMonth() + 1),
+  d: (now) => twoDigits(now.getUTCDate()),
+  H: (now) => twoDigits(now.getUTCHours()),
+  M: (now) => twoDigits(now.getUTCMinutes()),
+  S: (now) => twoDigits(now.getUTCSeconds()),
+  F: (now) => now.toISOString().slice(0, 10),
+  T: (now) => now.toISOString().slice(11, 19),
+  N: (now) => `${String(now.getUTCMilliseconds()).padStart(3, '0')}000000`,
+  s: (now) => String(Math.floor(now.getTime() / 1_000)),
+  z: () => '+0000',
+  Z: () => 'UTC',
+  '%': () => '%',
+};
+
+/** `date [-u] [+FORMAT]`. A simulated host's clock is its machine's, which is not for it to set. */
+export const date: Command = ({ args, out }) => {
+  const [wish, ...others] = args.filter((word) => word !== '-u' && word !== '--utc');
+  if (others.length > 0 || (wish !== undefined && !wish.startsWith('+')))
+    throw new CommandFault('date: cannot set date: Operation not permitted', 1);
+  const now = new Date();
+  const format = wish?.slice(1) ?? '%F %T %Z';
+  out(format.replaceAll(/%(.)/g, (whole, letter: string) => DATE_PARTS[letter]?.(now) ?? whole));
+  return 0;
+};
+
 export const id: Command = ({ args, out }) => {
   const short = args.join('');
   if (short.includes('n')) out('root');
@@ -198,7 +228,12 @@ export const poweroff: Command = ({ host, world }) => {
 
 export const ip: Command = ({ host, args, out }) => {
   const { positional } = parseArguments(args);
-  if (positional[0]?.startsWith('r')) out(`default via 127.0.0.1 dev eth0 src ${host.facts.address}`);
+  if (positional[0]?.startsWith('l')) {
+    out('1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1000');
+    out(
+      '2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP mode DEFAULT group default qlen 1000',
+    );
+  } else if (positional[0]?.startsWith('r')) out(`default via 127.0.0.1 dev eth0 src ${host.facts.address}`);
   else {
     out('1: lo    inet 127.0.0.1/8 scope host lo');
     out(`2: eth0    inet ${host.facts.address}/16 scope global eth0`);
@@ -210,7 +245,7 @@ export const ip: Command = ({ host, args, out }) => {
 const CONTROL_PLANE_PORTS = [6443, 2379, 2380, 10257, 10259];
 const KUBELET_PORT = 10250;
 
-/** `ss -tln`, with `-H` without a heading. */
+/** `ss -tln`, with `-H` without a heading, and of one port with `sport = :PORT`. */
 export const ss: Command = async ({ host, args, out, world }) => {
   const ports = [
     22,
@@ -218,7 +253,9 @@ export const ss: Command = async ({ host, args, out, world }) => {
     ...((await host.services.isRunning('kubelet')) ? [KUBELET_PORT] : []),
   ];
   if (!args.some((word) => /^-[a-zA-Z]*H/.test(word))) out('State  Recv-Q Send-Q Local Address:Port Peer Address:Port');
-  for (const port of ports) out(`LISTEN 0      4096   ${host.facts.address}:${port} 0.0.0.0:*`);
+  const asked = /^sport = :(\d+)$/.exec(args.at(-1) ?? '')?.[1];
+  for (const port of ports.filter((each) => asked === undefined || each === Number(asked)))
+    out(`LISTEN 0      4096   ${host.facts.address}:${port} 0.0.0.0:*`);
   return 0;
 };
 

@@ -1,29 +1,41 @@
-import { symlinkSync } from 'node:fs';
+import { existsSync, symlinkSync, unlinkSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ALWAYS_PRESENT } from '../commands/registry.js';
 import { ROOT_VARIABLE } from './processes.js';
 
-/** Where the machine's own everyday programs are. `sbin` is left out: nothing there belongs on a simulated host. */
+/** Where the machine's own everyday programs are. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin'] as const;
 
-/** Programs of the machine that must not be found on a simulated host: they would change or answer for the machine itself. */
-const HIDDEN =
-  /^(kube.*|containerd.*|ctr|crictl|runc|nerdctl|docker.*|podman.*|etcd.*|helm|apt.*|dpkg.*|systemd.*|systemctl|journalctl|loginctl|hostnamectl|timedatectl|localectl|busctl|machinectl|networkctl|resolvectl|nsenter|unshare|chroot|mount|umount|sudo.*|su|ssh.*|scp|sftp|passwd|chsh|chfn|node|npm|npx|nats.*|psql|pg_.*|umask)$/;
+/**
+ * What a simulated host may use of the machine: shells, and programs that read and write the files that they are told. Whatever would
+ * change the machine or answer for it (its clock, name, processes, network, services, power) is a stand-in or is not there.
+ */
+const TOOLS = `
+  sh bash dash
+  awk gawk mawk sed grep egrep fgrep cat tac head tail cut tr sort uniq wc nl od paste join comm cmp diff tee xxd hexdump
+  base32 base64 cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum
+  basename chmod cp df du dirname file find install link ln ls mkdir mkfifo mktemp mv pwd readlink realpath rm rmdir stat touch truncate
+  unlink xargs
+  tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 zstd
+  [ echo env expr false getconf nice nohup printenv printf seq setsid sleep stdbuf sync test timeout true yes flock kill tty stty
+  curl jq openssl
+`
+  .trim()
+  .split(/\s+/);
 
 /**
- * A folder of links to the machine's everyday programs (sh, sed, awk, base64, flock ...), shared by all hosts of a lab. With it a host's
- * PATH needs no folder of the machine, so a program that is not installed on the host is not found there.
+ * A folder of links to those programs, shared by all hosts of a lab. With it a host's PATH needs no folder of the machine, so a program
+ * that is not installed on the host is not found there.
  */
 export const linkTools = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true });
-  const present = new Set(await readdir(folder));
-  for (const source of SYSTEM_FOLDERS) {
-    for (const name of await readdir(source)) {
-      if (present.has(name) || HIDDEN.test(name) || ALWAYS_PRESENT.includes(name)) continue;
-      present.add(name);
-      symlinkSync(join(source, name), join(folder, name)); // A thousand of them: promises would cost more than the links.
-    }
+  const present = await readdir(folder);
+  // An earlier lab may have linked others.
+  for (const name of present) if (!TOOLS.includes(name)) unlinkSync(join(folder, name));
+  for (const name of TOOLS) {
+    if (present.includes(name)) continue;
+    const source = SYSTEM_FOLDERS.map((each) => join(each, name)).find((file) => existsSync(file));
+    if (source !== undefined) symlinkSync(source, join(folder, name));
   }
 };
 

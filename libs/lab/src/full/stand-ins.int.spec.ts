@@ -42,6 +42,49 @@ describe('stand-ins on a simulated host', () => {
     expect(await ssh.execCommand('kubectl get nodes')).toMatchObject({ code: 127 });
   });
 
+  it('are all that a host finds of what would change its machine: power, clock, name, processes, network', async () => {
+    const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
+    const dangerous =
+      'reboot shutdown poweroff halt init telinit systemctl date hostname hostnamectl timedatectl mount umount sysctl swapoff modprobe ' +
+      'pkill killall ip nft iptables nsenter unshare chroot sudo su crontab at dd mknod python3 perl ssh docker';
+    const found = (await ssh.execCommand(`for name in ${dangerous}; do command -v $name; done`)).stdout.split('\n');
+    expect(found).toContain(`${root}/usr/lib/lab/bin/reboot`);
+    expect(found.filter((path) => !path.startsWith(`${root}/usr/lib/lab/bin/`))).toEqual([]);
+    const folders = (await must(ssh, 'echo $PATH')).split(':');
+    expect(folders).toEqual([`${root}/usr/lib/lab/bin`, expect.stringMatching(/\/tools$/)]);
+    expect(await must(ssh, `for folder in ${folders[1]}; do ls $folder; done`)).not.toMatch(
+      /^(reboot|shutdown|date|ps|init)$/m,
+    );
+  });
+
+  it('reboot their host alone', async () => {
+    const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
+    const bootId = `cat ${root}/proc/sys/kernel/random/boot_id`;
+    // A test that fails must not reboot the machine.
+    expect(await must(ssh, 'command -v reboot')).toBe(`${root}/usr/lib/lab/bin/reboot`);
+    const before = await must(ssh, bootId);
+    await ssh.execCommand('reboot');
+    await until(async () => {
+      try {
+        ssh = await lab.ssh(machine);
+        return (await must(ssh, bootId)) !== before;
+      } catch {
+        return false; // It goes down, or has not come up yet.
+      }
+    });
+  });
+
+  it('tell the time, and leave the clock alone', async () => {
+    const seconds = Number(await must(ssh, 'date +%s'));
+    expect(Math.abs(seconds - Date.now() / 1_000)).toBeLessThan(60);
+    expect(await must(ssh, 'date -u +%Y-%m-%dT%H:%M:%SZ')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
+    expect(await ssh.execCommand(`${root}/usr/lib/lab/bin/date -s 2001-01-01`)).toMatchObject({
+      code: 1,
+      stderr: 'date: cannot set date: Operation not permitted',
+    });
+  });
+
   it('install, hold and report packages as apt and dpkg do', async () => {
     expect(await ssh.execCommand('apt-get install -y kubelet')).toMatchObject({
       code: 100,
