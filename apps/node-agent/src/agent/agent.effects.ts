@@ -1,13 +1,4 @@
-import {
-  Envelope,
-  EVENTS,
-  heartbeatSubject,
-  NODE_ANNOTATIONS,
-  desiredVersionsSubject,
-  type AgentConfig,
-  type Heartbeat,
-  WorldFailure,
-} from '@fairlead/contracts';
+import { heartbeatSubject, WorldFailure, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
 import { certificatesOn } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
@@ -17,29 +8,14 @@ import type { HostSoftware } from '../software/host.software.js';
 import type { Stage } from '../software/software.list.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
-import { AGENT_VERSION } from '../version.js';
-import {
-  decide,
-  isAgentReady,
-  revisionOf,
-  type AgentFact,
-  type ItemFailure,
-  type Observation,
-} from './agent.decider.js';
+import { decide, revisionOf, type AgentFact, type ItemFailure, type Observation } from './agent.decider.js';
 import { plan } from './agent.planner.js';
-import type {
-  AgentClock,
-  AgentLog,
-  EventLog,
-  HostPort,
-  NodeMetadata,
-  NodeView,
-  NodeWatch,
-  WatchNode,
-} from './agent.ports.js';
+import type { AgentClock, AgentLog, EventLog, HostPort, NodeView, NodeWatch, WatchNode } from './agent.ports.js';
 import type { Desired } from './agent.state.js';
+import { DesiredSource } from './desired.source.js';
 import { ensureAll, inspect, type Failed, type Inspection } from './inspection.js';
 import type { Journal } from './journal.js';
+import { heartbeatOf, metadataOf } from './node.telling.js';
 
 /** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
 const RESYNC_MS = 60_000;
@@ -50,10 +26,6 @@ const HEARTBEAT_JITTER = 0.1;
 const RETRY = { firstMs: 1_000, maxMs: 5 * 60_000 };
 /** One decision can lead to the next (NodeInitialized, then NodeReady); more than a few would be a bug. */
 const DECISIONS_MAX = 10;
-
-/** An agent may be older than the services that it listens to: what it does not know, it leaves aside. */
-const AnyEnvelope = Envelope.strip();
-const AnyDesired = EVENTS.DesiredVersionsSet.data.strip();
 
 export interface AgentParts {
   readonly config: AgentConfig;
@@ -95,15 +67,17 @@ export class AgentLoop {
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
   private readonly cancels: (() => void)[] = [];
+  private readonly orders: DesiredSource;
   private readonly memory: ChangeStore;
   private readonly changes: NodeChanges;
   private readonly probes: Probes;
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
-    const { config, host, software, ask, metronome, log, removeFile } = parts;
+    const { config, host, software, events, journal, ask, metronome, log, removeFile } = parts;
     const identity = { uid: config.uid, node: config.node };
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.because);
+    this.orders = new DesiredSource({ config, events, journal, log, onNew: () => this.beginAnew() });
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
@@ -113,25 +87,22 @@ export class AgentLoop {
   }
 
   async start(): Promise<void> {
-    const { config, host, events, metronome, random } = this.parts;
+    const { config, host, metronome, random } = this.parts;
     const [os, kernel, bootId] = await Promise.all([host.osRelease(), host.kernel(), host.bootId()]);
     this.facts = { os, kernel, bootId };
-    const subject = desiredVersionsSubject(config.namespace, config.cluster, config.node);
-    events.subscribe(subject, (bytes) => void this.onDesired(bytes));
-    // Read before anything is said, so that what is said can name what led to it.
-    await this.askDesired(subject);
-    events.onConnected(() => void this.askDesired(subject));
+    // Before anything is said, so that what is said can name what led to it.
+    await this.orders.start();
     this.watch = this.parts.watchNode({
       onView: (view) => {
         this.view = view;
         this.wake();
       },
-      metadata: () => this.metadata(),
+      metadata: () => metadataOf(config, this.desired, this.parts.journal.reported),
     });
     this.cancels.push(
       metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => {
         this.lookAgain();
-        void this.askDesired(subject);
+        void this.orders.ask();
       }),
       metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
     );
@@ -294,14 +265,13 @@ export class AgentLoop {
   private observe(): Observation {
     const { config, journal } = this.parts;
     const seen = this.inspection;
-    const software = seen?.kind === 'seen' ? seen.software : (journal.reported.software ?? {});
     return {
       uid: config.uid,
       node: config.node,
       desired: this.desired,
       differences: seen?.kind === 'seen' ? seen.differences : [],
       confirmed: this.isConfirmed,
-      software,
+      software: this.software,
       ...this.facts,
       changed: journal.changed,
       failure: this.failure,
@@ -325,84 +295,29 @@ export class AgentLoop {
     });
   }
 
-  /** The newest of what the log says and what the configuration began with. */
-  private get desired(): Desired {
-    const { config, journal } = this.parts;
-    const known = journal.desired;
-    return known !== null && known.revision >= config.desired.revision ? known : { ...config.desired, because: null };
-  }
-
-  private async askDesired(subject: string): Promise<void> {
-    if (!this.parts.events.isConnected()) return;
-    try {
-      const message = await this.parts.events.last(subject);
-      if (message !== undefined) await this.onDesired(message.bytes);
-    } catch (error) {
-      this.parts.log('warn', 'the desired state could not be read; asking again later', { cause: String(error) });
-    }
-  }
-
-  private async onDesired(bytes: Uint8Array): Promise<void> {
-    const envelope = AnyEnvelope.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
-    const parsed = AnyDesired.safeParse(envelope.data?.data);
-    if (!envelope.success || !parsed.success) {
-      this.parts.log('error', 'a desired state that cannot be read is ignored');
-      return;
-    }
-    const { uid, node, revision, software, changesAllowed, change, stage, probes } = parsed.data;
-    const { config, journal } = this.parts;
-    if (uid !== config.uid || node !== config.node) return;
-    const before = this.desired;
-    if (revision < before.revision || (revision === before.revision && before.because !== null)) return;
-    const { correlationid: correlationId, id: causationId } = envelope.data;
-    await journal.setDesired({
-      revision,
-      software,
-      changesAllowed,
-      ...(change === undefined ? {} : { change }),
-      ...(stage === undefined ? {} : { stage }),
-      ...(probes === undefined ? {} : { probes }),
-      because: { correlationId, causationId },
-    });
-    if (revision === before.revision) return;
-    this.parts.log('info', 'a new desired state', { revision, changesAllowed });
+  /** A new order may go well where the one before failed. */
+  private beginAnew(): void {
     this.failures = 0;
     this.failure = undefined;
     this.lookAgain();
   }
 
-  private beat(): void {
-    const { config, clock, events, journal } = this.parts;
-    const heartbeat: Heartbeat = {
-      uid: config.uid,
-      node: config.node,
-      at: clock.now().toISOString(),
-      bootId: this.facts.bootId,
-      agentVersion: AGENT_VERSION,
-      revision: revisionOf(journal.reported.standing),
-      ready: isAgentReady(journal.reported),
-      kubernetesReady: this.view?.ready ?? null,
-      software: this.inspection?.kind === 'seen' ? this.inspection.software : (journal.reported.software ?? {}),
-    };
-    const subject = heartbeatSubject(config.namespace, config.cluster, config.node);
-    events.publish(subject, new TextEncoder().encode(JSON.stringify(heartbeat)));
+  private get desired(): Desired {
+    return this.orders.current;
   }
 
-  private metadata(): NodeMetadata {
-    const { config, journal } = this.parts;
+  /** As it was seen last, else as it was reported. */
+  private get software(): SoftwareVersions {
+    const seen = this.inspection;
+    return seen?.kind === 'seen' ? seen.software : (this.parts.journal.reported.software ?? {});
+  }
+
+  private beat(): void {
+    const { config, clock, events, journal } = this.parts;
     const { reported } = journal;
-    const desired = Object.entries(this.desired.software);
-    const current = Object.entries(reported.software ?? {});
-    return {
-      labels: config.nodeLabels,
-      annotations: {
-        [NODE_ANNOTATIONS.uid]: config.uid,
-        [NODE_ANNOTATIONS.ready]: String(isAgentReady(reported)),
-        [NODE_ANNOTATIONS.changesAllowed]: String(this.desired.changesAllowed),
-        [NODE_ANNOTATIONS.revision]: String(revisionOf(reported.standing)),
-        ...Object.fromEntries(desired.map(([name, version]) => [NODE_ANNOTATIONS.desiredVersion(name), version])),
-        ...Object.fromEntries(current.map(([name, version]) => [NODE_ANNOTATIONS.currentVersion(name), version])),
-      },
-    };
+    const { bootId } = this.facts;
+    const now = { at: clock.now(), bootId, reported, kubernetes: this.view, software: this.software };
+    const subject = heartbeatSubject(config.namespace, config.cluster, config.node);
+    events.publish(subject, new TextEncoder().encode(JSON.stringify(heartbeatOf(config, now))));
   }
 }

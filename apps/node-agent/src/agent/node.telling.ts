@@ -1,0 +1,44 @@
+import { NODE_ANNOTATIONS, type AgentConfig, type Heartbeat, type SoftwareVersions } from '@fairlead/contracts';
+import { AGENT_VERSION } from '../version.js';
+import { isAgentReady, revisionOf, type Reported } from './agent.decider.js';
+import type { NodeMetadata, NodeView } from './agent.ports.js';
+import type { Desired } from './agent.state.js';
+
+/** What everybody who listens may know of a node now. */
+export const heartbeatOf = (
+  { uid, node }: AgentConfig,
+  now: {
+    readonly at: Date;
+    readonly bootId: string;
+    readonly reported: Reported;
+    readonly kubernetes: NodeView | undefined;
+    readonly software: SoftwareVersions;
+  },
+): Heartbeat => ({
+  uid,
+  node,
+  at: now.at.toISOString(),
+  bootId: now.bootId,
+  agentVersion: AGENT_VERSION,
+  revision: revisionOf(now.reported.standing),
+  ready: isAgentReady(now.reported),
+  kubernetesReady: now.kubernetes?.ready ?? null,
+  software: now.software,
+});
+
+/** What the Node object says of the agent and its orders, for people who look there. */
+export const metadataOf = ({ uid, nodeLabels }: AgentConfig, desired: Desired, reported: Reported): NodeMetadata => {
+  const versions = (software: SoftwareVersions, name: (of: string) => string): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(software).map(([of, version]) => [name(of), version]));
+  return {
+    labels: nodeLabels,
+    annotations: {
+      [NODE_ANNOTATIONS.uid]: uid,
+      [NODE_ANNOTATIONS.ready]: String(isAgentReady(reported)),
+      [NODE_ANNOTATIONS.changesAllowed]: String(desired.changesAllowed),
+      [NODE_ANNOTATIONS.revision]: String(revisionOf(reported.standing)),
+      ...versions(desired.software, NODE_ANNOTATIONS.desiredVersion),
+      ...versions(reported.software ?? {}, NODE_ANNOTATIONS.currentVersion),
+    },
+  };
+};
