@@ -72,6 +72,8 @@ export interface Surge {
   readonly stock: number;
   /** Extra machines that run and never become nodes. */
   readonly unfit: boolean;
+  /** How often a node can not be taken out of its cluster. */
+  readonly stays: number;
 }
 
 export const NO_SURGE: Surge = {
@@ -82,6 +84,7 @@ export const NO_SURGE: Surge = {
   ever: 0,
   stock: 100,
   unfit: false,
+  stays: 0,
 };
 
 export interface Model {
@@ -707,12 +710,12 @@ const joins =
 const leaves =
   (extra: ExtraMachine): Act =>
   (model) => {
-    // It stays as it is until somebody gives it back again, and then its pods may go.
-    if (model.kept.includes(extra.name)) {
+    // It stays as it is until somebody gives it back again.
+    if (model.surge.stays > 0) {
       const stuck = withExtra(model, extra, { leaving: false });
       return {
-        model: { ...stuck, kept: model.kept.toSpliced(model.kept.indexOf(extra.name), 1) },
-        facts: [stepNotDone('RemoveNode', extra, 'shop/web-1: Cannot evict pod')],
+        model: { ...stuck, surge: { ...stuck.surge, stays: stuck.surge.stays - 1 } },
+        facts: [stepNotDone('RemoveNode', extra, 'the API server does not answer')],
       };
     }
     const { [extra.name]: _gone, ...nodes } = model.nodes;

@@ -9,6 +9,7 @@ import { Etcd } from '../etcd/etcd.effects.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.jobs.js';
 import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
+import { drainOf } from '../rollout/rollout.state.js';
 import { ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
 import { NodeDrain } from './drain.effects.js';
@@ -40,9 +41,10 @@ export class EmptyEffects {
     return this.runner.take(job, context, async (wanted) => {
       const cluster = await wanted.cluster();
       const node = nodeOf(wanted);
-      const since = wanted.data.drain ? await this.cordon(wanted, cluster, node) : this.clock.now().toISOString();
+      const cordoned = wanted.data.drain ? await this.cordon(wanted, cluster, node) : undefined;
+      const since = cordoned ?? this.clock.now().toISOString();
       await this.moveLeader(wanted, cluster, node);
-      if (!wanted.data.drain) return this.emptied(wanted, node, { evictedPods: 0, forcedPods: 0, since });
+      if (cordoned === undefined) return this.emptied(wanted, node, { evictedPods: 0, forcedPods: 0, since });
       const drain = this.drains.get(job.id) ?? new NodeDrain(cluster, node, () => this.clock.now().getTime());
       this.drains.set(job.id, drain);
       return this.drain(wanted, drain, since);
@@ -66,10 +68,16 @@ export class EmptyEffects {
     });
   }
 
-  /** Answers since when it is cordoned: from then on its time runs. */
-  private async cordon(wanted: Wanted<EmptyNode>, cluster: UpgradeCluster, node: NodeName): Promise<string> {
-    if (wanted.state.cordon !== null) return wanted.state.cordon.since;
+  /** Answers since when it is cordoned: from then on its time runs; undefined: it is an extra node that has left Kubernetes. */
+  private async cordon(
+    wanted: Wanted<EmptyNode>,
+    cluster: UpgradeCluster,
+    node: NodeName,
+  ): Promise<string | undefined> {
+    const since = drainOf(wanted.state, node).cordon?.since ?? null;
+    if (since !== null) return since;
     const byPlan = await cluster.cordon(node, wanted.data.upgradeId);
+    if (byPlan === undefined && wanted.known.extra[node] !== undefined) return undefined;
     if (byPlan === undefined)
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await wanted.record({ type: 'NodeCordoned', data: { ...whereOf(wanted), node, byPlan } });

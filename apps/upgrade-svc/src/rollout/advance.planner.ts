@@ -9,6 +9,7 @@ import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
 import { gatesLimitMs, phaseOf, presentNodes } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
+  drainOf,
   hasEnded,
   hasFailed,
   isAway,
@@ -105,6 +106,14 @@ const overdue = ({ operation }: Tracked): Cause => ({
   message: `it was not done within ${(operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS} minutes`,
 });
 
+/** D5: what could not be evicted in time. */
+const stillHolding = ({ state }: Tracked): Cause => {
+  const late = Object.entries(state.drains).filter(([, { timedOut, emptied }]) => timedOut !== null && !emptied);
+  const pods = late.flatMap(([, { timedOut }]) => timedOut?.pods ?? []);
+  const target = late.map(([node]) => node).join(', ');
+  return { operation: 'empty the node', target, message: `it still holds ${pods.join(', ')}` };
+};
+
 /** What is said of a node operation in a phase that waits for nobody. */
 const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: string): readonly RolloutFact[] => {
   const { operation, state } = tracked;
@@ -129,17 +138,14 @@ const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: 
       const cause = state.trouble ?? overdue(tracked);
       return surgeMissed(cluster, upgrade, tracked, { cause, otherwise: failed(cluster, upgrade, tracked, cause) });
     }
-    case 'give-up': {
-      const pods = (state.drainTimedOut?.pods ?? []).join(', ');
-      const cause = { operation: 'empty the node', target: node ?? '', message: `it still holds ${pods}` };
-      return [failed(cluster, upgrade, tracked, cause)];
-    }
+    case 'give-up':
+      return [failed(cluster, upgrade, tracked, stillHolding(tracked))];
     case 'quarantine':
       if (node === null) return [];
       return [
         {
           type: 'NodeQuarantined',
-          data: { ...ids(cluster, upgrade), node, pods: [...(state.drainTimedOut?.pods ?? [])] },
+          data: { ...ids(cluster, upgrade), node, pods: [...(drainOf(state, node).timedOut?.pods ?? [])] },
         },
       ];
     default:
@@ -264,7 +270,7 @@ const completed = (cluster: KnownCluster, upgrade: Upgrade, now: string): Rollou
 });
 
 const aborted = (cluster: KnownCluster, upgrade: Upgrade): RolloutFact => {
-  const parked = trackedOf(upgrade).filter((tracked) => isAway(tracked) && tracked.state.cordon !== null);
+  const parked = trackedOf(upgrade).filter((tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null);
   const names = [...new Set(parked.flatMap(({ operation }) => operation.nodes))];
   return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), parked: names } };
 };

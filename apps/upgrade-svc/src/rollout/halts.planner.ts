@@ -39,7 +39,7 @@ const causeOf = ({ operation, state }: Tracked): Cause =>
 
 /** Which rule a failure is told by: that of what it could not get past. */
 const ruleOf = ({ operation, state }: Tracked): UpgradeRule => {
-  if (state.drainTimedOut?.policy === 'stop') return 'D5';
+  if (Object.values(state.drains).some(({ timedOut }) => timedOut?.policy === 'stop')) return 'D5';
   if (operation.kind === 'book-surge' || operation.kind === 'return-surge') return 'D2';
   if (state.failing !== null && e6Freeze(state.failing.gate)) return 'E6';
   return operation.canary ? 'D1' : 'E7';

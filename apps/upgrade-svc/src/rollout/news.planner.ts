@@ -1,5 +1,5 @@
 import type { EffectFact } from './rollout.commands.js';
-import { NEW_OPERATION, type KnownCluster, type OperationState } from './rollout.state.js';
+import { drainOf, NEW_OPERATION, type KnownCluster, type OperationState } from './rollout.state.js';
 
 const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text) => other.includes(text));
@@ -12,14 +12,14 @@ const isNewsOf = (state: OperationState, fact: EffectFact): boolean => {
     case 'GateFailed':
       return state.failing?.gate !== fact.data.gate || state.failing.message !== fact.data.message;
     case 'NodeCordoned':
-      return state.cordon === null;
+      return (drainOf(state, fact.data.node).cordon?.since ?? null) === null;
     case 'EvictionRefused':
-      return state.refusal?.budget !== fact.data.budget || !sameTexts(state.refusal.pods, fact.data.pods);
+      return !sameTexts(drainOf(state, fact.data.node).refused[fact.data.budget ?? ''] ?? [], fact.data.pods);
     case 'NodeEmptied':
-      return !state.emptied;
+      return !drainOf(state, fact.data.node).emptied;
     case 'DrainTimedOut':
       // Force ends by itself (D5): what it has not brought about is told by the policy that follows it.
-      return state.drainTimedOut?.policy !== fact.data.policy;
+      return drainOf(state, fact.data.node).timedOut?.policy !== fact.data.policy;
     case 'NodeUncordoned':
       return !state.uncordoned;
     case 'UpgradeWithdrawn':

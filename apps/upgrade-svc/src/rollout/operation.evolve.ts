@@ -1,5 +1,13 @@
 import type { GateStage, NodeName, PlanOperation, SoftwareVersions, StoredEvent } from '@fairlead/contracts';
-import { NEW_OPERATION, trackedOf, type OperationState, type Upgrade } from './rollout.state.js';
+import {
+  drainOf,
+  drainsAnew,
+  NEW_OPERATION,
+  trackedOf,
+  type DrainState,
+  type OperationState,
+  type Upgrade,
+} from './rollout.state.js';
 
 /** The id under which the agent remembers what it did: going back is a change of its own. */
 export const changeIdOf = ({ change, id }: PlanOperation, rollingBack: boolean): string =>
@@ -35,7 +43,7 @@ export const again = (state: OperationState): OperationState =>
         ...NEW_OPERATION,
         postponed: state.postponed,
         touched: state.touched,
-        cordon: state.cordon,
+        drains: drainsAnew(state),
         rollingBack: state.rollingBack,
         staged: state.staged,
       };
@@ -98,29 +106,39 @@ export const evolveByAgents = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
   }
 };
 
+const withDrain = (
+  upgrade: Upgrade,
+  { operation, node }: { readonly operation: string; readonly node: NodeName },
+  change: (drain: DrainState) => Partial<DrainState>,
+): Upgrade =>
+  withOperation(upgrade, operation, (state) => {
+    const drain = drainOf(state, node);
+    return { drains: { ...state.drains, [node]: { ...drain, ...change(drain) } } };
+  });
+
 const evolveDrain = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   const { time } = event.meta;
   switch (event.type) {
     case 'NodeCordoned':
-      return withOperation(upgrade, event.data.operation, () => ({
-        cordon: { byPlan: event.data.byPlan, since: time },
-      }));
+      return withDrain(upgrade, event.data, () => ({ cordon: { byPlan: event.data.byPlan, since: time } }));
     case 'EvictionRefused': {
-      const { operation, budget, pods } = event.data;
-      return withOperation(upgrade, operation, () => ({ refusal: { budget, pods } }));
+      const { budget, pods } = event.data;
+      return withDrain(upgrade, event.data, ({ refused }) => ({ refused: { ...refused, [budget ?? '']: pods } }));
     }
     case 'EtcdLeaderMoved': {
       const moved = { ...upgrade, leader: event.data.to };
       return withOperation(moved, event.data.operation, () => ({ leaderMoved: true }));
     }
     case 'NodeEmptied':
-      return withOperation(upgrade, event.data.operation, () => ({ emptied: true, refusal: null }));
+      return withDrain(upgrade, event.data, () => ({ emptied: true, refused: {} }));
     case 'DrainTimedOut': {
-      const { operation, policy, pods } = event.data;
-      return withOperation(upgrade, operation, () => ({ drainTimedOut: { policy, pods } }));
+      const { policy, pods } = event.data;
+      return withDrain(upgrade, event.data, () => ({ timedOut: { policy, pods } }));
     }
-    case 'NodeUncordoned':
-      return withOperation(upgrade, event.data.operation, () => ({ uncordoned: true, cordon: null }));
+    case 'NodeUncordoned': {
+      const freed = withDrain(upgrade, event.data, () => ({ cordon: null }));
+      return withOperation(freed, event.data.operation, () => ({ uncordoned: true }));
+    }
     default:
       return upgrade;
   }
@@ -179,7 +197,7 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
     case 'OperationPostponed':
       return withOperation(upgrade, event.data.operation, (state) => ({
         ...NEW_OPERATION,
-        cordon: state.cordon,
+        drains: drainsAnew(state),
         touched: state.touched,
         rollingBack: state.rollingBack,
         postponed: state.postponed || event.data.by === 'leader',

@@ -12,8 +12,16 @@ import {
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutJob } from './rollout.jobs.js';
-import { surgePhase } from './surge.planner.js';
-import { hasEnded, touchedNodes, trackedOf, type KnownCluster, type Tracked, type Upgrade } from './rollout.state.js';
+import { extraToEmpty, surgePhase } from './surge.planner.js';
+import {
+  drainOf,
+  hasEnded,
+  touchedNodes,
+  trackedOf,
+  type KnownCluster,
+  type Tracked,
+  type Upgrade,
+} from './rollout.state.js';
 
 /** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
 export type Phase =
@@ -123,9 +131,10 @@ export const nextLeader = (upgrade: Upgrade, { operation, state }: Tracked): Nod
 const isUnwanted = (upgrade: Upgrade, { state }: Tracked): boolean =>
   state.revision === null && (state.leaveOut !== null || upgrade.abortAsked !== null);
 
-const drainEnd = ({ state }: Tracked): Phase | undefined => {
-  if (state.drainTimedOut === null || state.emptied || state.drainTimedOut.policy === 'force') return undefined;
-  if (state.drainTimedOut.policy === 'stop') return 'give-up';
+const drainEnd = ({ operation, state }: Tracked): Phase | undefined => {
+  const { timedOut, emptied } = drainOf(state, operation.node);
+  if (timedOut === null || emptied || timedOut.policy === 'force') return undefined;
+  if (timedOut.policy === 'stop') return 'give-up';
   return state.withdrawn ? 'quarantine' : 'park';
 };
 
@@ -137,8 +146,8 @@ const nodePhase = (upgrade: Upgrade, tracked: Tracked): Phase => {
   if (!state.allowed && missing(upgrade, tracked, 'before').length > 0) return 'gates-before';
   if (!state.allowed && givesWay(upgrade, tracked)) return 'postpone';
   if (!state.allowed) return 'allow';
-  if (state.revision === null && !state.emptied && (operation.drain || nextLeader(upgrade, tracked) !== null))
-    return 'empty';
+  const { emptied } = drainOf(state, operation.node);
+  if (state.revision === null && !emptied && (operation.drain || nextLeader(upgrade, tracked) !== null)) return 'empty';
   if (state.revision === null) return 'change';
   if (!state.nodeReady) return 'agent';
   if (missing(upgrade, tracked, 'after').length > 0) return 'gates-after';
@@ -232,7 +241,7 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
 
 /** By this plan; also where it died between the cordon and the word of it: Kubernetes knows whose mark it is. */
 const mayBeCordoned = ({ operation, state }: Tracked): boolean =>
-  !state.uncordoned && (state.cordon?.byPlan ?? operation.drain);
+  !state.uncordoned && (drainOf(state, operation.node).cordon?.byPlan ?? operation.drain);
 
 const releaseJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob => {
   const parked = phaseOf(cluster, upgrade, tracked) === 'park';
@@ -264,7 +273,7 @@ const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node
         pool: strategyOf(upgrade.wish.strategy, operation.pool ?? ''),
         drain: operation.drain,
         moveEtcdLeader: nextLeader(upgrade, tracked),
-        since: state.cordon?.since ?? null,
+        since: drainOf(state, node).cordon?.since ?? null,
       };
     case 'change':
       return {
@@ -308,18 +317,34 @@ const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): A
   }
 };
 
-/** What an operation asks of the world now; null: it waits for others, or for what we say next. */
-export const jobOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): AnyRolloutJob | null => {
+/** Extra nodes are emptied all at once, so that no pod moves from one to the next. */
+const emptyExtra = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutJob[] =>
+  extraToEmpty(cluster, upgrade, tracked).map((node) => ({
+    ...baseOf(cluster, upgrade, tracked),
+    node,
+    type: 'EmptyNode',
+    pool: strategyOf(upgrade.wish.strategy, tracked.operation.pool ?? ''),
+    drain: true,
+    moveEtcdLeader: null,
+    since: drainOf(tracked.state, node).cordon?.since ?? null,
+  }));
+
+const listed = (job: AnyRolloutJob | null): readonly AnyRolloutJob[] => (job === null ? [] : [job]);
+
+/** What an operation asks of the world now; nothing: it waits for others, or for what we say next. */
+export const jobsOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutJob[] => {
   const { node, kind } = tracked.operation;
-  if (node !== null) return nodeJob(cluster, upgrade, tracked, node);
+  if (node !== null) return listed(nodeJob(cluster, upgrade, tracked, node));
   switch (phaseOf(cluster, upgrade, tracked)) {
     case 'effect':
-      return effectJob(cluster, upgrade, tracked);
+      return listed(effectJob(cluster, upgrade, tracked));
     case 'nodes':
-      return kind === 'stage' ? effectJob(cluster, upgrade, tracked) : null;
+      return kind === 'stage' ? listed(effectJob(cluster, upgrade, tracked)) : [];
     case 'gates-finish':
-      return gatesJob(cluster, upgrade, tracked, 'finish');
+      return [gatesJob(cluster, upgrade, tracked, 'finish')];
+    case 'empty':
+      return emptyExtra(cluster, upgrade, tracked);
     default:
-      return null;
+      return [];
   }
 };

@@ -1,4 +1,4 @@
-import { isRefusal, type Fact, type UpgradeId } from '@fairlead/contracts';
+import { isRefusal, type Fact, type StoredEvent, type UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
@@ -220,6 +220,46 @@ describe('D5 a node that cannot be emptied', () => {
     };
     expect(said({ type: 'DrainTimedOut', data: forced.data })).toEqual([]);
     expect(said(over)).toEqual(expect.arrayContaining(['DrainTimedOut', 'OperationFailed']));
+  });
+
+  it('has its whole time again when it is tried again', () => {
+    const simulation = kept();
+    simulation.say('wish', asked(toNext, { workers }));
+    simulation.when(
+      ({ type }) => type === 'RolloutHalted',
+      () =>
+        simulation.after(600, () => {
+          simulation.say('wish', wish('UpgradeRetryRequested'));
+          simulation.after(30, () => {
+            simulation.model = { ...simulation.model, kept: [] };
+          });
+        }),
+    );
+    simulation.run();
+    expect(simulation.count('DrainTimedOut')).toBe(1);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('tells of each budget once, also when several keep its pods by turns', () => {
+    const simulation = kept();
+    simulation.say('wish', asked(toNext, { workers }));
+    simulation.run();
+    const told = simulation.log.findIndex(({ type }) => type === 'EvictionRefused');
+    const first = simulation.log[told];
+    if (first?.type !== 'EvictionRefused') throw new Error('nothing was refused');
+    const other = { ...first.data, budget: 'shop/db', pods: ['shop/db-0'] };
+    let state = simulation.log.slice(0, told).reduce(rollout.evolve, rollout.initial);
+    const news = [first.data, other, first.data, other].flatMap((data) => {
+      const now = first.meta.time;
+      const said = rollout.decide(state, {
+        type: 'RecordFact',
+        data: { facts: [{ type: 'EvictionRefused', data }], now },
+      });
+      if (isRefusal(said)) throw new Error(said.message);
+      state = said.reduce((before, fact) => rollout.evolve(before, { ...first, ...fact } as StoredEvent), state);
+      return said.map(({ type }) => type);
+    });
+    expect(news).toEqual(['EvictionRefused', 'EvictionRefused']);
   });
 
   it('stops by E4 when more are left behind than may be', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { explore, started, told, withLeader, type World } from '../../test/exploration.js';
-import { cp, modelOf, w, type Model } from '../../test/model.js';
+import { cp, modelOf, type Model } from '../../test/model.js';
 import { asked, beginning, toVersion } from '../../test/rollout.story.js';
 import { ABSENT } from './rollout.state.js';
 
@@ -93,7 +93,7 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
     ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
     ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
     // Time stands still here, so nobody gives it back again after an end before the end.
-    ['is kept by a budget when it shall go', (model) => ({ ...model, kept: [w(4)] }), 0],
+    ['cannot be taken out when it shall go', (model) => ({ ...model, surge: { ...model.surge, stays: 1 } }), 0],
   ])(
     'nor with an extra machine that %s, whatever fails, and whenever somebody ends it',
     (_what, changed, aborts) => {

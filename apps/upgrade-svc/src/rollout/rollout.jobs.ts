@@ -116,7 +116,8 @@ export interface CheckGates extends RolloutJob {
 /**
  * On the node, in this order: cordon (NodeCordoned{byPlan}), if `moveEtcdLeader` EtcdLeaderMoved, evict (EvictionRefused when
  * who refuses changes), NodeEmptied. On the pool's timeout DrainTimedOut with its policy; with `quarantine` the decider adds
- * NodeQuarantined; with `force` pods go only before forceUntil, then NodeEmptied{forcedPods}.
+ * NodeQuarantined; with `force` pods go only before forceUntil, then NodeEmptied{forcedPods}. An extra node that Kubernetes
+ * does not know any more is empty.
  * Resumable: a node that was cordoned by this plan stays byPlan, also after a crash between cordon and event.
  */
 export interface EmptyNode extends RolloutJob {
@@ -191,6 +192,15 @@ export type RolloutJobType =
   | 'ChangeNode'
   | 'ReleaseNode';
 
-/** Names a job inside its upgrade: while it is wanted it is done once. */
-export const keyOf = ({ type, operation, stage }: { type: string; operation?: string; stage?: unknown }): string =>
-  [type, operation, typeof stage === 'string' ? stage : undefined].filter((part) => part !== undefined).join('/');
+interface Named {
+  readonly type: string;
+  readonly operation?: string;
+  readonly stage?: unknown;
+  readonly node?: unknown;
+}
+
+/** Names a job inside its upgrade: while it is wanted it is done once. One operation may empty several nodes. */
+export const keyOf = ({ type, operation, stage, node }: Named): string =>
+  [type, operation, stage, type === 'EmptyNode' ? node : undefined]
+    .filter((part) => typeof part === 'string')
+    .join('/');

@@ -1,5 +1,5 @@
 import type { Probe } from '@fairlead/contracts';
-import { jobOf } from './operation.planner.js';
+import { jobsOf } from './operation.planner.js';
 import { keyOf, type AnyRolloutJob, type RolloutJob } from './rollout.jobs.js';
 import { trackedOf, type KnownCluster, type Rollout, type RolloutNode, type Upgrade } from './rollout.state.js';
 
@@ -53,10 +53,7 @@ export const jobs = (state: Rollout): readonly AnyRolloutJob[] => {
     case 'checking':
       return [{ uid: state.uid, upgradeId: upgrade.id, run: upgrade.run, type: 'CheckUpgrade' }];
     case 'running':
-      return [
-        ...watching(state, upgrade),
-        ...trackedOf(upgrade).flatMap((tracked) => jobOf(state, upgrade, tracked) ?? []),
-      ];
+      return [...watching(state, upgrade), ...trackedOf(upgrade).flatMap((tracked) => jobsOf(state, upgrade, tracked))];
     case 'ended':
       return [...tidying(state, upgrade), ...unwatching(state, upgrade)];
     case 'rejected':

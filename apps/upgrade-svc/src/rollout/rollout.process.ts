@@ -55,7 +55,7 @@ const follow = (before: Following, rollout: KnownCluster, now: string): Followin
 /** Every event may make jobs wanted, something to be said, or another moment the next to wake at. */
 export const rolloutProcess: Process<Following> = {
   name: 'rollout',
-  version: 4,
+  version: 5,
   initial: { rollout: ABSENT, wanted: [], wakeAt: null, reactions: [] },
 
   evolve: (before, event: StoredEvent) => {

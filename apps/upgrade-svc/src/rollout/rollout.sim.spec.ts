@@ -188,7 +188,29 @@ const STORIES: readonly Story[] = [
       expectNoSurgeLeft(simulation, 1);
       expect(orderOf(simulation, 'SurgeRequested')).toBeLessThan(orderOf(simulation, 'NodeCordoned', w(1)));
       for (const index of [1, 2, 3])
-        expect(orderOf(simulation, 'NodeUncordoned', w(index))).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+        expect(orderOf(simulation, 'NodeUncordoned', w(index))).toBeLessThan(orderOf(simulation, 'NodeCordoned', w(4)));
+      expect(orderOf(simulation, 'NodeEmptied', w(4))).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+    },
+  },
+  {
+    name: 'surge-of-two-is-emptied-at-once',
+    model: () => modelOf(1, 4, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 2 } }));
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expect(simulation.model.surge.machines).toEqual([]);
+      const extra = simulation.log.flatMap((event) =>
+        event.type === 'SurgeReturned' ? event.data.nodes.map(String) : [],
+      );
+      expect(extra).toHaveLength(2);
+      for (const node of extra) {
+        expect(simulation.count('NodeEmptied', node)).toBe(1);
+        expect(orderOf(simulation, 'NodeEmptied', node)).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+      }
     },
   },
   {
@@ -284,6 +306,34 @@ const STORIES: readonly Story[] = [
       simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
+        () =>
+          simulation.after(60, () => {
+            expect(simulation.count('SurgeReturned')).toBe(0);
+            simulation.model = { ...simulation.model, kept: [] };
+            simulation.say('wish', wish('UpgradeRetryRequested'));
+          }),
+      );
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expectNoSurgeLeft(simulation, 1);
+      expect(simulation.count('EvictionRefused', w(3))).toBe(1);
+      const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+      expect(halted?.data).toMatchObject({
+        rule: 'D5',
+        cause: { operation: 'empty the node', target: w(3), message: `it still holds shop/web-${w(3)}` },
+      });
+    },
+  },
+  {
+    name: 'surge-that-cannot-be-taken-out',
+    model: () => ({ ...modelOf(1, 2, '1.33.13'), surge: { ...NO_SURGE, stays: 1 } }),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.atOnce = 0;
+      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
         () => simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested'))),
       );
     },
@@ -295,8 +345,8 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-that-a-budget-keeps-and-abort',
-    model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3), w(3), w(3)] }),
+    name: 'surge-that-cannot-be-taken-out-and-abort',
+    model: () => ({ ...modelOf(1, 2, '1.33.13'), surge: { ...NO_SURGE, stays: 3 } }),
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;

@@ -37,6 +37,16 @@ export interface RolloutNode {
   readonly unwellSince: string | null;
 }
 
+/** How far the emptying of one node has come. */
+export interface DrainState {
+  /** Since null: it is tried again, and its time begins anew. */
+  readonly cordon: { readonly byPlan: boolean; readonly since: string | null } | null;
+  readonly emptied: boolean;
+  readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
+  /** Pods that were refused last, by the budget that refuses them; empty: by something else. */
+  readonly refused: Readonly<Record<string, readonly string[]>>;
+}
+
 /** How far an operation has come: facts side by side; its phase follows from them (operation.planner.ts). */
 export interface OperationState {
   readonly status: 'waiting' | 'open' | 'done' | 'failed' | 'skipped' | 'quarantined';
@@ -50,11 +60,9 @@ export interface OperationState {
   readonly allowed: boolean;
   /** It was allowed once, in this try or an earlier one: what its node is like is this plan's affair. */
   readonly touched: boolean;
-  readonly cordon: { readonly byPlan: boolean; readonly since: string } | null;
+  /** By node: an operation that gives extra nodes back empties several. */
+  readonly drains: Readonly<Record<string, DrainState>>;
   readonly leaderMoved: boolean;
-  readonly emptied: boolean;
-  readonly drainTimedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
-  readonly refusal: { readonly budget: string | null; readonly pods: readonly string[] } | null;
   /** The revision that was set for this operation, and when. */
   readonly revision: number | null;
   readonly changedAt: string | null;
@@ -164,6 +172,20 @@ export type Rollout = { readonly status: 'absent' } | KnownCluster;
 
 export const ABSENT: Rollout = { status: 'absent' };
 
+const NOT_DRAINED: DrainState = { cordon: null, emptied: false, timedOut: null, refused: {} };
+
+export const drainOf = ({ drains }: Pick<OperationState, 'drains'>, node: NodeName | null): DrainState =>
+  (node === null ? undefined : drains[node]) ?? NOT_DRAINED;
+
+/** What is tried again has its whole time again; who cordoned the nodes stays known. */
+export const drainsAnew = ({ drains }: Pick<OperationState, 'drains'>): OperationState['drains'] =>
+  Object.fromEntries(
+    Object.entries(drains).map(([node, { cordon }]) => [
+      node,
+      { ...NOT_DRAINED, cordon: cordon === null ? null : { ...cordon, since: null } },
+    ]),
+  );
+
 export const NEW_OPERATION: OperationState = {
   status: 'waiting',
   startedAt: null,
@@ -173,11 +195,8 @@ export const NEW_OPERATION: OperationState = {
   failing: null,
   allowed: false,
   touched: false,
-  cordon: null,
+  drains: {},
   leaderMoved: false,
-  emptied: false,
-  drainTimedOut: null,
-  refusal: null,
   revision: null,
   changedAt: null,
   nodeReady: false,

@@ -3,6 +3,7 @@ import { later } from '@fairlead/event-sourcing';
 import { d2MayForgo } from '../rules/workers.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
+  drainOf,
   hasEnded,
   trackedOf,
   type ExtraMachine,
@@ -41,12 +42,29 @@ const nothingLeft = (upgrade: Upgrade, pool: string | null, batch: number): bool
     (one) => one.operation.pool !== pool || one.operation.node === null || one.operation.batch < batch || hasEnded(one),
   );
 
+/** Extra nodes that hold pods, as far as is known: they have joined, stay, and were not emptied. */
+export const extraToEmpty = (
+  cluster: KnownCluster,
+  upgrade: Upgrade,
+  { operation, state }: Tracked,
+): readonly NodeName[] =>
+  stayingOf(cluster, upgrade, operation.pool).filter(
+    (name) => (cluster.nodes[name]?.readyRevision ?? 0) > 0 && !drainOf(state, name).emptied,
+  );
+
+/** D5, of extra nodes: whether one is left as it is or ends the roll-out, it cannot be given back. */
+const drainGivenUp = ({ state }: Tracked): boolean =>
+  Object.values(state.drains).some(
+    ({ timedOut, emptied }) => timedOut !== null && timedOut.policy !== 'force' && !emptied,
+  );
+
 /** Where an operation about extra nodes stands. */
 export const surgePhase = (
   cluster: KnownCluster,
   upgrade: Upgrade,
-  { operation, state }: Tracked,
-): 'complete' | 'surge-failed' | 'book' | 'give-back' | 'nodes' => {
+  tracked: Tracked,
+): 'complete' | 'surge-failed' | 'book' | 'empty' | 'give-up' | 'give-back' | 'nodes' => {
+  const { operation, state } = tracked;
   const { pool, batch, kind } = operation;
   if (kind === 'book-surge') {
     if (nothingLeft(upgrade, pool, batch)) return 'complete';
@@ -56,6 +74,8 @@ export const surgePhase = (
   }
   if (state.trouble !== null) return 'surge-failed';
   const left = extraOf(cluster, upgrade, pool);
+  if (!state.effect && drainGivenUp(tracked)) return 'give-up';
+  if (!state.effect && extraToEmpty(cluster, upgrade, tracked).length > 0) return 'empty';
   if (!state.effect && (left.length > 0 || upgrade.booked.includes(pool ?? ''))) return 'give-back';
   return left.length === 0 ? 'complete' : 'nodes';
 };
