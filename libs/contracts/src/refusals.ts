@@ -360,8 +360,8 @@ export const REFUSALS = {
   ),
   'upgrade.open': definition(
     409,
-    'Unable to {action}. The upgrade {upgrade} is not finished.',
-    'Wait for its end, or abort it: see GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+    'Unable to {action}. The upgrade {upgrade} is not finished ({state}).',
+    '{wayOn}, or end it (fairlead upgrade abort {cluster}). See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
   ),
   'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Ask again in a few seconds.'),
   'upgrade.not-approvable': definition(

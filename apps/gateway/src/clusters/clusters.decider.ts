@@ -13,7 +13,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
 import { phaseAfter } from './phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -105,9 +105,7 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
 /** An upgrade and a change of nodes never mix (B1). */
 const busy = ({ addition, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
   if (addition !== undefined) return refuse('cluster.busy', { ...named(address), action });
-  return upgrade !== undefined && isOpen(upgrade)
-    ? refuse('upgrade.open', { ...named(address), upgrade: upgrade.id, action })
-    : undefined;
+  return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 };
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {

@@ -1,7 +1,7 @@
 import { refuse, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isForeign, presentAfter, type PresentCluster } from '../clusters/present.js';
-import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
 
 interface Named {
   readonly namespace: string;
@@ -63,7 +63,7 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdWish[
     return refuse('etcd.snapshot-unknown', { namespace, cluster: name, snapshot: asked }, 'snapshot');
   if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt }, 'confirm');
   if (state.upgrade !== undefined && isOpen(state.upgrade))
-    return refuse('upgrade.open', { namespace, cluster: name, upgrade: state.upgrade.id, action: 'restore etcd' });
+    return refuseBeside(state.upgrade, { namespace, cluster: name }, 'restore etcd');
   if (state.restore !== undefined) return refuse('cluster.busy', { namespace, cluster: name, action: 'restore etcd' });
   return [{ type: 'EtcdRestoreRequested', data: { uid: state.cluster.uid, requestId, snapshot: asked } }];
 };

@@ -12,7 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../clusters/present.js';
-import { isOpen, latestUpgradeAfter, type PhasedUpgrade } from './upgrade.phase.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from './upgrade.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
 interface Named {
@@ -127,7 +127,7 @@ const request = (state: UpgradesState, command: RequestUpgrade): readonly Upgrad
   if (latest !== undefined && isOpen(latest)) {
     // The same wish of the same person is a repetition, e.g. after an answer that was lost.
     if (isRepetition(latest, command)) return nothing;
-    return refuse('upgrade.open', { namespace, cluster: name, upgrade: latest.id, action: 'upgrade' });
+    return refuseBeside(latest, { namespace, cluster: name }, 'upgrade');
   }
   return (
     hindrance(cluster, command.data) ??
@@ -328,7 +328,11 @@ export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeWish> = {
     return {
       ...state,
       cluster,
-      latest: { ...progressed(state.latest, event), phase: phased?.phase ?? state.latest.phase },
+      latest: {
+        ...progressed(state.latest, event),
+        phase: phased?.phase ?? state.latest.phase,
+        pause: phased?.pause ?? null,
+      },
     };
   },
 };

@@ -1,7 +1,7 @@
-import type { Fact, UpgradePath } from '@fairlead/contracts';
+import { isRefusal, type Fact, type UpgradePath } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
-import { describe, it } from '@jest/globals';
-import { CREATE, nodeFact, uid } from '../story.fixtures.js';
+import { describe, expect, it } from '@jest/globals';
+import { CREATE, inLog, nodeFact, uid } from '../story.fixtures.js';
 import {
   operationFailed,
   PLAN_HASH,
@@ -95,6 +95,24 @@ describe('a request for an upgrade', () => {
     given(...CREATE, upgradeRequested({ mode: 'dry-run' }), upgradePlanned('dry-run'))
       .when(other)
       .then(upgradeRequested({ ...otherId, requestHash: 'other' } as never));
+  });
+
+  it('is told which one is in the way, how it stands, and how it goes on or ends', () => {
+    const other = request({ ...otherId, requestHash: 'other' } as never);
+    const told = (history: readonly Fact[]): string => {
+      const state = inLog(history).reduce(upgrades.evolve, upgrades.initial);
+      const decided = upgrades.decide(state, other);
+      return isRefusal(decided) ? `${decided.message} ${decided.help}`.split(' See ')[0]! : 'it is not refused';
+    };
+    const byWindow = upgradeFact('RolloutPaused', { by: 'window', reason: 'the next window opens at noon' });
+    expect([planned, running, paused, [...running, byWindow], halted].map(told)).toEqual([
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Planned). Approve it (fairlead upgrade approve demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Running). Wait for its end, or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: lunch (user)). Let it go on (fairlead upgrade resume demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: the next window opens at noon (window)). It goes on by itself: wait for its end, or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Mend the cause and try it again (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
+    ]);
+    expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
   });
 
   it('is a repetition with the same id, or with the same wish of the same person while it is open', () => {

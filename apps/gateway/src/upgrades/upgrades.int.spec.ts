@@ -108,7 +108,7 @@ describe('a request for an upgrade', () => {
     expect([other.status, other.body.reason, other.body.message]).toEqual([
       409,
       'upgrade.open',
-      `Unable to upgrade. The upgrade ${id} is not finished.`,
+      `Unable to upgrade. The upgrade ${id} is not finished (Planning).`,
     ]);
   });
 });

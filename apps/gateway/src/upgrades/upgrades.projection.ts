@@ -4,6 +4,7 @@ import {
   type EventData,
   type EventType,
   type Finding,
+  type MaintenanceWindow,
   type StoredEvent,
   type UpgradeId,
   type UpgradePhase,
@@ -12,7 +13,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
-import { upgradePhaseAfter, type UpgradeMode } from './upgrade.phase.js';
+import { upgradePhaseAfter, type PausedBy, type UpgradeMode } from './upgrade.phase.js';
 
 /** A gate that does not hold now. */
 export interface ClosedGate {
@@ -43,6 +44,9 @@ export interface UpgradeDoc {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly nextActions: readonly string[];
+  /** Rows of earlier releases have neither. */
+  readonly windows?: readonly MaintenanceWindow[];
+  readonly pausedBy?: PausedBy | null;
   /** The operations that are about no single node. */
   readonly operations: OperationStates;
   /** Gates about the whole cluster that hold an operation back, by the operation. */
@@ -74,6 +78,8 @@ const begin = ({ meta, data }: StoredEvent<'UpgradeRequested'>): UpgradeDoc => (
   startedAt: null,
   finishedAt: null,
   nextActions: [],
+  windows: data.strategy.windows,
+  pausedBy: null,
   operations: {},
   gates: {},
   parked: [],
@@ -138,12 +144,14 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'UpgradePauseRequested':
       return { ...doc, message: `no further node begins: ${event.data.reason}` };
     case 'RolloutPaused':
-      return doc.phase === 'Aborting' ? doc : { ...doc, message: `${event.data.reason} (${event.data.by})` };
+      return doc.phase === 'Aborting'
+        ? doc
+        : { ...doc, message: `${event.data.reason} (${event.data.by})`, pausedBy: event.data.by };
     case 'UpgradeResumeRequested':
     case 'UpgradeRetryRequested':
       return { ...doc, message: 'it is about to go on' };
     case 'RolloutResumed':
-      return { ...doc, message: '', nextActions: [], parked: [] };
+      return { ...doc, message: '', nextActions: [], parked: [], pausedBy: null };
     case 'RolloutHalted':
       return halted(doc, event.data);
     case 'UpgradeAbortRequested':

@@ -1,12 +1,14 @@
-import type {
-  PlanOperation,
-  UpgradeNodePhase,
-  UpgradeNodeView,
-  UpgradeOperationView,
-  UpgradeSummary,
-  UpgradeView,
+import {
+  d7Window,
+  type PlanOperation,
+  type UpgradeNodePhase,
+  type UpgradeNodeView,
+  type UpgradeOperationView,
+  type UpgradeSummary,
+  type UpgradeView,
 } from '@fairlead/contracts';
 import type { OperationState } from './operation.state.js';
+import { endsByItself } from './upgrade.phase.js';
 import type { NodeUpgrade, NodeUpgradesDoc } from './upgrade.nodes.projection.js';
 import type { UpgradeDoc } from './upgrades.projection.js';
 
@@ -218,6 +220,34 @@ const nodeViews = (known: Known): readonly UpgradeNodeView[] => {
   ];
 };
 
+// --- a pause ----------------------------------------------------------------------------------------------------------------------
+
+/** When the window of the upgrade opens again; null: it is open, or there is none. */
+const closedUntil = ({ upgrade, nowMs }: Known): string | null => {
+  const { open, changesAt } = d7Window(upgrade.windows ?? [], new Date(nowMs).toISOString());
+  return open ? null : (changesAt ?? 'no time');
+};
+
+const isPausedBySomebody = ({ phase, pausedBy }: UpgradeDoc): boolean =>
+  phase === 'Paused' && pausedBy !== undefined && pausedBy !== null && !endsByItself(pausedBy);
+
+/** A pause does not end with the window that it began in, and keeps the cluster from being changed otherwise (B1). */
+const pauseMessage = (known: Known): string => {
+  const { upgrade } = known;
+  const until = isPausedBySomebody(upgrade) ? closedUntil(known) : null;
+  return until === null ? upgrade.message : `${upgrade.message}; its window is closed until ${until}`;
+};
+
+const nextActionsOf = (known: Known): readonly string[] => {
+  const { upgrade } = known;
+  if (upgrade.phase !== 'Paused') return upgrade.nextActions;
+  const end = `end it here, so that the cluster may be changed otherwise: "fairlead upgrade abort ${upgrade.cluster}"`;
+  if (!isPausedBySomebody(upgrade)) return ['wait: it goes on by itself', end];
+  const until = closedUntil(known);
+  const when = until === null ? 'let it go on' : `let it go on when its window opens at ${until}`;
+  return [`${when}: "fairlead upgrade resume ${upgrade.cluster}"`, end];
+};
+
 // --- the upgrade ------------------------------------------------------------------------------------------------------------------
 
 /** While extra machines come or go no node is at work: the upgrade itself says what it waits for. */
@@ -240,7 +270,7 @@ const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSumm
     cluster: upgrade.cluster,
     mode: upgrade.mode,
     phase: upgrade.phase,
-    message: upgrade.message === '' ? surgeMessage(known) : upgrade.message,
+    message: upgrade.message === '' ? surgeMessage(known) : pauseMessage(known),
     target: upgrade.target,
     actor: upgrade.actor,
     requestedAt: upgrade.requestedAt,
@@ -278,7 +308,7 @@ export const upgradeView = (rows: UpgradeRows, nowMs: number): UpgradeView => {
     approvedBy: upgrade.approvedBy,
     nodes: [...nodes],
     operations: known.operations.map((operation) => operationView(known, operation)),
-    nextActions: [...upgrade.nextActions],
+    nextActions: [...nextActionsOf(known)],
     lastSeq: rows.seq,
   };
 };

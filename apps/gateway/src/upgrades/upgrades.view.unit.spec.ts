@@ -211,6 +211,34 @@ describe('an upgrade', () => {
       'Completed',
     ]));
 
+  it('that a probe has paused says how it goes on and how it ends, also when its window closes meanwhile', () => {
+    const { strategy } = upgradeRequested().data;
+    const windows = [{ days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as never, from: '00:00', to: '00:01' }];
+    const pausedBy = (by: string, own: typeof windows): UpgradeView =>
+      viewAfter(
+        [
+          upgradeRequested({ strategy: { ...strategy, windows: own } }),
+          ...begun.slice(1),
+          upgradeFact('RolloutPaused', { by, reason: 'shop does not answer' }),
+        ],
+        10 * 60_000,
+      );
+    const end = 'end it here, so that the cluster may be changed otherwise: "fairlead upgrade abort demo"';
+    expect(pausedBy('probe', [])).toMatchObject({
+      message: 'shop does not answer (probe)',
+      nextActions: ['let it go on: "fairlead upgrade resume demo"', end],
+    });
+    const closed = pausedBy('probe', windows);
+    expect(closed.message).toMatch(
+      /^shop does not answer \(probe\); its window is closed until \d{4}-.*T00:00:00\.000Z$/,
+    );
+    expect(closed.nextActions).toEqual([
+      expect.stringMatching(/^let it go on when its window opens at .*: "fairlead upgrade resume demo"$/),
+      end,
+    ]);
+    expect(pausedBy('window', windows)).toMatchObject({ nextActions: ['wait: it goes on by itself', end] });
+  });
+
   it('that is aborted ends, whatever comes in between', () =>
     expect(
       phases([

@@ -237,6 +237,8 @@ const pauseWanted = (cluster: KnownCluster, upgrade: Upgrade, now: string): Paus
   return waits ? (holdback(cluster, upgrade, now) ?? budgetSpent(cluster, upgrade, now)) : null;
 };
 
+const isOfTheWorld = ({ by }: Pause): boolean => by === 'window' || by === 'gate';
+
 /** Pauses of the world end by themselves; those of people and probes when somebody says so. */
 const pauses = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
   const { paused } = upgrade;
@@ -245,7 +247,7 @@ const pauses = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly 
   if (upgrade.halted !== null) return [];
   const wanted = pauseWanted(cluster, upgrade, now);
   if (paused === null) return wanted === null ? [] : [pausedFact(cluster, upgrade, wanted)];
-  const byItself = paused.by === 'window' || paused.by === 'gate';
+  const byItself = isOfTheWorld(paused);
   if (byItself && wanted === null) return [resumed];
   return wanted !== null && byItself && wanted.by !== paused.by ? [pausedFact(cluster, upgrade, wanted)] : [];
 };
@@ -270,7 +272,9 @@ const completed = (cluster: KnownCluster, upgrade: Upgrade, now: string): Rollou
 });
 
 const aborted = (cluster: KnownCluster, upgrade: Upgrade): RolloutFact => {
-  const parked = trackedOf(upgrade).filter((tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null);
+  const parked = trackedOf(upgrade).filter(
+    (tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null,
+  );
   const names = [...new Set(parked.flatMap(({ operation }) => operation.nodes))];
   return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), parked: names } };
 };
@@ -332,6 +336,21 @@ const running = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly
     () => (stands(upgrade) ? [] : starts(cluster, upgrade, now)),
   );
 
+/** What is under way, and how somebody who waits for it gets on. */
+const inTheWay = ({ upgrade }: KnownCluster): { readonly state: string; readonly help: string } => {
+  const end = 'or end it: "fairlead upgrade abort".';
+  const { halted = null, paused = null } = upgrade ?? {};
+  if (halted !== null) {
+    const state = `has halted by rule ${halted.rule}: ${halted.cause.message}`;
+    return { state, help: `Mend the cause and try it again ("fairlead upgrade retry"), ${end}` };
+  }
+  if (paused === null) return { state: 'is under way', help: `Wait for its end, ${end}` };
+  const state = `is paused (${paused.by}): ${paused.reason}`;
+  return isOfTheWorld(paused)
+    ? { state, help: `It goes on by itself: wait for its end, ${end}` }
+    : { state, help: `Let it go on ("fairlead upgrade resume"), ${end}` };
+};
+
 const anotherRuns = (cluster: KnownCluster): readonly RolloutFact[] =>
   cluster.refusedUpgrades.map((upgradeId) => ({
     type: 'UpgradeRejected',
@@ -340,9 +359,9 @@ const anotherRuns = (cluster: KnownCluster): readonly RolloutFact[] =>
       upgradeId,
       findings: [
         refusing('B1', {
-          sentence: `upgrade ${String(cluster.upgrade?.id)} is under way`,
+          sentence: `upgrade ${String(cluster.upgrade?.id)} ${inTheWay(cluster).state}`,
           facts: { upgradeId: cluster.upgrade?.id },
-          help: 'Wait for its end, or abort it.',
+          help: inTheWay(cluster).help,
         }),
       ],
     },

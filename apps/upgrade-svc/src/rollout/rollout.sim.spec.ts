@@ -1,9 +1,9 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import type { StoredEvent, UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { changeNode, cp, modelNode, modelOf, NO_SURGE, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
+import { asked, beginning, hold, toVersion, UPGRADE, wish } from '../../test/rollout.story.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -525,6 +525,42 @@ const STORIES: readonly Story[] = [
       expectUpgraded(simulation, '1.34.4');
       expect(simulation.count('RolloutPaused')).toBe(1);
       expectWatched(simulation);
+    },
+  },
+  {
+    name: 'probe-pauses-and-the-window-closes',
+    model: () => modelOf(1, 3, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      const windows = [{ days: ['sat', 'sun'], from: '10:00', to: '10:30' }];
+      simulation.say('wish', asked(toVersion('v1.34.4'), { windows }));
+      simulation.when(on('UpgradeAllowed', w(1)), () => {
+        const told = { node: w(3), probe: 'shop', message: 'connection refused' };
+        simulation.say(`node-${w(3)}`, wish('ProbeFailed', told));
+        // The window has closed by then; the pause is nobody's but a person's to end.
+        simulation.after(3_600, () => {
+          simulation.say('wish', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
+          simulation.after(60, () => simulation.say('wish', wish('UpgradeResumeRequested')));
+        });
+      });
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      const refused = simulation.log.find(({ type }) => type === 'UpgradeRejected');
+      expect(refused?.data).toMatchObject({
+        upgradeId: 'u-second01',
+        findings: [
+          {
+            rule: 'B1',
+            sentence: `upgrade ${UPGRADE} is paused (probe): shop does not answer ${w(3)}: connection refused`,
+            help: 'Let it go on ("fairlead upgrade resume"), or end it: "fairlead upgrade abort".',
+          },
+        ],
+      });
+      const pauses = simulation.log.flatMap((event) => (event.type === 'RolloutPaused' ? [event.data.by] : []));
+      expect(pauses).toEqual(['probe', 'window']);
+      for (const event of simulation.log)
+        if (event.type === 'UpgradeAllowed') expect(event.meta.time).toMatch(/T10:[0-2]\d:/);
     },
   },
   {

@@ -1468,7 +1468,7 @@ export interface components {
       approvedBy: string | null;
       nodes: components['schemas']['UpgradeNode'][];
       operations: components['schemas']['UpgradeOperation'][];
-      /** @description What a person can do when it has halted */
+      /** @description What a person can do when it has halted or is paused */
       nextActions: string[];
       /** @description Sequence of the latest event that changed this view */
       lastSeq: number;

@@ -129,7 +129,7 @@ export const UpgradeView = z
     approvedBy: z.string().nullable(),
     nodes: z.array(UpgradeNodeView),
     operations: z.array(UpgradeOperationView),
-    nextActions: z.array(z.string()).describe('What a person can do when it has halted'),
+    nextActions: z.array(z.string()).describe('What a person can do when it has halted or is paused'),
     lastSeq: z.int().describe('Sequence of the latest event that changed this view'),
   })
   .meta({ id: 'Upgrade', description: 'A change of software, certificates or boots: its plan and how far it is' });
