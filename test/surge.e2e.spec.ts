@@ -118,6 +118,12 @@ describe('a pool is upgraded with an extra machine', () => {
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutCompleted', data: { skipped: [] } });
       const log = await of(id);
       expect(Math.min(...workersThere(log))).toBe(WORKERS);
+      const at = (type: StoredEvent['type'], node?: string): number =>
+        log.findIndex(
+          (event) => event.type === type && (node === undefined || ('node' in event.data && event.data.node === node)),
+        );
+      expect(at('NodeEmptied', extra)).toBeGreaterThan(0);
+      expect(at('NodeEmptied', extra)).toBeLessThan(at('SurgeReturned'));
       const count = (type: StoredEvent['type']): number => log.filter((event) => event.type === type).length;
       expect([count('SurgeRequested'), count('VmCreated'), count('NodeRemoved'), count('VmDeleted')]).toEqual([
         1, 1, 1, 1,

@@ -199,6 +199,9 @@ export const etcdOf = (model: Model) => ({
   quotaBytes: 2_147_483_648,
 });
 
+const emulating = (components: ModelNode['components']): readonly string[] =>
+  (components?.emulates ?? null) === null ? [] : [`--emulated-version=${components?.emulates}`];
+
 const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
   name: node.name,
   role: node.role,
@@ -226,7 +229,7 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
           version,
           image: `${component}:v${version}`,
           ready: true,
-          args: [],
+          args: emulating(node.components),
         })),
   certificates: node.role === 'control-plane' ? [{ name: 'apiserver', expiresAt: '2027-11-01T00:00:00.000Z' }] : null,
   clockSkewMs: 4,

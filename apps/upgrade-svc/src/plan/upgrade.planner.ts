@@ -8,7 +8,12 @@ import type {
   UpgradePlan,
 } from '@fairlead/contracts';
 import { c2NextLeader } from '../rules/control-plane.rules.js';
-import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
+import {
+  emulatedIn,
+  g2NoWayBackOverEtcd,
+  g5EmulationEndsFirst,
+  g5NoWayBackBetweenSteps,
+} from '../rules/rollback.rules.js';
 import { a4Path, kubeletLagMax, oldestApiServer, versionsIn, type Path } from '../rules/skew.rules.js';
 import { minorsAhead } from '../rules/versions.js';
 import { d2AtOnce, d2Surge } from '../rules/workers.rules.js';
@@ -36,9 +41,13 @@ const pathOf = (input: PlanInput): Path => {
   const { kubernetes } = input.wish.target;
   if (kubernetes === undefined || !input.wish.controlPlane) return { versions: [present], findings: [] };
   const path = a4Path(present, kubernetes, input.releases);
-  // An older version is refused by A1 anyway; G2 tells why not even an exception could be made.
-  const back = minorsAhead(present, kubernetes) < 0 ? g2NoWayBackOverEtcd(present, kubernetes) : [];
-  return { ...path, findings: [...path.findings, ...back] };
+  const emulated = emulatedIn(input.facts);
+  // An older version is refused by A1 anyway; G2 and G5 tell why not even an exception could be made.
+  const back =
+    minorsAhead(present, kubernetes) < 0
+      ? [...g5NoWayBackBetweenSteps(emulated, present, kubernetes), ...g2NoWayBackOverEtcd(present, kubernetes)]
+      : [];
+  return { ...path, findings: [...path.findings, ...back, ...g5EmulationEndsFirst(emulated, present, kubernetes)] };
 };
 
 /** Where every API server is at the target by now, kubelets may still be behind: the same step goes on from there. */

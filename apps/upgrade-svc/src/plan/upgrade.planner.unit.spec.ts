@@ -176,6 +176,33 @@ describe('a plan', () => {
     expect(patch).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'G5', help: 'Leave twoStep away.' }] });
   });
 
+  it('between the two steps leads on, and neither back nor over a minor (G5)', () => {
+    const [from, old, next] = ['v1.35.4', 'v1.34.4', 'v1.36.3'];
+    const model = changeNode(modelOf(1, 1, '1.34.4'), cp(1), {
+      components: { api: '1.35.4', controllers: '1.35.4', scheduler: '1.35.4', emulates: '1.34' },
+    });
+    const back = planUpgrade(inputOf(model, to(old)));
+    expect(back).toMatchObject({
+      outcome: 'rejected',
+      findings: expect.arrayContaining([
+        expect.objectContaining({
+          rule: 'G5',
+          sentence: `API servers of ${from} behave as 1.34 already, and kubeadm ${old} takes neither CoreDNS nor etcd back to its own`,
+          facts: expect.objectContaining({ coreDns: ['v1.13.1', 'v1.12.1'] }),
+        }),
+      ]),
+    });
+    expect(planUpgrade(inputOf(model, to(next)))).toMatchObject({
+      outcome: 'rejected',
+      findings: expect.arrayContaining([
+        expect.objectContaining({ rule: 'G5', help: `Ask for ${from} first: that ends the emulation.` }),
+      ]),
+    });
+    const onwards = planned(inputOf(model, to(from)));
+    const [applied] = onwards.operations.flatMap(({ change }) => (change?.kubeadm === 'apply' ? [change] : []));
+    expect(applied).toMatchObject({ kubernetes: from, emulatedVersion: null });
+  });
+
   it('of other software empties and changes every node, and runs no kubeadm', () => {
     const runtime = planned(
       inputOf(modelOf(1, 1, '1.34.4'), {

@@ -1,7 +1,8 @@
 import { releaseOf, type Finding, type NodeName, type NodeRole, type SoftwareVersions } from '@fairlead/contracts';
+import type { ClusterFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
 import { skewFindings, type Versions } from './skew.rules.js';
-import { isMinorChange, minorsAhead } from './versions.js';
+import { isMinorChange, minorOf, minorsAhead } from './versions.js';
 
 const no = (
   rule: 'G2' | 'G3' | 'G5',
@@ -67,3 +68,49 @@ export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
     no('G5', 'only a step of one minor can be made in two', { from, to }, 'Leave twoStep away.'),
   ),
 ];
+
+const EMULATED = /^--emulated-version=(?:kube=)?v?(\d+\.\d+)/;
+
+/** The minors that API servers behave as, where it is not their own. */
+export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly string[] => [
+  ...new Set(
+    nodes
+      .flatMap(({ staticPods }) => staticPods.filter(({ component }) => component === 'kube-apiserver'))
+      .flatMap(({ args }) => args.flatMap((arg) => EMULATED.exec(arg)?.[1] ?? [])),
+  ),
+];
+
+/**
+ * G5: between the two steps the binaries of before do not come back. kubeadm's own version policy would take one minor back, but
+ * its preflight refuses to migrate CoreDNS down, and it leaves etcd where it is (kubeadm v1.33.13 and v1.34.4: checkMigration,
+ * performEtcdStaticPodUpgrade): what came of it would be a mixture that nobody releases.
+ */
+export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: string, to: string): readonly Finding[] => {
+  const [old, now] = [releaseOf(to), releaseOf(from)];
+  return when(emulated.includes(minorOf(to)), () =>
+    no(
+      'G5',
+      `API servers of ${from} behave as ${minorOf(to)} already, and kubeadm ${to} takes neither CoreDNS nor etcd back to its own`,
+      {
+        from,
+        to,
+        emulated,
+        ...(old === undefined || now === undefined
+          ? {}
+          : { coreDns: [now.coredns, old.coredns], etcd: [now.etcd, old.etcd] }),
+      },
+      `Stay as it is for as long as you like, or go on to ${from}; a snapshot sets back what the cluster holds.`,
+    ),
+  );
+};
+
+/** G5: what an API server behaves as goes up one minor at a time, too: an emulation ends before a newer version begins. */
+export const g5EmulationEndsFirst = (emulated: readonly string[], from: string, to: string): readonly Finding[] =>
+  when(minorsAhead(from, to) > 0 && emulated.some((as) => minorsAhead(as, from) > 0), () =>
+    no(
+      'G5',
+      `API servers of ${from} still behave as ${emulated.join(', ')}: ${to} would skip a minor for whoever asks them`,
+      { from, to, emulated },
+      `Ask for ${from} first: that ends the emulation.`,
+    ),
+  );

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, versionsOf, w } from '../../test/model.js';
-import { g1NextActions, g2NoWayBackOverEtcd, g3MayRollBack, g5MayEmulate } from './rollback.rules.js';
+import {
+  g1NextActions,
+  g2NoWayBackOverEtcd,
+  g3MayRollBack,
+  g5EmulationEndsFirst,
+  g5MayEmulate,
+  g5NoWayBackBetweenSteps,
+} from './rollback.rules.js';
 
 describe('G what is rolled back', () => {
   const versions = versionsOf(modelOf(3, 2, '1.34.4'));
@@ -28,5 +35,15 @@ describe('G what is rolled back', () => {
     expect(g5MayEmulate('1.33.13', '1.34.4')).toEqual([]);
     expect(rules(g5MayEmulate('1.33.13', '1.35.4'))).toEqual(['G5']);
     expect(rules(g5MayEmulate('1.31.1', '1.32.1'))).toEqual(['G5']);
+  });
+  it('G5 between the two steps the binaries of before do not come back', () => {
+    expect(rules(g5NoWayBackBetweenSteps(['1.34'], 'v1.35.4', 'v1.34.4'))).toEqual(['G5']);
+    // Where nothing is emulated it is A1 that speaks.
+    expect(g5NoWayBackBetweenSteps([], 'v1.35.4', 'v1.34.4')).toEqual([]);
+  });
+  it('G5 an emulation ends before a newer minor begins', () => {
+    expect(rules(g5EmulationEndsFirst(['1.34'], 'v1.35.4', 'v1.36.3'))).toEqual(['G5']);
+    expect(g5EmulationEndsFirst(['1.34'], 'v1.35.4', 'v1.35.4')).toEqual([]);
+    expect(g5EmulationEndsFirst([], 'v1.35.4', 'v1.36.3')).toEqual([]);
   });
 });
