@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parseCatalogue, releaseIn } from '@fairlead/contracts';
 import { localMirror } from '@fairlead/mirror';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PREPARATION, QUESTIONS, surroundings, withoutSecrets, type Question } from '../recorded/questions.js';
+import { preparation } from '../recorded/preparation.js';
+import { QUESTIONS, surroundings, withoutSecrets, type Question } from '../recorded/questions.js';
 import { answersIn, fileOf, RECORDED_VERSIONS, shapeOf, textOf, type RecordedVersion } from '../recorded/recorded.js';
 import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
 
@@ -37,7 +38,8 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     system = await startRealSystem();
     const events = await system.create('recorded', { controlPlanes: 1, workers: 0 }, version);
     host = machinesOf(events)[0]?.providerId.split('/').at(-1) ?? '';
-    await system.onHost(host, 'sh', '-c', PREPARATION(version));
+    const prepared = await system.local.hosts.execute(host, ['sh', '-c', preparation(version)], 3 * MINUTE_MS);
+    if (prepared.code !== 0) throw new Error(`the host is not prepared: ${prepared.stderr}${prepared.stdout}`);
     for (const question of Object.keys(QUESTIONS) as Question[]) found.set(QUESTIONS[question], await ask(question));
     if (!RECORDS) return;
     const same = (command: string, answer: string): string => {

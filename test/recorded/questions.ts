@@ -1,19 +1,26 @@
-import type { RecordedVersion } from './recorded.js';
+import { MONITOR_PORT } from '../../libs/node-scripts/src/balancer/haproxy.config.js';
+import { PREPARED } from './preparation.js';
 
 const FORMAT = '${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n';
 const MIRROR = '/opt/fairlead/mirror';
 const ETCD_PKI = '/etc/kubernetes/pki/etcd';
-const PACKAGES = 'deb [trusted=yes] file:/opt/fairlead/mirror/packages/debian-13 ./';
-const SNAPSHOT = '/tmp/snapshot.db';
-const UPLOAD = '/tmp/upload-certs.yaml';
+const { snapshot: SNAPSHOT, upload: UPLOAD } = PREPARED;
 const ETCD_CONTAINERS = 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system';
 
-/** What the questions take for granted: who may ask etcd, where its tools are, packages that apt knows. */
-export const PREPARATION = (version: RecordedVersion): string => `set -e
-echo '${PACKAGES}' >/etc/apt/sources.list.d/fairlead.list
-apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/fairlead.list -o Dir::Etc::sourceparts=- >/dev/null
-printf 'apiVersion: kubeadm.k8s.io/v1beta4\\nkind: ClusterConfiguration\\nkubernetesVersion: ${version}\\n' >${UPLOAD}
-rm -f ${SNAPSHOT}`;
+/** As keepalived's check asks haproxy on the host itself. */
+const monitor = (port: number): string =>
+  `bash -c 'exec 3<>/dev/tcp/127.0.0.1/${port}; printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3; cat <&3'`;
+
+const EVICTION =
+  '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"\'"$pod"\'","namespace":"kube-system"}}';
+const PODS = 'http://127.0.0.1:8001/api/v1/namespaces/kube-system/pods';
+/** kubectl does not show all of a refusal; the API server's own words are read. */
+const EVICT = [
+  "pod=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-dns --output jsonpath='{.items[0].metadata.name}')",
+  'kubectl proxy --port=8001 >/dev/null 2>&1 & sleep 1',
+  `curl --silent --request POST --header 'Content-Type: application/json' --data '${EVICTION}' ${PODS}/$pod/eviction`,
+  'kill $!',
+].join('; ');
 
 /** Before each question, in the same shell. */
 export const surroundings = (etcdTools: string): string =>
@@ -34,10 +41,14 @@ export const QUESTIONS = {
   etcdctl: 'etcdctl version',
   etcdutl: 'etcdutl version',
   node: 'node --version',
+  haproxy: 'haproxy -v | head -n 1',
+  keepalived: 'keepalived --version 2>&1 | head -n 1',
+  nftables: 'nft --version',
 
   kubeadm: 'kubeadm version -o short',
   kubelet: 'kubelet --version',
   kubectl: 'kubectl version --client',
+  versions: 'kubectl version -o json',
   images: 'kubeadm config images list',
   expiration: 'kubeadm certs check-expiration',
   token: 'kubeadm token create --ttl 60s',
@@ -57,15 +68,42 @@ export const QUESTIONS = {
   importedImages: 'ctr -n k8s.io images ls -q',
   etcdContainers: `ctr -n k8s.io containers ls -q '${ETCD_CONTAINERS}'`,
   tasks: 'ctr -n k8s.io tasks ls',
+  taskIds: 'ctr --namespace k8s.io tasks list --quiet',
+  containerIds: 'ctr --namespace k8s.io containers list --quiet',
+  containerdReads:
+    "containerd --config /etc/containerd/config.toml config dump | grep -E 'sandbox_image|restrict_oom_score_adj|bin_dir|^version'",
 
   unit: 'systemctl show --property=LoadState,NeedDaemonReload kubelet.service',
   noUnit: 'systemctl show --property=LoadState,NeedDaemonReload nothing.service',
+  units:
+    'systemd-analyze verify kubelet.service fairlead-agent.service fairlead-haproxy.service fairlead-keepalived.service',
   forwarding: 'sysctl -n net.ipv4.ip_forward',
   osRelease: 'cat /etc/os-release',
   swaps: 'cat /proc/swaps',
+  swapon: 'swapon --show=NAME --noheadings',
+  machine: 'uname -m',
+  user: 'id -u',
   capabilities: 'grep CapBnd /proc/1/status',
   addresses: 'ip -o address show',
+  addressesJson: 'ip -json address show',
+  links: 'ip -o link show',
+  linksJson: 'ip -json link show',
+  podRoutes: 'ip route show root 10.244.0.0/16',
+  tables: 'nft list tables',
+  sets: 'ipset create KUBE-RECORDED hash:ip; ipset list -name; ipset destroy KUBE-RECORDED',
+  rules: "iptables-save -t mangle | grep -v '^#'",
   listeners: 'ss -Htln',
+  apiListener: "ss -Htln 'sport = :6443'",
+  noListener: "ss -Htln 'sport = :6444'",
+  haproxyCheck: `haproxy -c -V -f ${PREPARED.haproxy}`,
+  keepalivedCheck: `keepalived --config-test --use-file ${PREPARED.keepalived}`,
+  balanced: monitor(MONITOR_PORT),
+  unbalanced: monitor(PREPARED.deadMonitorPort),
+
+  ready: "kubectl get --raw '/readyz?verbose'",
+  eviction: EVICT,
+  figures: `kubectl get --raw "/api/v1/nodes/$(hostname)/proxy/stats/summary?only_cpu_and_memory=false" | sed -n '/^  "fs": {/,/^  }/p; /^  "runtime": {/,/^  }/p'`,
+  deprecated: 'kubectl get --raw /metrics | grep ^apiserver_requested_deprecated_apis',
 
   members: 'etcdctl member list',
   health: 'etcdctl endpoint health --cluster',

@@ -34,6 +34,8 @@ export const recordedOfApt = (command: string): string =>
   recordedIn(fileURLToPath(new URL('apt-2.6.txt', import.meta.url)), command);
 
 const CHANCE: readonly (readonly [RegExp, string])[] = [
+  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'uuid#'],
+  [/\b[0-9a-f]{2}(:[0-9a-f]{2}){5}\b/g, 'mac#'],
   [/[A-Za-z0-9+/=]{200,}/g, '#'],
   [/\bveth[0-9a-f]+/g, 'veth#'],
   [/\bfe80::[0-9a-f:]+/g, 'fe80::#'],
@@ -44,10 +46,16 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/\s+/g, ' '],
 ];
 
+/** How many there are is chance, too: of a list in JSON each is a line. */
+const linesOf = (answer: string): readonly string[] =>
+  answer.startsWith('[{')
+    ? (JSON.parse(answer) as readonly unknown[]).map((item) => JSON.stringify(item))
+    : answer.split('\n');
+
 /** What is the same however often a tool is asked: no ids, times, addresses and sizes, and no order of lines. */
 export const shapeOf = (answer: string): readonly string[] => {
-  const lines = answer
-    .split('\n')
-    .map((line) => CHANCE.reduce((text, [chance, mask]) => text.replaceAll(chance, mask), line).trim());
+  const lines = linesOf(answer).map((line) =>
+    CHANCE.reduce((text, [chance, mask]) => text.replaceAll(chance, mask), line).trim(),
+  );
   return [...new Set(lines)].filter(Boolean).sort();
 };

@@ -22,6 +22,15 @@ const columnsOf = (line: string): number => line.trim().split(/\s+/).length;
 const tokensIn = (text: string): number => text.match(/^[a-z0-9]{6}\.[a-z0-9]{16}$/gm)?.length ?? 0;
 const keysIn = (text: string): number => text.match(/^[0-9a-f]{64}$/gm)?.length ?? 0;
 
+/** The first two lines with such a text: of the loopback device and of the host's own. */
+const of = (text: string, said: string): readonly string[] =>
+  said
+    .split('\n')
+    .filter((line) => line.includes(text))
+    .slice(0, 2);
+const ADDRESS = /^\d+: \S+ +inet \d+\.\d+\.\d+\.\d+\/\d+ /;
+const LINK = /^\d+: ([^:@ ]+)(?:@\S+)?: </;
+
 /**
  * Every answer that our code reads of a stand-in: what it makes of it, with what is only that host's left out. The real tool's answer
  * must come to the same.
@@ -43,6 +52,15 @@ const READINGS: Readonly<Partial<Record<Question, (said: string) => unknown>>> =
   noUnit: (said) => said.trim().split('\n').sort(),
   forwarding: (said) => said.trim(),
   osRelease: (said) => osValue(said, 'ID'),
+  taskIds: (said) => new Set(said.trim().split('\n').map(columnsOf)),
+  containerIds: (said) => new Set(said.trim().split('\n').map(columnsOf)),
+  machine: (said) => said.trim(),
+  user: (said) => said.trim(),
+  swapon: (said) => said.trim(),
+  addresses: (said) => of(' inet ', said).map((line) => ADDRESS.test(line)),
+  links: (said) => of('<', said).map((line) => LINK.exec(line)?.[1] === 'lo'),
+  apiListener: (said) => said.trim() !== '',
+  noListener: (said) => said.trim() !== '',
   swaps: (said) => said.trim().split('\n').length,
   health: (said) =>
     said

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupsNamed } from './machine/cgroups.js';
 import { run } from './machine/commands.js';
+import { linksIn } from './network/links.rules.js';
 import { runningProcesses } from './machine/processes.js';
 
 /** Something that still exists and belongs to the hosts of a state folder. */
@@ -55,10 +56,8 @@ const mounts = ({ stateDir }: Marks): readonly Leftover[] =>
     .map(as('mount'));
 
 const devices = async (marks: Marks): Promise<readonly Leftover[]> => {
-  const links = JSON.parse(
-    await run({ operation: 'look for leftovers', target: marks.stateDir }, 'ip', ['-json', 'link', 'show']),
-  ) as readonly { readonly ifname: string }[];
-  return links
+  const at = { operation: 'look for leftovers', target: marks.stateDir };
+  return linksIn(await run(at, 'ip', ['-json', 'link', 'show']))
     .map(({ ifname }) => ifname)
     .filter((name) => marks.devices.includes(name))
     .map(as('device'));

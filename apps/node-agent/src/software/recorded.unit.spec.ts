@@ -69,6 +69,21 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     ]);
   });
 
+  it('shows that containerd reads what we write for it', () => {
+    const settings = {
+      pauseImage: pauseImageOf(kubernetes.slice(1)),
+      cgroupDriver: 'cgroupfs',
+      restrictOomScore: true,
+    } as const;
+    const written = containerdConfig('1.7.24', settings);
+    const read = said('containerdReads')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+    expect(read).toHaveLength(4);
+    for (const line of read) expect(written).toContain(line);
+  });
+
   it('makes the configuration of which the next kubeadm writes its manifests', async () => {
     const host = new MemoryHost();
     const folder = '/etc/kubernetes/fairlead-manifests';

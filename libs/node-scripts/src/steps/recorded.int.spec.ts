@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
 import { recorded as recordedOnHost, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
+import { MONITOR_PORT } from '../balancer/haproxy.config.js';
+import { balancerCheck } from '../balancer/keepalived.config.js';
+import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
+import { LOOKS } from './kubeadm-reset.script.js';
 import { CLUSTER, CONTROL_PLANE, PEERS, SHARED, UID } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
@@ -60,6 +67,13 @@ esac`,
   });
 });
 
+const bash = (text: string): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('bash', ['-c', text], { stdio: 'ignore' });
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+
 describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s print', (kubernetes) => {
   let host: TestHost;
   const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
@@ -112,6 +126,74 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     const wanted = { uid: UID, endpoint, routerId, password, self, peers: PEERS, initialises: false };
     expect(await host.run(renderStep('balance-api', wanted).script)).toMatchObject({ code: 0 });
     expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toContain('interface host0');
+  });
+
+  /** What one of the looks of a reset prints, as the reset reads it: word by word. */
+  const seenBy = async (look: string): Promise<unknown> => {
+    const body = `${LOOKS}\nseen=''\nfor each in $(${look}); do seen="$seen\${seen:+,}$(json_text "$each")"; done\nresult "[$seen]"`;
+    return (await host.run(script({ step: 'kubeadm-reset', limitSeconds: 30, lockSeconds: null }, body).text)).result;
+  };
+
+  it('names the interfaces that a reset takes away, and no other', async () => {
+    host.standIn('ip', prints('links'));
+    expect(await seenBy('devices')).toEqual(['cni0']);
+  });
+
+  it('names the nftables tables that a reset takes away', async () => {
+    host.standIn('nft', prints('tables'));
+    expect(await seenBy('tables')).toEqual(expect.arrayContaining(['ip', 'kube-proxy']));
+  });
+
+  it('names the sets that a reset destroys', () => expect(said('sets')).toMatch(/^KUBE-RECORDED$/m));
+
+  it('names the containers that a reset ends', async () => {
+    const socket = join(host.root, 'run/containerd/containerd.sock');
+    mkdirSync(dirname(socket), { recursive: true });
+    const runtime = createServer().listen(socket);
+    try {
+      host.standIn('ctr', `case " $* " in *" tasks "*) ${prints('taskIds')};; *) ${prints('containerIds')};; esac`);
+      const id = expect.stringMatching(/^[0-9a-f]{64}$/);
+      const tasks = (await seenBy('tasks tasks')) as readonly string[];
+      expect(tasks).toEqual(tasks.map(() => id));
+      expect(await seenBy('tasks containers')).toEqual(expect.arrayContaining([...tasks]));
+    } finally {
+      runtime.close();
+    }
+  });
+
+  it('tells whether somebody listens on one port', () =>
+    expect([said('apiListener').trim() !== '', said('noListener').trim() !== '']).toEqual([true, false]));
+
+  it('holds what a reset looks for in the rules of iptables', () => expect(said('rules')).toMatch(/^:KUBE-/m));
+
+  it('is a route to the pods of each other node, where a network makes some', () =>
+    expect(said('podRoutes')).toMatch(/^10\.244\.\d+\.0\/24 dev cni0 /));
+
+  it('tells what a host is, and who asks it', () =>
+    expect([said('machine'), said('user')]).toEqual(['x86_64\n', '0\n']));
+
+  it.each([
+    ['lets a host have the shared address while haproxy reaches an API server', 'balanced', 0],
+    ['takes the shared address from a host whose haproxy reaches none', 'unbalanced', 1],
+  ] as const)('%s', async (_title, question, code) => {
+    const monitor = createServer((client) => {
+      client.once('data', () => client.end(said(question)));
+      client.on('error', () => client.destroy()); // The check goes when it has read the first line.
+    });
+    await new Promise<void>((resolve) => monitor.listen(0, '127.0.0.1', resolve));
+    const { port } = monitor.address() as AddressInfo;
+    const text = balancerCheck(null).replace(String(MONITOR_PORT), String(port));
+    try {
+      expect(await bash(text)).toBe(code);
+    } finally {
+      monitor.close();
+    }
+  });
+
+  it('has no fault in what we write for haproxy, keepalived and systemd', () => {
+    expect(said('haproxyCheck')).toMatch(/^Configuration file is valid$/m);
+    expect(said('keepalivedCheck')).toBe('');
+    expect(said('units')).toBe('');
   });
 
   it('tells the major version of the Node runtime', () => expect(said('node')).toMatch(/^v(\d+)\./));

@@ -5,6 +5,7 @@ import { readIfAny, writeWhole } from '@fairlead/embedded/process';
 import { run } from '../machine/commands.js';
 import { tagOf } from '../places.js';
 import { addressPlanOf, HOST_RANGE, overlap, type AddressPlan } from './addresses.rules.js';
+import { addressWithin, linksIn, type Link } from './links.rules.js';
 
 /** A network of hosts: a namespace of its own with a bridge, and one veth pair that joins it to where Fairlead runs. */
 export interface HostNetwork {
@@ -24,12 +25,6 @@ export const BRIDGE = 'br0';
 export const VOID = 'void';
 const UPLINK_PORT = 'uplink';
 const NAMESPACES = '/run/netns';
-
-interface Link {
-  readonly ifname: string;
-  readonly link_netnsid?: number;
-  readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly family?: string }[];
-}
 
 export const namespaceOf = (stateDir: string, network: string): string =>
   `fairlead-${tagOf(stateDir, 'network', network)}`;
@@ -109,16 +104,9 @@ export class Networks {
 
   /** Another Fairlead on this machine, or somebody's own network, may have the range. */
   private async refuseTakenHere({ name, cidr, device }: HostNetwork): Promise<void> {
-    const links = JSON.parse(
-      await run({ operation: 'ensure network', target: name }, 'ip', ['-json', 'address', 'show']),
-    ) as Link[];
-    for (const { ifname, addr_info = [] } of links) {
-      const clash = addr_info.find(
-        ({ family, local, prefixlen }) =>
-          family === 'inet' && ifname !== device && overlap(`${local ?? ''}/${prefixlen ?? 32}`, cidr),
-      );
-      if (clash !== undefined) throw taken(name, cidr, `the device ${ifname} of this machine has ${clash.local ?? ''}`);
-    }
+    const printed = await run({ operation: 'ensure network', target: name }, 'ip', ['-json', 'address', 'show']);
+    const clash = addressWithin(linksIn(printed), { cidr, except: device });
+    if (clash !== undefined) throw taken(name, cidr, `the device ${clash.device} of this machine has ${clash.address}`);
   }
 
   private async ensureNamespace({ name, namespace, gateway, cidr }: HostNetwork): Promise<void> {
@@ -169,16 +157,14 @@ const isNamespace = async (namespace: string): Promise<boolean> => {
 
 export const devicesOf = async (namespace: string, target: string): Promise<ReadonlyMap<string, Link>> => {
   const at = { operation: 'look at the network', target };
-  const links = JSON.parse(await run(at, 'ip', ['-n', namespace, '-json', 'address', 'show'])) as readonly Link[];
+  const links = linksIn(await run(at, 'ip', ['-n', namespace, '-json', 'address', 'show']));
   return new Map(links.map((link) => [link.ifname, link]));
 };
 
 /** In the namespace that this process is in; /sys may be another one's. */
 const hasDevice = async (device: string): Promise<boolean> => {
-  const links = JSON.parse(
-    await run({ operation: 'look at the network', target: device }, 'ip', ['-json', 'link', 'show']),
-  ) as readonly Link[];
-  return links.some(({ ifname }) => ifname === device);
+  const printed = await run({ operation: 'look at the network', target: device }, 'ip', ['-json', 'link', 'show']);
+  return linksIn(printed).some(({ ifname }) => ifname === device);
 };
 
 const removeDevice = async (device: string): Promise<void> => {

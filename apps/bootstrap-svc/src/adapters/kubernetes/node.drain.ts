@@ -37,7 +37,8 @@ const evict = (client: KubernetesClient, pod: V1Pod): Promise<string | undefined
   });
 };
 
-const budgetWords = (message: string): string =>
+/** What holds a pod, out of all that the refusal of its eviction says. */
+export const budgetWords = (message: string): string =>
   /Cannot evict pod[^"\\]*/.exec(message)?.[0] ??
   /disruption budget [\w.-]+/.exec(message)?.[0] ??
   'a disruption budget';

@@ -18,6 +18,7 @@ import type {
 } from '../../kubernetes/kubernetes.ports.js';
 import { deprecatedApisIn } from './deprecated.metrics.js';
 import { evictPod } from './eviction.js';
+import { freeDiskIn } from './kubelet.figures.js';
 import { cordonNode, setTaint, uncordonNode } from './node.marks.js';
 import { daemonSetView, deploymentView, nodeView, podView, selects } from './views.js';
 import { webhookView } from './webhooks.js';
@@ -28,7 +29,7 @@ const API_PORT = 6443;
 const ALREADY_THERE = 409;
 
 /** What a health path's answer finds wrong. */
-const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
+export const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
   if (status === 200) return [];
   const failing = [...text.matchAll(/^\[-\](\S+)/gm)].map(([, check]) => check ?? '');
   return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
@@ -134,12 +135,9 @@ export class ClientNodeCluster implements UpgradeCluster {
     const { status, text } = await this.client.call(operation, () => this.client.get(path, METRICS_BYTES_MAX));
     const failed = (message: string): WorldFailure => new WorldFailure({ operation, target: node, message });
     if (status !== 200) throw failed(`HTTP ${status}: ${text.slice(0, 300)}`);
-    const { node: figures } = JSON.parse(text) as Summary;
-    const free = [figures?.fs?.availableBytes, figures?.runtime?.imageFs?.availableBytes].filter(
-      (bytes) => bytes !== undefined,
-    );
-    if (free.length === 0) throw failed('its kubelet says nothing of its disks');
-    return Math.min(...free);
+    const free = freeDiskIn(text);
+    if (free === undefined) throw failed('its kubelet says nothing of its disks');
+    return free;
   }
 
   async attachedVolumes(node: string): Promise<readonly string[]> {
@@ -241,10 +239,3 @@ export class ClientNodeCluster implements UpgradeCluster {
 
 /** An API server of a large cluster has tens of megabytes of metrics. */
 const METRICS_BYTES_MAX = 64 * 1024 * 1024;
-
-interface Figures {
-  readonly availableBytes?: number;
-}
-interface Summary {
-  readonly node?: { readonly fs?: Figures; readonly runtime?: { readonly imageFs?: Figures } };
-}

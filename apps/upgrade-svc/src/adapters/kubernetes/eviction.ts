@@ -27,7 +27,7 @@ const bodyOf = (error: unknown): StatusBody => {
 /** "The disruption budget web needs 3 healthy pods and has 3 currently" names the budget; the pod's namespace is its own. */
 const budgetIn = (message: string): string | undefined => /disruption budget (\S+)/i.exec(message)?.[1];
 
-const refusal = (error: unknown, namespace: string): EvictionAnswer => {
+export const refusal = (error: unknown, namespace: string): EvictionAnswer => {
   const { message = 'the eviction was refused', details } = bodyOf(error);
   const causes = (details?.causes ?? []).flatMap((cause) => (cause.message === undefined ? [] : [cause.message]));
   const budget = causes.map(budgetIn).find((name) => name !== undefined);

@@ -1,0 +1,26 @@
+import { overlap } from './addresses.rules.js';
+
+/** A device, as `ip -json address show` and `ip -json link show` tell it. */
+export interface Link {
+  readonly ifname: string;
+  readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly family?: string }[];
+}
+
+/** What `ip -json` printed; of no device at all it prints nothing. */
+export const linksIn = (printed: string): readonly Link[] =>
+  printed.trim() === '' ? [] : (JSON.parse(printed) as readonly Link[]);
+
+/** Whose address is in that range, and which one; the device that is to have it does not count. */
+export const addressWithin = (
+  links: readonly Link[],
+  { cidr, except }: { readonly cidr: string; readonly except: string },
+): { readonly device: string; readonly address: string } | undefined => {
+  for (const { ifname, addr_info = [] } of links) {
+    const found = addr_info.find(
+      ({ family, local, prefixlen }) =>
+        family === 'inet' && ifname !== except && overlap(`${local ?? ''}/${prefixlen ?? 32}`, cidr),
+    );
+    if (found !== undefined) return { device: ifname, address: found.local ?? '' };
+  }
+  return undefined;
+};

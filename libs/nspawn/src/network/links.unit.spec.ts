@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { QUESTIONS } from '../../../../test/recorded/questions.js';
+import { recorded, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
+import { addressWithin, linksIn } from './links.rules.js';
+
+describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with Kubernetes %s', (kubernetes) => {
+  const addresses = linksIn(recorded(kubernetes, QUESTIONS.addressesJson));
+
+  it('names them all, with addresses and without', () => {
+    const names = addresses.map(({ ifname }) => ifname);
+    expect(names).toEqual(expect.arrayContaining(['lo', 'host0', 'cni0']));
+    expect(linksIn(recorded(kubernetes, QUESTIONS.linksJson)).map(({ ifname }) => ifname)).toEqual(names);
+  });
+
+  it('tells whose address a range would take', () => {
+    const taken = { device: 'host0', address: expect.stringMatching(/^198\.18\.64\.\d+$/) };
+    expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'fl0123' })).toEqual(taken);
+    expect(addressWithin(addresses, { cidr: '198.18.0.0/16', except: 'fl0123' })).toEqual(taken);
+  });
+
+  it('leaves out the device that is to have it, and ranges that nobody has', () => {
+    expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'host0' })).toBeUndefined();
+    expect(addressWithin(addresses, { cidr: '198.19.0.0/16', except: 'fl0123' })).toBeUndefined();
+  });
+});
+
+it('a namespace without any device has none', () => expect(linksIn('\n')).toEqual([]));

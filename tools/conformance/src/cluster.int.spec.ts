@@ -1,0 +1,38 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { QUESTIONS } from '../../../test/recorded/questions.js';
+import { recorded, RECORDED_VERSIONS } from '../../../test/recorded/recorded.js';
+import { Cluster } from './cluster.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-conformance-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const clusterWhoseKubectl = (does: string): Cluster => {
+  const kubectl = join(folder, 'kubectl');
+  writeFileSync(kubectl, `#!/bin/sh\n${does}\n`);
+  chmodSync(kubectl, 0o755);
+  return new Cluster(kubectl, '/admin.conf');
+};
+
+it.each(RECORDED_VERSIONS)(
+  'the version of a cluster under test is what kubectl says of its server: %s',
+  async (version) => {
+    writeFileSync(join(folder, 'said'), recorded(version, QUESTIONS.versions));
+    const cluster = clusterWhoseKubectl(
+      `[ "$*" = '--kubeconfig /admin.conf version -o json' ] && cat "${folder}/said"`,
+    );
+    expect(await cluster.version()).toBe(version);
+  },
+);
+
+it('a kubectl that fails is told in its own words', async () => {
+  const cluster = clusterWhoseKubectl("echo 'The connection to the server was refused' >&2; exit 1");
+  await expect(cluster.version()).rejects.toThrow(
+    'kubectl version -o failed: The connection to the server was refused',
+  );
+});
