@@ -25,23 +25,11 @@ import {
   writeWhole,
 } from '@fairlead/mirror';
 import { run } from './command.js';
-import {
-  Apt,
-  BUSYBOX_PACKAGE,
-  HOST_PACKAGES,
-  membersOf,
-  NETWORK_TOOLS,
-  programsOf,
-  TEST_SHELL,
-  TEST_TOOLS,
-  writeRepository,
-  type Distribution,
-  type Package,
-} from './debian.js';
+import { HOST_PACKAGES, TEST_SHELL, TEST_TOOLS, writeRepository, type Distribution } from './debian.js';
+import { DebianPrograms } from './debian.programs.js';
 import { CONFORMANCE_PROGRAMS, testImages } from './conformance.js';
 import { folderOf, linkOrCopy } from './files.js';
 import { buildGo, buildOwn } from './go.js';
-import type { Layer } from './image.js';
 import {
   BUSYBOX_NAMES,
   busyboxLayer,
@@ -81,10 +69,14 @@ export interface BuildPlaces {
 
 /** Makes the pieces of a mirror, each once. */
 export class Builder {
+  private readonly debian: DebianPrograms;
+
   constructor(
     private readonly places: BuildPlaces,
     private readonly workshop: Workshop,
-  ) {}
+  ) {
+    this.debian = new DebianPrograms(places);
+  }
 
   /** Everything that clusters of this version are made of, but the packages of hosts. */
   async release(release: KubernetesRelease, network: Distribution): Promise<void> {
@@ -156,7 +148,7 @@ export class Builder {
         await this.confirm(release, folders.kubernetes);
         for (const name of NODE_BINARIES)
           await place(join(folders.kubernetes, name), into, mirrorPaths.binary(version, name));
-        const layer = networkLayer(await this.networkTools(network));
+        const layer = networkLayer(await this.debian.network(network));
         for (const { name, reference } of imagesOf(release)) {
           if (name === ETCD) continue; // A piece of its own.
           const file = await folderOf(join(into, mirrorPaths.image(version, name)));
@@ -218,7 +210,11 @@ export class Builder {
       { recipe, image, network: network.name },
       async (into) => {
         const file = await folderOf(join(into, mirrorPaths.image(version, ETCD)));
-        await makeImage(file, [image.reference], etcdImage(await this.compile(recipe), await this.busybox(network)));
+        await makeImage(
+          file,
+          [image.reference],
+          etcdImage(await this.compile(recipe), await this.debian.busybox(network)),
+        );
       },
     );
   }
@@ -233,7 +229,7 @@ export class Builder {
       async (into) => {
         const folder = await this.compile(recipe);
         await makeImage(await folderOf(join(into, path)), [reference], {
-          layers: [networkLayer(await this.networkTools(network))],
+          layers: [networkLayer(await this.debian.network(network))],
           programs: { 'usr/local/bin/flanneld': join(folder, 'flanneld') },
         });
       },
@@ -244,7 +240,7 @@ export class Builder {
     const { reference, path } = SHARED_IMAGES.busybox;
     return this.piece('busybox', 'image of busybox', { BUSYBOX_NAMES, network: network.name }, async (into) => {
       await makeImage(await folderOf(join(into, path)), [reference], {
-        layers: [busyboxLayer(await this.busybox(network))],
+        layers: [busyboxLayer(await this.debian.busybox(network))],
         programs: {},
         config: { command: ['sh'] },
       });
@@ -259,8 +255,8 @@ export class Builder {
       title,
       { distribution: distribution.suite, HOST_PACKAGES },
       async (into, note) => {
-        const apt = await this.apt(distribution);
-        await writeRepository(await apt.fetch(HOST_PACKAGES, note), join(into, folder));
+        const packages = await this.debian.packages(distribution, HOST_PACKAGES, note);
+        await writeRepository(packages, join(into, folder));
       },
     );
   }
@@ -276,13 +272,13 @@ export class Builder {
         const folder = await this.compile(recipe);
         for (const name of CONFORMANCE_PROGRAMS)
           await place(join(folder, name), into, mirrorPaths.conformance(version, name));
-        const packages = await (await this.apt(network)).fetch(TEST_TOOLS.packages, note);
+        const tools = await this.debian.layerOf(network, TEST_TOOLS, note);
         const images = testImages({
           programs: folder,
           source: await this.sourceOf(recipe),
-          busybox: busyboxLayer(await this.busybox(network)),
-          shell: await programsOf(await this.fetch(network, TEST_SHELL.packages), TEST_SHELL.programs),
-          tools: await programsOf(packages, TEST_TOOLS.programs),
+          busybox: busyboxLayer(await this.debian.busybox(network)),
+          shell: await this.debian.layerOf(network, TEST_SHELL),
+          tools,
         });
         for (const { name, references, recipe: image } of await images) {
           const path = mirrorPaths.conformance(version, `${name}.tar`);
@@ -338,42 +334,6 @@ export class Builder {
   private async sourceOf(recipe: GoRecipe): Promise<string> {
     const text = await run('go', ['mod', 'download', '-json', recipe.modules[0] ?? ''], { signal: this.places.signal });
     return (JSON.parse(text) as { Dir: string }).Dir;
-  }
-
-  private readonly apts = new Map<string, Promise<Apt>>();
-
-  /** One index of a distribution's packages serves all that is fetched in one build. */
-  private apt(distribution: Distribution): Promise<Apt> {
-    const open = this.apts.get(distribution.name) ?? this.openApt(distribution);
-    this.apts.set(distribution.name, open);
-    return open;
-  }
-
-  private openApt(distribution: Distribution): Promise<Apt> {
-    return Apt.open(join(this.places.work, 'apt', distribution.name), distribution, this.places.signal);
-  }
-
-  private async fetch(distribution: Distribution, names: readonly string[]): Promise<readonly Package[]> {
-    return (await this.apt(distribution)).fetch(names, () => undefined);
-  }
-
-  private network: Promise<Layer> | undefined;
-
-  private networkTools(distribution: Distribution): Promise<Layer> {
-    this.network ??= this.fetch(distribution, NETWORK_TOOLS.packages).then((packages) =>
-      programsOf(packages, NETWORK_TOOLS.programs),
-    );
-    return this.network;
-  }
-
-  private async busybox(distribution: Distribution): Promise<Buffer> {
-    for (const { name, file } of await this.fetch(distribution, [BUSYBOX_PACKAGE])) {
-      if (name !== BUSYBOX_PACKAGE) continue;
-      for await (const { content } of membersOf(file, ({ path }) => path.endsWith('bin/busybox'))) {
-        if (content instanceof Buffer) return content;
-      }
-    }
-    throw new Refusal(`${BUSYBOX_PACKAGE} of ${distribution.name} has no busybox`);
   }
 }
 
