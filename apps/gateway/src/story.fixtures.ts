@@ -5,7 +5,8 @@ import { goodRequest } from './clusters/clusters.fixtures.js';
 import { clustersProjection, type ClusterDoc } from './clusters/clusters.projection.js';
 import { toClusterSpec } from './clusters/clusters.rules.js';
 import { nodesProjection, type NodeDoc } from './nodes/nodes.projection.js';
-import { operationsProjection, operationView, type OperationsDoc } from './operations/operations.projection.js';
+import { operationsProjection, type OperationsDoc } from './operations/operations.projection.js';
+import { operationView } from './operations/operations.view.js';
 import { passedOfNodes } from './operations/passed.js';
 
 export const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;

@@ -1,7 +1,8 @@
 import type { ClusterView, ConditionView } from '@fairlead/contracts';
 import type { HoldsDoc } from '../holds/holds.projection.js';
 import { nodeView, type NodeDoc } from '../nodes/nodes.projection.js';
-import { operationView, type OperationsDoc } from '../operations/operations.projection.js';
+import type { OperationsDoc } from '../operations/operations.projection.js';
+import { operationView } from '../operations/operations.view.js';
 import { passedOfNodes } from '../operations/passed.js';
 import { currentStepOf } from '../operations/steps.js';
 import type { ClusterDoc, Mark } from './clusters.projection.js';

@@ -5,13 +5,12 @@ import {
   type EventType,
   type OperationKind,
   type OperationPhase,
-  type OperationView,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../clusters/clusters.projection.js';
 import { countPlanned } from './passed.js';
-import { currentStepOf, stepViews, type PassedOf, type Planned } from './steps.js';
+import type { Planned } from './steps.js';
 
 interface StepFailure {
   readonly at: string;
@@ -58,14 +57,17 @@ export interface OperationsDoc {
 const OPERATIONS_MAX = 30;
 const FAILURES_MAX = 20;
 
-type Wish = StoredEvent<
-  | 'ClusterRequested'
-  | 'ClusterRetryRequested'
-  | 'ClusterDeletionRequested'
-  | 'NodesRequested'
-  | 'NodeRemovalRequested'
-  | 'UpgradeRequested'
->;
+const WISHES = [
+  'ClusterRequested',
+  'ClusterRetryRequested',
+  'ClusterDeletionRequested',
+  'NodesRequested',
+  'NodeRemovalRequested',
+  'UpgradeRequested',
+] as const satisfies readonly EventType[];
+type Wish = StoredEvent<(typeof WISHES)[number]>;
+
+const isWish = (event: StoredEvent): event is Wish => WISHES.some((type) => type === event.type);
 
 const NONE_PLANNED: Planned = { all: 0, follower: 0, worker: 0 };
 
@@ -148,25 +150,20 @@ const mark =
       ? { ...operation, marks: { ...operation.marks, [event.type]: event.meta.time } }
       : operation;
 
-const failed = (event: StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'>): StepFailure => ({
-  at: event.meta.time,
-  step: event.data.step,
-  node: event.type === 'BootstrapStepFailed' ? (event.data.node ?? null) : null,
-  cause: event.data.cause,
-  attempt: event.data.attempt,
-  attemptsMax: event.data.attemptsMax,
-  nextAttemptAt: event.data.nextAttemptAt,
-});
-
-const failedOperation = ({ meta, data }: StoredEvent<'OperationFailed'>): StepFailure => ({
-  at: meta.time,
-  step: data.operation,
-  node: data.node,
-  cause: data.cause,
-  attempt: data.attempt,
-  attemptsMax: data.attemptsMax,
-  nextAttemptAt: data.nextAttemptAt,
-});
+const failureOf = (
+  event: StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed' | 'OperationFailed'>,
+): StepFailure => {
+  const { cause, attempt, attemptsMax, nextAttemptAt } = event.data;
+  return {
+    at: event.meta.time,
+    step: event.type === 'OperationFailed' ? event.data.operation : event.data.step,
+    node: event.type === 'InfrastructureStepFailed' ? null : (event.data.node ?? null),
+    cause,
+    attempt,
+    attemptsMax,
+    nextAttemptAt,
+  };
+};
 
 const withFailure =
   (failure: StepFailure) =>
@@ -181,18 +178,6 @@ const couldBeOf =
   ({ node }: StepFailure) =>
   (operation: OperationDoc): boolean =>
     operation.course !== 'upgrade' && (node === null || operation.node === null || operation.node === node);
-
-const noteFailure = (doc: OperationsDoc, failure: StepFailure): OperationsDoc =>
-  mapRunning(doc, couldBeOf(failure), withFailure(failure));
-
-const planned = (doc: OperationsDoc, event: StoredEvent<'VmsPlanned'>): OperationsDoc => {
-  const { seq } = event.meta;
-  return mapRunning(doc, builds, (operation) => ({
-    ...mark(event)(operation),
-    planSeqs: [...operation.planSeqs, seq],
-    planned: countPlanned(operation.planned, event.data.machines),
-  }));
-};
 
 const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
   switch (event.type) {
@@ -223,106 +208,77 @@ const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
   }
 };
 
-const advanceUpgrade = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
-  const { time } = event.meta;
-  switch (event.type) {
-    case 'UpgradePlanned': {
-      const { upgradeId, mode } = event.data;
-      const planned = mode === 'dry-run' ? ended('Succeeded', time, 'the plan was asked for, and nothing else') : same;
-      return mapRunning(doc, upgrades(upgradeId), (operation) => planned(mark(event)(operation)));
-    }
-    case 'RolloutStarted':
-      return mapRunning(doc, upgrades(event.data.upgradeId), mark(event));
-    case 'RolloutCompleted':
-      return mapRunning(doc, upgrades(event.data.upgradeId), (one) => ended('Succeeded', time)(mark(event)(one)));
-    case 'UpgradeRejected': {
-      const { upgradeId, findings } = event.data;
-      const message = findings.map(({ sentence }) => sentence).join('; ');
-      return mapRunning(doc, upgrades(upgradeId), ended('Failed', time, message));
-    }
-    case 'RolloutAborted':
-      return mapRunning(doc, upgrades(event.data.upgradeId), ended('Failed', time, 'it was aborted'));
-    case 'OperationFailed':
-      return mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failedOperation(event)));
-    default:
-      return doc;
-  }
+type Advance<T extends EventType = EventType> = (doc: OperationsDoc, event: StoredEvent<T>) => OperationsDoc;
+
+const marks =
+  (which: (operation: OperationDoc) => boolean): Advance =>
+  (doc, event) =>
+    mapRunning(doc, which, mark(event));
+
+const succeeds =
+  (which: (operation: OperationDoc) => boolean): Advance =>
+  (doc, event) =>
+    mapRunning(doc, which, (operation) => ended('Succeeded', event.meta.time)(mark(event)(operation)));
+
+const planned: Advance<'VmsPlanned'> = (doc, event) =>
+  mapRunning(doc, builds, (operation) => ({
+    ...mark(event)(operation),
+    planSeqs: [...operation.planSeqs, event.meta.seq],
+    planned: countPlanned(operation.planned, event.data.machines),
+  }));
+
+const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, data }) =>
+  mapRunning(doc, builds, ended('Failed', meta.time, data.message));
+
+const stepFailed: Advance<'InfrastructureStepFailed' | 'BootstrapStepFailed'> = (doc, event) => {
+  const failure = failureOf(event);
+  return mapRunning(doc, couldBeOf(failure), withFailure(failure));
 };
 
-const same = (operation: OperationDoc): OperationDoc => operation;
-
-const advance = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
-  const { time } = event.meta;
-  switch (event.type) {
-    case 'VmsPlanned':
-      return planned(doc, event);
-    case 'ClusterAccepted':
-    case 'VmsCreated':
-    case 'LoadBalancerReady':
-    case 'ControlPlaneInitialized':
-    case 'NetworkReady':
-    case 'ControlPlaneReady':
-      return mapRunning(doc, builds, mark(event));
-    case 'ClusterReady':
-      return mapRunning(doc, builds, (operation) => ended('Succeeded', time)(mark(event)(operation)));
-    case 'ClusterRejected':
-    case 'NodesRejected':
-      return mapRunning(doc, builds, ended('Failed', time, event.data.message));
-    case 'ClusterFailed':
-      return mapRunning(doc, builds, ended('Failed', time, sentenceOf(event.data.cause)));
-    case 'InfrastructureStepFailed':
-    case 'BootstrapStepFailed':
-      return noteFailure(doc, failed(event));
-    case 'NodeDrained':
-    case 'NodeRemoved':
-      return mapRunning(doc, removes(event.data.node), mark(event));
-    case 'VmDeleted':
-      return mapRunning(doc, removes(event.data.name), (one) => ended('Succeeded', time)(mark(event)(one)));
-    case 'ClusterDismantled':
-    case 'LoadBalancerDeleted':
-      return mapRunning(doc, deletes, mark(event));
-    case 'ClusterDeleted':
-      return mapRunning(doc, deletes, (operation) => ended('Succeeded', time)(mark(event)(operation)));
-    default:
-      return advanceUpgrade(doc, event);
-  }
+const upgradePlanned: Advance<'UpgradePlanned'> = (doc, event) => {
+  const { upgradeId, mode } = event.data;
+  const isDryRun = mode === 'dry-run';
+  return mapRunning(doc, upgrades(upgradeId), (operation) => {
+    const marked = mark(event)(operation);
+    return isDryRun ? ended('Succeeded', event.meta.time, 'the plan was asked for, and nothing else')(marked) : marked;
+  });
 };
 
-const isWish = (event: StoredEvent): event is Wish =>
-  event.type === 'ClusterRequested' ||
-  event.type === 'ClusterRetryRequested' ||
-  event.type === 'ClusterDeletionRequested' ||
-  event.type === 'NodesRequested' ||
-  event.type === 'NodeRemovalRequested' ||
-  event.type === 'UpgradeRequested';
+/** How each event moves the operations on; those that are not here concern none. */
+const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
+  VmsPlanned: planned,
+  ClusterAccepted: marks(builds),
+  VmsCreated: marks(builds),
+  LoadBalancerReady: marks(builds),
+  ControlPlaneInitialized: marks(builds),
+  NetworkReady: marks(builds),
+  ControlPlaneReady: marks(builds),
+  ClusterReady: succeeds(builds),
+  ClusterRejected: rejected,
+  NodesRejected: rejected,
+  ClusterFailed: (doc, { meta, data }) => mapRunning(doc, builds, ended('Failed', meta.time, sentenceOf(data.cause))),
+  InfrastructureStepFailed: stepFailed,
+  BootstrapStepFailed: stepFailed,
+  NodeDrained: (doc, event) => marks(removes(event.data.node))(doc, event),
+  NodeRemoved: (doc, event) => marks(removes(event.data.node))(doc, event),
+  VmDeleted: (doc, event) => succeeds(removes(event.data.name))(doc, event),
+  ClusterDismantled: marks(deletes),
+  LoadBalancerDeleted: marks(deletes),
+  ClusterDeleted: succeeds(deletes),
+  UpgradePlanned: upgradePlanned,
+  UpgradeRejected: (doc, { meta, data }) => {
+    const message = data.findings.map(({ sentence }) => sentence).join('; ');
+    return mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, message));
+  },
+  RolloutStarted: (doc, event) => marks(upgrades(event.data.upgradeId))(doc, event),
+  RolloutCompleted: (doc, event) => succeeds(upgrades(event.data.upgradeId))(doc, event),
+  RolloutAborted: (doc, { meta, data }) =>
+    mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, 'it was aborted')),
+  OperationFailed: (doc, event) => mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failureOf(event))),
+};
 
-const ADVANCING: ReadonlySet<string> = new Set<EventType>([
-  'VmsPlanned',
-  'ClusterAccepted',
-  'VmsCreated',
-  'LoadBalancerReady',
-  'ControlPlaneInitialized',
-  'NetworkReady',
-  'ControlPlaneReady',
-  'ClusterReady',
-  'ClusterRejected',
-  'NodesRejected',
-  'ClusterFailed',
-  'InfrastructureStepFailed',
-  'BootstrapStepFailed',
-  'NodeDrained',
-  'NodeRemoved',
-  'VmDeleted',
-  'ClusterDismantled',
-  'LoadBalancerDeleted',
-  'ClusterDeleted',
-  'UpgradePlanned',
-  'UpgradeRejected',
-  'RolloutStarted',
-  'RolloutCompleted',
-  'RolloutAborted',
-  'OperationFailed',
-]);
+/** The compiler does not see that an event's type chooses the function for that very type. */
+const advanceOf = (event: StoredEvent): Advance | undefined => ADVANCES[event.type] as Advance | undefined;
 
 /** One row per cluster name. It outlives the cluster, so that the end of a deletion can be seen; a new cluster starts it anew. */
 export const operationsProjection: Projection<OperationsDoc> = {
@@ -330,7 +286,7 @@ export const operationsProjection: Projection<OperationsDoc> = {
   table: 'operations',
 
   keys: (event) =>
-    isWish(event) || ADVANCING.has(event.type) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : [],
+    isWish(event) || advanceOf(event) !== undefined ? [clusterKey(event.meta.namespace, event.meta.cluster)] : [],
 
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') {
@@ -338,42 +294,6 @@ export const operationsProjection: Projection<OperationsDoc> = {
       return begin({ namespace, cluster, uid: event.data.uid, operations: [] }, event);
     }
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return isWish(event) ? begin(doc, event) : advance(doc, event);
+    return isWish(event) ? begin(doc, event) : (advanceOf(event)?.(doc, event) ?? doc);
   },
-};
-
-/** `passedOf` counts the nodes of the operation; `nodes` are their names. */
-export const operationView = (
-  uid: string,
-  doc: OperationDoc,
-  nodes: readonly string[],
-  passedOf: PassedOf,
-): OperationView => {
-  const steps = stepViews(
-    {
-      kind: doc.course,
-      phase: doc.phase,
-      startedAt: doc.stepsSince,
-      finishedAt: doc.finishedAt,
-      marks: doc.marks,
-      planned: doc.planned,
-    },
-    passedOf,
-  );
-  return {
-    id: doc.id,
-    kind: doc.kind,
-    phase: doc.phase,
-    uid,
-    actor: doc.actor,
-    startedAt: doc.startedAt,
-    finishedAt: doc.finishedAt,
-    durationMs: doc.finishedAt === null ? null : Date.parse(doc.finishedAt) - Date.parse(doc.startedAt),
-    nodes: doc.node === null ? [...nodes] : [doc.node],
-    currentStep: currentStepOf(steps)?.name ?? null,
-    steps: [...steps],
-    failures: doc.failures.map((failure) => ({ ...failure, sentence: sentenceOf(failure.cause) })),
-    failuresTotal: doc.failuresTotal,
-    message: doc.message,
-  };
 };

@@ -3,7 +3,8 @@ import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { clusterKey } from '../clusters/clusters.projection.js';
-import { operationView, type OperationsDoc } from './operations.projection.js';
+import type { OperationsDoc } from './operations.projection.js';
+import { operationView } from './operations.view.js';
 import { passedOfNodes, type NodeProgress } from './passed.js';
 
 @Injectable()
