@@ -1,8 +1,7 @@
-import { isRefusal } from '@fairlead/contracts';
 import { HANDLE, OnJob, type Handle, type Job } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
-import { rolloutStreamOf } from '../rollout/rollout.runner.js';
+import { decideFor } from '../rollout/decisions.js';
 import { certificates } from './certificates.decider.js';
 import type { LookAtNode } from './certificates.process.js';
 
@@ -19,7 +18,6 @@ export class CertificatesEffects {
     const { uid, node } = job.data;
     const data = { uid, node, now: this.clock.now().toISOString() };
     const command = { type: 'LookAtCertificates' as const, data };
-    const decided = await this.handle(certificates, rolloutStreamOf(job), command, job.cause);
-    if (isRefusal(decided)) throw new Error(decided.message);
+    await decideFor(this.handle, job, { decider: certificates, context: 'rollout', command });
   }
 }

@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure, type NodeName, type Probe } from '@fairlead/contracts';
+import type { NodeName, Probe } from '@fairlead/contracts';
 import {
   HANDLE,
   OnJob,
@@ -9,6 +9,7 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
+import { sayToNode } from '../rollout/decisions.js';
 import type {
   BeginProbes,
   ChangeNode,
@@ -20,7 +21,6 @@ import type {
 import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
 import { ROLLOUT_RUNNER } from '../rollout/tokens.js';
 import { UPGRADE_TAINT } from '../drain/marks.js';
-import { desired, type SetDesiredVersions, type SetProbes, type WithdrawPermission } from './desired.decider.js';
 
 const DECISIONS_AT_ONCE = 8;
 
@@ -42,7 +42,7 @@ export class ChangesEffects {
           limit(() => {
             const { software = {}, changesAllowed = false } = known.nodes[node]?.wanted ?? {};
             const wanted = { uid, node, software, changesAllowed, stage };
-            return this.decide(job, node, { type: 'SetDesiredVersions', data: wanted });
+            return sayToNode(this.handle, job, node, { type: 'SetDesiredVersions', data: wanted });
           }),
         ),
       );
@@ -55,7 +55,7 @@ export class ChangesEffects {
       const { uid, software, change, rollback } = wanted.data;
       const node = nodeOf(wanted);
       const data = { uid, node, software, changesAllowed: true, change, rollback };
-      await this.decide(job, node, { type: 'SetDesiredVersions', data });
+      await sayToNode(this.handle, job, node, { type: 'SetDesiredVersions', data });
     });
   }
 
@@ -71,7 +71,8 @@ export class ChangesEffects {
 
   private async setProbes(job: Job<RolloutJob>, nodes: readonly NodeName[], probes: readonly Probe[]): Promise<void> {
     const { uid } = job.data;
-    for (const node of nodes) await this.decide(job, node, { type: 'SetProbes', data: { uid, node, probes } });
+    for (const node of nodes)
+      await sayToNode(this.handle, job, node, { type: 'SetProbes', data: { uid, node, probes } });
   }
 
   /** Pods may come again only before the permission goes: a node that is let go is one that serves. */
@@ -81,7 +82,7 @@ export class ChangesEffects {
       const { uid, software, parked } = wanted.data;
       const node = nodeOf(wanted);
       await this.letGo(wanted, node);
-      await this.decide(job, node, { type: 'WithdrawPermission', data: { uid, node, software } });
+      await sayToNode(this.handle, job, node, { type: 'WithdrawPermission', data: { uid, node, software } });
       await wanted.record({ type: 'UpgradeWithdrawn', data: { ...whereOf(wanted), node, parked } });
     });
   }
@@ -97,16 +98,5 @@ export class ChangesEffects {
     if (!uncordon) return;
     await cluster.uncordon(node, upgradeId);
     await wanted.record({ type: 'NodeUncordoned', data: { ...whereOf(wanted), node } });
-  }
-
-  private async decide(
-    { namespace, cluster, cause }: Job<RolloutJob>,
-    node: NodeName,
-    command: SetDesiredVersions | WithdrawPermission | SetProbes,
-  ): Promise<void> {
-    const decided = await this.handle(desired, { namespace, cluster, context: `desired-${node}` }, command, cause);
-    if (!isRefusal(decided)) return;
-    const message = decided.message;
-    throw new WorldFailure({ operation: 'say what is wanted of the node', target: node, message, retryable: false });
   }
 }

@@ -85,6 +85,8 @@ const lowerMinor = (before: Wanted, wanted: Wanted): Refusal | undefined => {
   return undefined;
 };
 
+export type DesiredCommand = SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes;
+
 type DesiredFact = Fact<'DesiredVersionsSet'>;
 
 const set = (before: (Wanted & { readonly revision: number }) | undefined, wanted: Wanted): readonly DesiredFact[] => {
@@ -97,11 +99,7 @@ const asking = (probes: readonly Probe[] | undefined): Pick<Wanted, 'probes'> =>
   probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
 
 /** What is wanted of one node, revision by revision. Stream `desired-<node>`. */
-export const desired: Decider<
-  Desired,
-  SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes,
-  DesiredFact
-> = {
+export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
   initial: { status: 'none' },
 
   decide: (state, command) => {

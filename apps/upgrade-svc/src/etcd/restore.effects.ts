@@ -1,11 +1,4 @@
-import {
-  AGENT_PATHS,
-  isRefusal,
-  WorldFailure,
-  type EtcdChange,
-  type NodeChange,
-  type NodeName,
-} from '@fairlead/contracts';
+import { AGENT_PATHS, WorldFailure, type EtcdChange, type NodeChange, type NodeName } from '@fairlead/contracts';
 import {
   HANDLE,
   OnJob,
@@ -17,9 +10,8 @@ import {
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
-import { desired, type AskForChange, type WithdrawPermission } from '../desired/desired.decider.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import { rolloutStreamOf } from '../rollout/rollout.runner.js';
+import { decideFor, sayToNode } from '../rollout/decisions.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../rollout/tokens.js';
 import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import { Etcd } from './etcd.effects.js';
@@ -54,7 +46,7 @@ export class RestoreEffects {
     if (step === 'place') return undefined;
     for (const node of nodesIn(state, step)) {
       const change = changeOf(state, job.data, node, step);
-      await this.want(job, node, { type: 'AskForChange', data: { uid, node, change } });
+      await sayToNode(this.handle, job, node, { type: 'AskForChange', data: { uid, node, change } });
     }
     return undefined;
   }
@@ -62,7 +54,8 @@ export class RestoreEffects {
   @OnJob<ReleaseRestoreJob>('ReleaseRestore', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 120 * SECOND_MS })
   async releaseRestore(job: Job<ReleaseRestoreJob>): Promise<void> {
     const { uid, nodes } = job.data;
-    for (const node of nodes) await this.want(job, node, { type: 'WithdrawPermission', data: { uid, node } });
+    for (const node of nodes)
+      await sayToNode(this.handle, job, node, { type: 'WithdrawPermission', data: { uid, node } });
   }
 
   /** Asked again until it is well; the step's own deadline ends it. */
@@ -92,19 +85,8 @@ export class RestoreEffects {
     }
   }
 
-  private async want(
-    { namespace, cluster, cause }: Job<RestoreStepJob | ReleaseRestoreJob>,
-    node: NodeName,
-    command: AskForChange | WithdrawPermission,
-  ): Promise<void> {
-    const decided = await this.handle(desired, { namespace, cluster, context: `desired-${node}` }, command, cause);
-    if (isRefusal(decided)) throw new Error(decided.message);
-  }
-
-  private async decide(job: Job<AdvanceRestoreJob | RestoreStepJob>, command: RestoreCommand): Promise<Restores> {
-    const decided = await this.handle(restore, rolloutStreamOf(job), command, job.cause);
-    if (isRefusal(decided)) throw new Error(decided.message);
-    return decided.state;
+  private decide(job: Job<AdvanceRestoreJob | RestoreStepJob>, command: RestoreCommand): Promise<Restores> {
+    return decideFor(this.handle, job, { decider: restore, context: 'rollout', command });
   }
 
   private now(): string {

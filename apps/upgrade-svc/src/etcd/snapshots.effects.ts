@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure } from '@fairlead/contracts';
+import { WorldFailure } from '@fairlead/contracts';
 import {
   HANDLE,
   OnJob,
@@ -9,8 +9,9 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { decideFor } from '../rollout/decisions.js';
 import type { TakeSnapshot } from '../rollout/rollout.jobs.js';
-import { rolloutStreamOf, whereOf, type RolloutRunner } from '../rollout/rollout.runner.js';
+import { whereOf, type RolloutRunner } from '../rollout/rollout.runner.js';
 import { CLUSTER_ACCESS, ROLLOUT_RUNNER, SNAPSHOT_KEEPER } from '../rollout/tokens.js';
 import type { SnapshotKeeper } from './snapshot.keeper.js';
 import { isOpen, requestedSnapshots, type RequestedSnapshotCommand } from './snapshots.decider.js';
@@ -68,8 +69,7 @@ export class SnapshotsEffects {
 
   /** Whether somebody still waits for the snapshot, as the decision saw it. */
   private async decide(job: Job<SaveEtcd>, command: RequestedSnapshotCommand): Promise<boolean> {
-    const decided = await this.handle(requestedSnapshots, rolloutStreamOf(job), command, job.cause);
-    if (isRefusal(decided)) throw new Error(decided.message);
-    return isOpen(decided.state, job.data);
+    const decision = { decider: requestedSnapshots, context: 'rollout', command };
+    return isOpen(await decideFor(this.handle, job, decision), job.data);
   }
 }

@@ -1,15 +1,16 @@
-import { isRefusal, WorldFailure, type NodeName, type PlanOperation, type StreamId } from '@fairlead/contracts';
+import { isRefusal, type NodeName, type PlanOperation, type StreamId } from '@fairlead/contracts';
 import type { Handle, Job, JobContext, JobLater } from '@fairlead/event-sourcing/jetstream';
 import type { Clock } from '@fairlead/service-kit';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EffectFact, RolloutCommand } from './rollout.commands.js';
+import { decideFor } from './decisions.js';
 import { rollout } from './rollout.decider.js';
 import type { AnyRolloutJob, RolloutJob } from './rollout.jobs.js';
 import { currentJob } from './rollout.planner.js';
 import { NEW_OPERATION, type KnownCluster, type OperationState, type Upgrade } from './rollout.state.js';
 
-export const rolloutStreamOf = (job: { readonly namespace: string; readonly cluster: string }): StreamId => ({
+const rolloutStreamOf = (job: { readonly namespace: string; readonly cluster: string }): StreamId => ({
   namespace: job.namespace,
   cluster: job.cluster,
   context: 'rollout',
@@ -79,11 +80,8 @@ export class RolloutRunner {
     });
   }
 
-  /** Says to the decider; a refusal is no answer that the world gave. */
   async decide(job: Job<RolloutJob>, command: RolloutCommand): Promise<void> {
-    const decided = await this.handle(rollout, rolloutStreamOf(job), command, job.cause);
-    if (!isRefusal(decided)) return;
-    throw new WorldFailure({ operation: 'record what was done', target: job.cluster, message: decided.message });
+    await decideFor(this.handle, job, { decider: rollout, context: 'rollout', command });
   }
 
   /** RFC 3339. */
