@@ -22,6 +22,7 @@ export interface RealSystem extends System {
     name: string,
     size?: { readonly controlPlanes: number; readonly workers: number },
     version?: string,
+    kubernetes?: object,
   ): Promise<readonly StoredEvent[]>;
   /** kubectl with the administrator's kubeconfig, as a user gets it. */
   kubectl(cluster: string): Promise<Kubectl>;
@@ -38,6 +39,7 @@ export const bodyOf = (
   name: string,
   size: { readonly controlPlanes: number; readonly workers: number },
   version = VERSION,
+  kubernetes: object = {},
 ): object => ({
   name,
   controlPlane: [{ connection: CONNECTION, count: size.controlPlanes, spec: 'nspawn.large' }],
@@ -45,7 +47,7 @@ export const bodyOf = (
     ? { singleNode: true, worker: [] }
     : { worker: [{ connection: CONNECTION, count: size.workers, spec: 'nspawn.large' }] }),
   serviceType: 'single',
-  config: { kubernetes: { networkCni: 'flannel', version } },
+  config: { kubernetes: { networkCni: 'flannel', version, ...kubernetes } },
 });
 
 /** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
@@ -119,8 +121,8 @@ export const startRealSystem = async (): Promise<RealSystem> => {
     local,
     stop,
     onHost,
-    create: async (name, size = { controlPlanes: 3, workers: 2 }, version = VERSION) => {
-      const answer = await system.call('POST', '/ns/default/clusters', bodyOf(name, size, version));
+    create: async (name, size = { controlPlanes: 3, workers: 2 }, version = VERSION, kubernetes = {}) => {
+      const answer = await system.call('POST', '/ns/default/clusters', bodyOf(name, size, version, kubernetes));
       if (answer.status !== 202) throw new Error(`the request is refused: ${JSON.stringify(answer.body)}`);
       const over = (event: StoredEvent): boolean =>
         ['ClusterReady', 'ClusterFailed', 'ClusterRejected'].includes(event.type);

@@ -14,6 +14,7 @@ import type { RunningSteps } from './bootstrap/steps.ports.js';
 import {
   AGENT_KIT,
   CLUSTER_ACCESS,
+  ETCD_AUTHORITIES,
   HOST_ACCESS,
   HOST_SHELL,
   JOIN_CREDENTIALS,
@@ -26,6 +27,8 @@ import {
 } from './bootstrap/tokens.js';
 import type { Settings } from './config.js';
 import { BalancingEffects } from './control-plane/balancing.effects.js';
+import { EtcdAuthorities } from './control-plane/etcd.authority.js';
+import { ExternalEtcdEffects } from './control-plane/external-etcd.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
@@ -83,6 +86,11 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
     inject: [KUBERNETES_API, REMEMBERED_SECRETS],
   },
   {
+    provide: ETCD_AUTHORITIES,
+    useFactory: (secrets: RememberedSecrets, clock: Clock) => new EtcdAuthorities(secrets, clock),
+    inject: [REMEMBERED_SECRETS, CLOCK],
+  },
+  {
     provide: JOIN_CREDENTIALS,
     useFactory: (hosts: HostAccess, secrets: RememberedSecrets, clock: Clock) =>
       new JoinCredentialsSource(hosts, secrets, clock, settings),
@@ -103,6 +111,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       HostsEffects,
       AgentUpdatesEffects,
       BalancingEffects,
+      ExternalEtcdEffects,
       ControlPlaneEffects,
       JoinsEffects,
       AddonsEffects,

@@ -17,12 +17,13 @@ import { FailuresEffects, makeRecordFailure } from '../src/bootstrap/failures.ef
 import { StepRunner } from '../src/bootstrap/step.runner.js';
 import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
+import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
-import { ClusterAccess } from '../src/kubernetes/cluster.access.js';
+import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.access.js';
 import { DismantlingEffects } from '../src/removal/dismantling.effects.js';
 import { NodeRemovalEffects } from '../src/removal/node-removal.effects.js';
 import { RememberedSecrets } from '../src/secrets.cache.js';
@@ -345,6 +346,12 @@ export class Simulation {
       hosts: new HostsEffects(runner, hosts, new FakeKit(), settings),
       controlPlane: new ControlPlaneEffects(runner, hosts, clusters, settings),
       balancing: new BalancingEffects(runner, hosts, secrets),
+      etcd: new ExternalEtcdEffects(
+        runner,
+        hosts,
+        sealedAuthorities(secrets, pass, () => this.random()),
+        settings,
+      ),
       joins: new JoinsEffects(runner, hosts, credentials, settings),
       addons: new AddonsEffects(runner, clusters, settings),
       removal: new NodeRemovalEffects(runner, hosts, clusters, settings),
@@ -354,6 +361,7 @@ export class Simulation {
     const handlers: Readonly<Record<string, (job: never, context: JobContext) => Promise<JobLater | void>>> = {
       BootstrapHost: (job, context) => own.hosts.bootstrapHost(job, context),
       VerifyNode: (job, context) => own.hosts.verifyNode(job, context),
+      SetupExternalEtcd: (job, context) => own.etcd.setUp(job, context),
       BalanceApi: (job, context) => own.balancing.balanceApi(job, context),
       InitControlPlane: (job, context) => own.controlPlane.initControlPlane(job, context),
       VerifyControlPlane: (job, context) => own.controlPlane.verifyControlPlane(job, context),
@@ -375,6 +383,22 @@ export class Simulation {
     return made;
   }
 }
+
+/** Authorities that sign nothing and are made anew whenever none is sealed: two of one cluster would be two words. */
+const sealedAuthorities = (secrets: RememberedSecrets, pass: Passage, random: () => number): Authorities => ({
+  of: async (uid) => {
+    const ref = etcdAuthorityRef(uid);
+    const sealed = await secrets.get(ref);
+    const ca = sealed ?? `authority ${random()}`;
+    if (sealed === undefined) {
+      await pass('seal the authority of etcd', () => undefined);
+      await secrets.put(ref, ca, uid);
+    }
+    const pair = { cert: '', key: '' };
+    const all = { ca, server: pair, peer: pair, healthcheckClient: pair, apiserverClient: pair };
+    return { ref, authority: { certificatesOf: async () => all } };
+  },
+});
 
 const lost = (what: string, way: string): WorldFailure =>
   new WorldFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });

@@ -36,6 +36,8 @@ interface FakeHost {
   joinedAs: 'control-plane' | 'worker' | null;
   /** The control planes over which it balances the API. */
   balances: readonly string[];
+  /** The authority that its etcd member believes in; null: it has none. */
+  etcd: string | null;
 }
 
 /** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
@@ -60,7 +62,13 @@ export class FakeWorld {
   constructor(private readonly events: readonly StoredEvent[]) {}
 
   host(name: string): FakeHost {
-    const host = this.hosts.get(name) ?? { agentStarted: false, bundle: false, joinedAs: null, balances: [] };
+    const host = this.hosts.get(name) ?? {
+      agentStarted: false,
+      bundle: false,
+      joinedAs: null,
+      balances: [],
+      etcd: null,
+    };
     this.hosts.set(name, host);
     return host;
   }
@@ -92,8 +100,9 @@ export class FakeWorld {
         return { agent: 'started', node: 'present', bundle: 'present' };
       },
       verify: () => ({ problems: [] }),
-      'kubeadm-init': () => {
+      'kubeadm-init': ({ cluster }) => {
         const changed = host.joinedAs === null;
+        this.check(cluster.etcdEndpoints === null || this.said('EtcdReady'), `init on ${name} before its etcd`);
         if (changed) {
           this.check(this.allBootstrapped(), `init on ${name} before every host was fit`);
           this.inits.push(name);
@@ -127,6 +136,23 @@ export class FakeWorld {
       'balance-api': ({ peers }) => {
         host.balances = peers.map((peer) => peer.name);
         return { changed: true };
+      },
+      'etcd-member': ({ certificates, members }) => {
+        this.check(this.allBootstrapped(), `etcd on ${name} before every host was fit`);
+        this.check(host.joinedAs === null, `etcd on ${name}, which is a node already`);
+        const others = members.map((member) => this.host(member.name).etcd).filter((ca) => ca !== null);
+        this.check(
+          others.every((ca) => ca === certificates.ca),
+          `etcd on ${name} has another authority`,
+        );
+        const changed = host.etcd === null;
+        host.etcd = certificates.ca;
+        return { changed };
+      },
+      'etcd-health': ({ members }) => {
+        const healthy = [...this.hosts.values()].filter(({ etcd }) => etcd !== null).length;
+        this.check(healthy === members, `${name} was asked for ${members} members of etcd, and ${healthy} run`);
+        return { members };
       },
       'read-kubeconfig': () => {
         this.check(host.joinedAs === 'control-plane', `the kubeconfig was read on ${name}, which is no control plane`);

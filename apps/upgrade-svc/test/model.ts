@@ -255,6 +255,7 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   deprecatedApis: [],
   snapshot: null,
   healthyPasses: 2,
+  externalEtcd: false,
 });
 
 /** What a job does next to the world, and what is to be recorded of it. `wait`: it cannot go on yet. */

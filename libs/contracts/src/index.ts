@@ -7,6 +7,7 @@ export { SERVICES, type EventDefinition, type ServiceName, type Writer } from '.
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
 export { UPGRADE_MODES } from './events/rollout.events.js';
 export { SoftwareVersions } from './events/node.events.js';
+export * from './external-etcd.js';
 export * from './failures.js';
 export * from './heartbeats.js';
 export * from './hosts.js';

@@ -94,6 +94,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
+  EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   KubeconfigRefreshed: ({ node, expiresAt }) =>
     `the kubeconfig of the cluster is the one renewed on ${node}, and ends ${expiresAt}`,

@@ -212,11 +212,6 @@ export const REFUSALS = {
     'External etcd must have 3,5,7 controlPlane count',
     'Use 3, 5 or 7 control planes, or etcd local.',
   ),
-  'cluster.etcd-external-unbuilt': definition(
-    422,
-    'etcd on machines of its own is not built yet',
-    'Use etcd local: each control plane then runs a member of its own.',
-  ),
   'cluster.pod-cidr': definition(
     400,
     'podCidr {value} : Type mismatch ex)10.244.0.0/16',
@@ -296,6 +291,11 @@ export const REFUSALS = {
   'node.leader': definition(
     409,
     'Could not be delete a control-plane leader node.',
+    'Remove another node, or replace the cluster.',
+  ),
+  'node.etcd-external': definition(
+    409,
+    "{node} holds a member of the external etcd of '{cluster}', and its members cannot be changed yet",
     'Remove another node, or replace the cluster.',
   ),
   'node.quorum': definition(
@@ -418,7 +418,7 @@ export const REFUSALS = {
   'etcd.external': definition(
     409,
     "The etcd of '{cluster}' is not Fairlead's to save or restore: it is external",
-    'Use the tools of whoever runs it.',
+    'Use /opt/fairlead/etcd/etcdctl on a control plane, with the certificates in /etc/fairlead/etcd.',
   ),
   'etcd.request-unknown': definition(
     404,

@@ -3,11 +3,15 @@ export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
+export { clientUrlOf, ETCD_CLIENT, peerUrlOf, type EtcdPeer } from './etcd/etcd.paths.js';
+export { etcdUnit } from './etcd/etcd.unit.js';
 export { hostPath, quote } from './shell/quote.js';
 export { parseResult } from './shell/result.js';
 export { STEPS, type StepName } from './shell/script.js';
 export * from './steps/steps.js';
 export type { CredentialsInput, CredentialsResult } from './steps/credentials.script.js';
+export type { EtcdHealthInput, EtcdHealthResult } from './steps/etcd-health.script.js';
+export type { EtcdCertificates, EtcdMemberInput, EtcdMemberResult, EtcdPair } from './steps/etcd-member.script.js';
 export type { EtcdRemoveMemberInput, EtcdRemoveMemberResult } from './steps/etcd-remove-member.script.js';
 export type { KubeadmInitInput, KubeadmInitResult } from './steps/kubeadm-init.script.js';
 export type {

@@ -21,6 +21,7 @@ export type BootstrapFact = Fact<
   | 'NodeBootstrapped'
   | 'ApiBalanced'
   | 'EtcdSnapshotPlaced'
+  | 'EtcdReady'
   | 'ControlPlaneInitialized'
   | 'KubeconfigRefreshed'
   | 'NetworkReady'
@@ -47,6 +48,7 @@ export type Outcome = Extract<
       | 'NodeBootstrapped'
       | 'ApiBalanced'
       | 'EtcdSnapshotPlaced'
+      | 'EtcdReady'
       | 'ControlPlaneInitialized'
       | 'KubeconfigRefreshed'
       | 'NetworkReady'
@@ -123,6 +125,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
     case 'EtcdSnapshotPlaced':
       return state.restore?.requestId === data.requestId && state.restore.missing.includes(data.node);
+    case 'EtcdReady':
+      return state.etcd === null;
     case 'ControlPlaneInitialized':
       return state.controlPlane === null;
     case 'KubeconfigRefreshed':

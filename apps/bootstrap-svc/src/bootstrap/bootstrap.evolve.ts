@@ -40,6 +40,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   balancedByNodes: false,
   hosts: {},
   sets: 0,
+  etcd: null,
   controlPlane: null,
   kubeconfigEndsAt: null,
   network: false,
@@ -61,6 +62,7 @@ const clusterOf = (state: Known): Cluster => {
     balancedByNodes,
     hosts,
     sets,
+    etcd,
     controlPlane,
     kubeconfigEndsAt,
     network,
@@ -80,6 +82,7 @@ const clusterOf = (state: Known): Cluster => {
     balancedByNodes,
     hosts,
     sets,
+    etcd,
     controlPlane,
     kubeconfigEndsAt,
     network,
@@ -187,6 +190,8 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       return withHost(state, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':
       return withHost(state, event.data.node, { balances: event.data.controlPlanes });
+    case 'EtcdReady':
+      return { ...state, etcd: event.data.members };
     case 'ControlPlaneInitialized': {
       const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
       const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };

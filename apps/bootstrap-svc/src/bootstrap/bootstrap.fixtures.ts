@@ -133,6 +133,15 @@ export const controlPlaneInitialized: Fact<'ControlPlaneInitialized'> = {
     caCertHash: `sha256:${'ab'.repeat(32)}`,
   },
 };
+export const etcdReady: Fact<'EtcdReady'> = {
+  type: 'EtcdReady',
+  data: {
+    uid: UID,
+    version: '3.6.5',
+    members: [cp(1), cp(2), cp(3)].map((node, index) => ({ node, address: `10.0.0.${index + 1}` })),
+    caRef: `bootstrap-svc.etcd-ca.${UID}` as SecretRef,
+  },
+};
 export const networkReady: Fact<'NetworkReady'> = {
   type: 'NetworkReady',
   data: { uid: UID, cni: 'flannel', version: 'v0.27.4' },

@@ -1,6 +1,7 @@
-import type { Cause, NodeName } from '@fairlead/contracts';
+import type { NodeName } from '@fairlead/contracts';
 import {
   balancesWell,
+  hasExternalEtcd,
   hostsOf,
   isControlPlane,
   newHostsOf,
@@ -31,7 +32,8 @@ export type NodeStep =
   | 'UpdateAgent'
   | 'PlaceSnapshot'
   | 'RefreshKubeconfig';
-export type ClusterStep = 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
+export type ClusterStep =
+  'SetupExternalEtcd' | 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
 
 /** One thing to do next, and why. */
 export type Operation =
@@ -78,6 +80,8 @@ const initialise = (cluster: Cluster): readonly Operation[] => {
   const leader = newHostsOf(cluster).find((host) => host.machine.leader);
   if (leader === undefined || cluster.endpoint === null || !setIsFit(cluster, leader.set)) return [];
   if (!isInFrontOf(cluster, leader)) return [];
+  if (hasExternalEtcd(cluster) && cluster.etcd === null)
+    return [{ step: 'SetupExternalEtcd', reason: 'etcd runs beside the control planes, and kubeadm needs it' }];
   return [onNode('InitControlPlane', leader, 'every host of the set is fit, and the API address is known')];
 };
 
@@ -155,19 +159,6 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is wanted`));
 };
 
-const EXTERNAL_ETCD: Cause = {
-  operation: 'set up external etcd',
-  target: 'etcd',
-  message: 'etcd on machines of its own is not built yet; use etcd "local"',
-};
-
-const failureOf = (state: Cluster & { readonly broken: Failure | null }): Failure | undefined => {
-  if (state.broken !== null) return state.broken;
-  if (state.spec.kubernetes.etcd === 'external')
-    return { step: 'SetupExternalEtcd', reason: 'InitExternalEtcdFailedReason', cause: EXTERNAL_ETCD };
-  return undefined;
-};
-
 /**
  * What is to be done now, from what is known: the whole order of a bootstrap in one place. It is what the process asks for,
  * what a step looks at before it begins, and what people are shown.
@@ -190,8 +181,8 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
         ...refreshKubeconfig(state),
       ];
     case 'building': {
-      const failure = failureOf(state);
-      if (failure !== undefined) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];
+      const failure = state.broken;
+      if (failure !== null) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];
       return [...grow(state), ...removals(state)];
     }
   }

@@ -13,6 +13,7 @@ import {
   cp,
   created,
   desired,
+  etcdReady,
   fit,
   initialized,
   machine,
@@ -212,8 +213,16 @@ describe('an end', () => {
     expect(wantedAfter(requested(3, 2), broken)).toEqual(['FailCluster']);
   });
 
-  it('etcd on machines of its own is said to be missing at once, not built as something else', () => {
-    expect(wantedAfter(requested(3, 2, { etcd: 'external' }))).toEqual(['FailCluster']);
+  it('an external etcd comes when every host is fit and before kubeadm init, once', () => {
+    const begun = [requested(3, 2, { etcd: 'external' }), created(machinesOf(3, 2)), balanced];
+    expect(wantedAfter(...begun, ...fit(...five.slice(1)))).toEqual([]);
+    expect(wantedAfter(...begun, ...fit(...five))).toEqual(['SetupExternalEtcd']);
+    expect(wantedAfter(...begun, ...fit(...five), etcdReady)).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(wantedAfter(...begun, ...fit(...five), etcdReady, controlPlaneInitialized)).toEqual(['InstallNetwork']);
+  });
+
+  it("kubeadm's own etcd needs no step before it", () => {
+    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
   it('verified hosts are verified once', () => {

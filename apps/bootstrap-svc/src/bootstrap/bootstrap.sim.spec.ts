@@ -33,6 +33,11 @@ const beginOnOwnHosts = async (simulation: Simulation): Promise<void> => {
   await simulation.say('machines', created(machinesOf(3, 2)), balancedByNodes);
 };
 
+const beginWithEtcdBeside = async (simulation: Simulation): Promise<void> => {
+  await simulation.say('wish', requested(3, 2, { etcd: 'external' }));
+  await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+};
+
 const isFailed = (simulation: Simulation): boolean => {
   const ends = simulation.types.filter((type) =>
     ['ClusterFailed', 'ClusterRetryRequested', 'ClusterReady'].includes(type),
@@ -130,6 +135,29 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await begin(simulation);
         await untilReady(simulation);
         expectBuilt(simulation);
+      }),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'an external etcd is there before kubeadm init, its members under one authority, whose key goes with the cluster',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await beginWithEtcdBeside(simulation);
+        await untilReady(simulation);
+        expectBuilt(simulation);
+        expect(simulation.count('EtcdReady')).toBe(1);
+        before(simulation, 'NodeBootstrapped', 'EtcdReady');
+        before(simulation, 'EtcdReady', 'ControlPlaneInitialized');
+        const ref = `bootstrap-svc.etcd-ca.${UID}`;
+        const sealed = simulation.secrets.values.get(ref)?.value ?? '';
+        expect([cp(1), cp(2), cp(3)].map((node) => simulation.world.host(node).etcd)).toEqual([sealed, sealed, sealed]);
+        expect(JSON.stringify(simulation.store.events)).not.toContain(sealed);
+        await simulation.say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+        await simulation.run();
+        await simulation.say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
+        await simulation.run();
+        expect([...simulation.secrets.values.keys()]).toEqual(['infra-svc.ssh-key.lab']);
       }),
     TIMEOUT_MS,
   );

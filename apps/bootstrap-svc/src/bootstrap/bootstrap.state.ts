@@ -55,6 +55,12 @@ export interface ControlPlane {
   readonly caCertHash: string;
 }
 
+/** A member of an etcd that is not kubeadm's; it has the name of the control plane that it runs beside. */
+export interface EtcdMember {
+  readonly node: NodeName;
+  readonly address: string;
+}
+
 /** The agent that every node shall run. */
 export interface WantedAgent {
   readonly version: string;
@@ -91,6 +97,8 @@ export interface Cluster {
   readonly balancedByNodes: boolean;
   readonly hosts: Readonly<Record<string, Host>>;
   readonly sets: number;
+  /** The members of its external etcd once they are healthy; null: there are none, or kubeadm runs its own. */
+  readonly etcd: readonly EtcdMember[] | null;
   readonly controlPlane: ControlPlane | null;
   /** When the client certificate in the sealed kubeconfig ends; null: no agent has told it yet. */
   readonly kubeconfigEndsAt: string | null;
@@ -140,6 +148,8 @@ export const isExtra = (cluster: Cluster, node: string | undefined): boolean =>
   node !== undefined && cluster.hosts[node]?.machine.surge !== undefined;
 
 export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';
+
+export const hasExternalEtcd = ({ spec }: Cluster): boolean => spec.kubernetes.etcd === 'external';
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -3,6 +3,7 @@ const REASONS: Readonly<Record<string, string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'InitControlPlaneFailedReason',
+  SetupExternalEtcd: 'InitExternalEtcdFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',
   InstallNetwork: 'SetupNetworkCNIFailedReason',
   JoinControlPlane: 'JoinControlPlaneFailedReason',

@@ -5,6 +5,7 @@ export const HOST_ACCESS = Symbol('bootstrap-svc.host-access');
 export const HOST_SHELL = Symbol('bootstrap-svc.host-shell');
 export const KUBERNETES_API = Symbol('bootstrap-svc.kubernetes-api');
 export const CLUSTER_ACCESS = Symbol('bootstrap-svc.cluster-access');
+export const ETCD_AUTHORITIES = Symbol('bootstrap-svc.etcd-authorities');
 export const AGENT_KIT = Symbol('bootstrap-svc.agent-kit');
 export const REMEMBERED_SECRETS = Symbol('bootstrap-svc.remembered-secrets');
 export const JOIN_CREDENTIALS = Symbol('bootstrap-svc.join-credentials');

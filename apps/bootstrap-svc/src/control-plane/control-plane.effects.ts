@@ -90,7 +90,7 @@ export class ControlPlaneEffects {
     const machines = hostsOf(state)
       .filter((host) => isControlPlane(host) && host.removal === 'none')
       .map(({ machine }) => machine);
-    const problems = await untilSettled(() => controlPlaneProblems(cluster, machines), {
+    const problems = await untilSettled(() => controlPlaneProblems(cluster, machines, state.spec.kubernetes.etcd), {
       deadlineMs: HEALTHY_WITHIN_MS,
       everyMs: this.settings.lookEveryMs,
       signal,

@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
-import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
+import { hasExternalEtcd, hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.runner.js';
 import type { HostAccess } from '../hosts/host.access.js';
 
@@ -10,6 +10,10 @@ import type { HostAccess } from '../hosts/host.access.js';
  */
 export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): Promise<void> => {
   const { name, privateIp } = leaving.machine;
+  if (hasExternalEtcd(step.state)) {
+    const message = 'members of an external etcd cannot be changed yet';
+    throw new WorldFailure({ operation: 'remove the etcd member', target: name, message, retryable: false });
+  }
   const survivors = hostsOf(step.state).filter(
     (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== name,
   );

@@ -19,6 +19,8 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   look: 'look at the host',
   'balance-api': 'balance the API address',
   'read-kubeconfig': 'read the kubeconfig',
+  'etcd-member': 'start the etcd member',
+  'etcd-health': 'look at the health of etcd',
 };
 
 /** A host on which a step works, with the steps as methods. */

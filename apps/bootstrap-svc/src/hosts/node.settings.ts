@@ -1,5 +1,5 @@
 import { releaseOf, WorldFailure, type HostProfile, type Machine } from '@fairlead/contracts';
-import type { ClusterSettings, NodeSettings, Tuning } from '@fairlead/node-scripts';
+import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
 import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
 
 /**
@@ -46,6 +46,10 @@ export const versionOn = ({ spec }: Known, { desired }: Host): string => {
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
 };
 
+/** In the order of their names: every API server is told the same list. */
+const endpointsOf = ({ etcd }: Known): readonly string[] | null =>
+  etcd === null ? null : etcd.map(({ node, address }) => clientUrlOf({ name: node, address }));
+
 /** `version`: of the host that it is for; that which was asked for, where it is for the cluster itself. */
 export const clusterSettings = (
   state: Known,
@@ -70,6 +74,7 @@ export const clusterSettings = (
     podCidr: kubernetes.podCidr,
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
+    etcdEndpoints: endpointsOf(state),
     tuning: tuningOf(configured, first(state)?.machine.profile),
   };
 };

@@ -3,7 +3,7 @@ import { renderStep, type StepResults } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
-import type { Host } from '../bootstrap/bootstrap.state.js';
+import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { JoinCredentialsSource } from './join.credentials.js';
@@ -24,7 +24,8 @@ export class JoinsEffects {
   joinControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
       const host = hostOf(step);
-      const { interrupted } = await this.join(step, host, false);
+      // An etcd that is not kubeadm's gets no member by a join, so none can have been left in it.
+      const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state));
       if (interrupted) {
         await leaveEtcd(this.hosts, step, host);
         await this.join(step, host, true);

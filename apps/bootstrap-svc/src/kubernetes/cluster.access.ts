@@ -6,6 +6,7 @@ import type { RememberedSecrets } from '../secrets.cache.js';
 import type { KubernetesApi, KubernetesCluster } from './kubernetes.ports.js';
 
 export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
+export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
 
 /** The same kubeconfig with the balanced address as its server: it must outlive the node on which it was made. */
@@ -61,6 +62,6 @@ export class ClusterAccess {
   /** After this nobody can read any secret of the cluster. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
-    await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid)]);
+    await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);
   }
 }

@@ -60,6 +60,7 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
     .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
     .option('--service-type <type>', 'single: all machines on one connection; multi: on several')
+    .option('--etcd <kind>', 'local: kubeadm runs it; external: units beside it, with 3, 5 or 7 control planes')
     .option('--pod-cidr <cidr>', 'network of the pods')
     .option('--service-cidr <cidr>', 'network of the services')
     .option('--description <text>', 'what it is for')

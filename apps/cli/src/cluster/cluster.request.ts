@@ -12,6 +12,7 @@ export interface ClusterFlags {
   readonly kubernetesVersion?: string;
   readonly cni?: string;
   readonly serviceType?: string;
+  readonly etcd?: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
   readonly description?: string;
@@ -94,6 +95,7 @@ const configOf = ({ config }: ClusterRequest, flags: ClusterFlags): Pick<Cluster
   const kubernetes = {
     ...pick('version', flags.kubernetesVersion),
     ...pick('networkCni', flags.cni),
+    ...pick('etcd', flags.etcd),
     ...pick('podCidr', flags.podCidr),
     ...pick('serviceCidr', flags.serviceCidr),
   };

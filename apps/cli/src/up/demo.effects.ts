@@ -27,7 +27,7 @@ const unlessNotFound = async <Found>(asked: Promise<Found>): Promise<Found | und
 
 export const demoRequest = (
   provider: Provider,
-  { controlPlanes, workers, kubernetesVersion }: DemoSettings,
+  { controlPlanes, workers, kubernetesVersion, etcd }: DemoSettings,
 ): ClusterRequest => ({
   name: DEMO.cluster,
   controlPlane: [nodesAt(provider, controlPlanes)],
@@ -37,6 +37,7 @@ export const demoRequest = (
     kubernetes: {
       networkCni: DEMO.networkCni,
       ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
+      ...(etcd === 'local' ? {} : { etcd }),
     },
   },
   description: `Made by fairlead up; its machines are ${SITES[provider].machines}`,

@@ -10,9 +10,11 @@ import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
 import {
   DEFAULT_PORT,
+  ETCDS,
   LAB_DELAYS,
   PROVIDERS,
   type DemoSettings,
+  type Etcd,
   type LabDelays,
   type Provider,
   type UpSettings,
@@ -27,6 +29,7 @@ interface UpOptions {
   readonly controlPlanes?: number;
   readonly workers: number;
   readonly kubernetesVersion?: string;
+  readonly etcd: Etcd;
   readonly port: number;
   readonly delays: LabDelays;
   readonly light?: true;
@@ -77,6 +80,11 @@ const addUp = (program: Command, io: Io): void => {
       "Kubernetes version of the demo cluster (default: the server's)",
       kubernetesVersion,
     )
+    .addOption(
+      new Option('--etcd <kind>', 'etcd of the demo cluster: run by kubeadm, or by units beside it')
+        .choices(ETCDS)
+        .default('local'),
+    )
     .option('--port <port>', 'port of the REST API on 127.0.0.1', port, DEFAULT_PORT)
     .addOption(
       new Option('--delays <kind>', 'simulated hosts take as long as real ones, or no time')
@@ -121,13 +129,13 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
 };
 
 /** What the server would refuse is refused before anything is started. */
-const demoOf = ({ workers, controlPlanes, kubernetesVersion }: UpOptions): DemoSettings => {
+const demoOf = ({ workers, controlPlanes, kubernetesVersion, etcd }: UpOptions): DemoSettings => {
   if (workers === 0 && controlPlanes !== undefined && controlPlanes > 1)
     throw usageFailure(
       `${controlPlanes} control planes need workers: only a single node goes without`,
       'Ask for --workers 1 or more, or for --control-planes 1, which then runs workloads too.',
     );
-  return { controlPlanes: controlPlanes ?? controlPlanesBeside(workers), workers, kubernetesVersion };
+  return { controlPlanes: controlPlanes ?? controlPlanesBeside(workers), workers, kubernetesVersion, etcd };
 };
 
 /** Local hosts reach NATS on their own network, and it listens on one address. */

@@ -15,7 +15,12 @@ export interface DemoSettings {
   readonly workers: number;
   /** undefined: the server's default. */
   readonly kubernetesVersion: string | undefined;
+  readonly etcd: Etcd;
 }
+
+/** Who runs it: kubeadm, or units of the hosts beside it. */
+export const ETCDS = ['local', 'external'] as const;
+export type Etcd = (typeof ETCDS)[number];
 
 /** What this version can build machines with. */
 export const PROVIDERS = ['lab', 'nspawn'] as const;

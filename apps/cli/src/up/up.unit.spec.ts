@@ -102,7 +102,12 @@ describe('the programs of an instance', () => {
 
 describe('the demo cluster', () => {
   it('is what the REST API accepts', () => {
-    const request = demoRequest('lab', { controlPlanes: 3, workers: 2, kubernetesVersion: 'v1.34.4' });
+    const request = demoRequest('lab', {
+      controlPlanes: 3,
+      workers: 2,
+      kubernetesVersion: 'v1.34.4',
+      etcd: 'external',
+    });
     expect(ClusterRequest.safeParse(request).success).toBe(true);
     expect(request).toMatchObject({
       name: 'demo',
@@ -112,14 +117,21 @@ describe('the demo cluster', () => {
   });
 
   it('is made of real hosts where there are some, and says so', () => {
-    const request = demoRequest('nspawn', { controlPlanes: 1, workers: 1, kubernetesVersion: undefined });
+    const request = demoRequest('nspawn', {
+      controlPlanes: 1,
+      workers: 1,
+      kubernetesVersion: undefined,
+      etcd: 'local',
+    });
     expect(ClusterRequest.safeParse(request).success).toBe(true);
     expect(request.controlPlane).toEqual([{ connection: 'nspawn', count: 1, spec: 'nspawn.medium' }]);
     expect(JSON.stringify(request)).not.toContain('simulated');
   });
 
   it('is a single node without workers', () =>
-    expect(demoRequest('lab', { controlPlanes: 1, workers: 0, kubernetesVersion: undefined })).toMatchObject({
+    expect(
+      demoRequest('lab', { controlPlanes: 1, workers: 0, kubernetesVersion: undefined, etcd: 'local' }),
+    ).toMatchObject({
       singleNode: true,
     }));
 });

@@ -157,6 +157,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
   if (member.leader) return refuse('node.leader');
   const hindrance = busy(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
+  if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
+    return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
   const quorum = member.role === 'control-plane' ? breaksQuorum(state.members, data.node) : undefined;
   return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };

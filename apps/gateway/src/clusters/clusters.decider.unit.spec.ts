@@ -228,6 +228,23 @@ describe('the removal of a node', () => {
       .thenRefused('node.quorum');
   });
 
+  it('is refused for a control plane that a member of the external etcd runs beside, and not for a worker', () => {
+    const external = provisioned.map((fact) =>
+      fact.type === 'ClusterRequested'
+        ? {
+            ...fact,
+            data: { ...fact.data, spec: { ...spec, kubernetes: { ...spec.kubernetes, etcd: 'external' as const } } },
+          }
+        : fact,
+    );
+    given(...external)
+      .when(remove('cp-2'))
+      .thenRefused('node.etcd-external');
+    given(...external)
+      .when(remove('w-1'))
+      .then(wish('w-1'));
+  });
+
   it('is refused for a node that is not there', () => {
     given(...provisioned)
       .when(remove('w-9'))

@@ -102,12 +102,6 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'External etcd must have 3,5,7 controlPlane count',
     'controlPlane[0].count',
   ]),
-  wrong('external etcd, which is not built yet', { ...controlPlane(3), config: { kubernetes: { etcd: 'external' } } }, [
-    'cluster.etcd-external-unbuilt',
-    422,
-    'etcd on machines of its own is not built yet',
-    'config.kubernetes.etcd',
-  ]),
   wrong('no name', { ...goodRequest, name: '' }, ['cluster.name-empty', 400, 'Cluster name is empty', 'name']),
   wrong('a name with a capital letter', { ...goodRequest, name: 'Demo' }, [
     'cluster.name-invalid',

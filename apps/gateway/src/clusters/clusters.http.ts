@@ -59,7 +59,6 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.loadbalancer',
   'cluster.etcd',
   'cluster.etcd-external-count',
-  'cluster.etcd-external-unbuilt',
   'cluster.name-empty',
   'cluster.name-invalid',
   'cluster.pod-cidr',

@@ -81,10 +81,8 @@ const etcd: Rule = (request) =>
 const EXTERNAL_ETCD_COUNTS: readonly number[] = [3, 5, 7];
 
 const externalEtcd: Rule = (request) => {
-  if (etcdOf(request) !== 'external') return fine;
-  return EXTERNAL_ETCD_COUNTS.includes(controlPlaneCountOf(request))
-    ? [refuse('cluster.etcd-external-unbuilt', {}, `${KUBERNETES}.etcd`)]
-    : [refuse('cluster.etcd-external-count', {}, 'controlPlane[0].count')];
+  const isWrong = etcdOf(request) === 'external' && !EXTERNAL_ETCD_COUNTS.includes(controlPlaneCountOf(request));
+  return when(isWrong, () => refuse('cluster.etcd-external-count', {}, 'controlPlane[0].count'));
 };
 
 const name: Rule = (request) => {

@@ -41,6 +41,21 @@ describe('the rules of a request for a cluster', () => {
     expect(faultsOfCluster(request, []).map(({ code }) => code)).toEqual(['cluster.cni-multi']);
   });
 
+  it.each([
+    [3, []],
+    [5, []],
+    [7, []],
+    [1, ['cluster.etcd-external-count']],
+    [4, ['cluster.etcd-external-count', 'cluster.control-plane-even']],
+  ])('have their say of an external etcd of %d members: %j', (count, codes) => {
+    const request = {
+      ...goodRequest,
+      controlPlane: [{ connection: 'lab', count, spec: 'lab.medium' }],
+      config: { kubernetes: { etcd: 'external' } },
+    };
+    expect(faultsOfCluster(request, []).map(({ code }) => code)).toEqual(codes);
+  });
+
   it('let a single-node cluster be without workers', () => {
     const request = {
       name: 'one',

@@ -145,6 +145,7 @@ export class NodesHttp {
       'cluster.unknown',
       'node.unknown',
       'node.leader',
+      'node.etcd-external',
       'node.quorum',
       'cluster.not-ready',
       'cluster.busy',

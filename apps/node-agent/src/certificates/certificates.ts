@@ -1,22 +1,23 @@
 import { X509Certificate } from 'node:crypto';
-import type { EventData } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, type EventData } from '@fairlead/contracts';
 import type { HostPort } from '../agent/agent.ports.js';
 
 type Certificates = EventData<'CertificatesReported'>['certificates'];
 
 const PKI = '/etc/kubernetes/pki';
+const { pki: ETCD, client: ETCD_CLIENT } = EXTERNAL_ETCD;
 
-/** kubeadm's names, and where it keeps them. */
-const FILES: Readonly<Record<string, string>> = {
+/** kubeadm's names, and where it keeps them; those of an external etcd have the same names and places of their own. */
+const FILES: Readonly<Record<string, string | readonly string[]>> = {
   apiserver: `${PKI}/apiserver.crt`,
-  'apiserver-etcd-client': `${PKI}/apiserver-etcd-client.crt`,
+  'apiserver-etcd-client': [`${PKI}/apiserver-etcd-client.crt`, `${ETCD_CLIENT}/apiserver-etcd-client.crt`],
   'apiserver-kubelet-client': `${PKI}/apiserver-kubelet-client.crt`,
   'front-proxy-client': `${PKI}/front-proxy-client.crt`,
-  'etcd-healthcheck-client': `${PKI}/etcd/healthcheck-client.crt`,
-  'etcd-peer': `${PKI}/etcd/peer.crt`,
-  'etcd-server': `${PKI}/etcd/server.crt`,
+  'etcd-healthcheck-client': [`${PKI}/etcd/healthcheck-client.crt`, `${ETCD}/healthcheck-client.crt`],
+  'etcd-peer': [`${PKI}/etcd/peer.crt`, `${ETCD}/peer.crt`],
+  'etcd-server': [`${PKI}/etcd/server.crt`, `${ETCD}/server.crt`],
   ca: `${PKI}/ca.crt`,
-  'etcd-ca': `${PKI}/etcd/ca.crt`,
+  'etcd-ca': [`${PKI}/etcd/ca.crt`, `${ETCD}/ca.crt`],
   'front-proxy-ca': `${PKI}/front-proxy-ca.crt`,
   'admin.conf': '/etc/kubernetes/admin.conf',
   'controller-manager.conf': '/etc/kubernetes/controller-manager.conf',
@@ -47,8 +48,9 @@ const endOf = (text: string): string | undefined => {
 /** When each certificate of the control plane on this host ends. Only public parts are read. */
 export const certificatesOn = async (host: HostPort): Promise<Certificates> => {
   const found = await Promise.all(
-    Object.entries(FILES).map(async ([name, path]) => {
-      const text = await host.readFile(path);
+    Object.entries(FILES).map(async ([name, places]) => {
+      const texts = await Promise.all([places].flat().map((path) => host.readFile(path)));
+      const text = texts.find((each) => each !== undefined);
       const expiresAt = text === undefined ? undefined : endOf(text);
       return expiresAt === undefined ? undefined : { name, expiresAt };
     }),

@@ -1,5 +1,6 @@
 import type {
   Cause,
+  ClusterSpec,
   ClusterUid,
   EventData,
   Finding,
@@ -153,6 +154,7 @@ export interface KnownCluster {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly version: KubernetesVersion;
+  readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** https://host:port of the load balancer. */
   readonly endpoint: string | null;
@@ -218,6 +220,7 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): KnownC
   status: 'known',
   uid,
   version: spec.kubernetes.version,
+  etcd: spec.kubernetes.etcd,
   life: 'building',
   endpoint: null,
   nodes: {},

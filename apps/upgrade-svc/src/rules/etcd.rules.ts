@@ -85,6 +85,16 @@ export const b3EtcdHealthy = (facts: {
   ];
 };
 
+/** B3: an etcd that nobody here can ask is not known to be healthy, and kubeadm exchanges none but its own. */
+export const b3ExternalEtcd = ({ externalEtcd }: Pick<ClusterFacts, 'externalEtcd'>): readonly Finding[] =>
+  when(externalEtcd, () =>
+    b3Refusal(
+      'etcd is external: its members run as units of their hosts, where neither their health nor their leader is asked for yet',
+      { etcd: 'external' },
+      'A cluster with external etcd cannot be changed node by node yet; build a new one of the wanted version beside it.',
+    ),
+  );
+
 const SNAPSHOT_AGE_MAX_MS = 15 * 60_000;
 
 /** B4: a snapshot younger than 15 minutes lies off the node. A plan that begins with taking one satisfies it. */

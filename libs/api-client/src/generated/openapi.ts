@@ -3152,7 +3152,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.etcd-external-unbuilt, cluster.single-connection, connection.unknown, idempotency.key-reused */
+      /** @description cluster.single-connection, connection.unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3966,7 +3966,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leader, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
+      /** @description node.leader, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;

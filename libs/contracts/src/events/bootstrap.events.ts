@@ -58,6 +58,18 @@ export const bootstrapEvents = {
     doc: 'The snapshot to which etcd shall be set back lies on the control plane, its checksum was found right there.',
     data: z.strictObject({ uid, node, requestId: z.string(), snapshot: z.string(), sha256: z.string() }),
   }),
+  EtcdReady: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The external etcd is there: every member runs beside its control plane, knows the others and is healthy.',
+    data: z.strictObject({
+      uid,
+      version: z.string(),
+      members: z.array(z.strictObject({ node, address: z.string() })).min(1),
+      caRef: SecretRef,
+    }),
+  }),
   ControlPlaneInitialized: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

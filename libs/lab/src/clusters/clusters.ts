@@ -4,19 +4,23 @@ import type { Stats } from '../cloud/stats.js';
 import type { Host } from '../hosts/host.js';
 import { KERNEL_VERSION } from '../hosts/host.record.js';
 import {
+  EtcdMembers,
   SimulatedCluster,
   type ApiListener,
   type ClusterSnapshot,
+  type EtcdUnderTool,
   type SimulationDelays,
   type Taint,
 } from '../kubernetes/index.js';
 import type { DocumentStore } from '../persistence/document.store.js';
+import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
 import { manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
 
 export const API_PORT = 6443;
 const KIND = 'clusters';
 /** A kubelet watches the folder of its manifests; here somebody has to look. */
 const MANIFESTS_LOOK_MS = 1_000;
+const EMPTY_ETCD_BYTES = 20 * 1024;
 const NO_PODS: readonly StaticPod[] = [];
 
 const StoredCluster = z.object({
@@ -35,6 +39,21 @@ export interface ClusterWish {
   /** `host:port` that certificates and kubeconfigs name. */
   readonly endpoint: string;
   readonly sans: readonly string[];
+  /** The members of an etcd that kubeadm does not run; undefined: it does. */
+  readonly etcd: readonly EtcdMemberPeer[] | undefined;
+}
+
+export interface EtcdMemberPeer {
+  readonly name: string;
+  readonly peerUrl: string;
+  readonly clientUrl: string;
+}
+
+/** The etcd that a host's unit belongs to, as tools on the host see it. */
+export interface UnitEtcd {
+  /** The host's own member. */
+  readonly self: string;
+  readonly etcd: EtcdUnderTool;
 }
 
 /** What kubeadm's configuration says about the node itself. */
@@ -127,7 +146,7 @@ export class Clusters {
   }
 
   async create(wish: ClusterWish): Promise<Cluster> {
-    const { name, version, podCidr, serviceCidr, endpoint, sans } = wish;
+    const { name, version, podCidr, serviceCidr, endpoint, sans, etcd } = wish;
     const { delays, stats, certificateAgeMs } = this.parts;
     const kubernetes = await SimulatedCluster.create({
       name,
@@ -137,7 +156,9 @@ export class Clusters {
       delays,
       certificateAgeMs,
       controlPlaneEndpoint: endpoint,
+      ...(etcd === undefined ? {} : { etcdEndpoints: etcd.map(({ clientUrl }) => clientUrl) }),
     });
+    for (const member of etcd ?? []) kubernetes.etcd.add(member.name, member.peerUrl);
     const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, kubernetes };
     stats.wasCreated('cluster', name);
     this.add(cluster);
@@ -178,6 +199,22 @@ export class Clusters {
     cluster.kubernetes.etcd.add(nodeName, `https://${host.facts.address}:2380`);
   }
 
+  /** undefined: no etcd runs as a unit of the host. */
+  async unitEtcdOf(host: Host): Promise<UnitEtcd | undefined> {
+    const own = await unitEtcdOn(host);
+    if (own === undefined) return undefined;
+    const cluster = this.using(own);
+    if (cluster !== undefined) return { self: own.name, etcd: cluster.kubernetes.etcd.underTool() };
+    const peers = await Promise.all([...this.hosts.values()].map(unitEtcdOn));
+    const running = peers.filter((peer) => peer?.token === own.token && peer.running).map((peer) => peer?.name);
+    const members = new EtcdMembers();
+    for (const [name, url] of own.initialCluster) {
+      members.add(name, url);
+      members.set(name, { running: running.includes(name) });
+    }
+    return { self: own.name, etcd: emptyEtcd(own, members) };
+  }
+
   /** Starts the API server of a control plane, if it does not run. */
   async serve(host: Host, cluster: Cluster): Promise<void> {
     if (this.servesApi(host)) return;
@@ -205,7 +242,8 @@ export class Clusters {
     const { membership } = host.record;
     await this.stopServing(host);
     if (cluster === undefined || membership === null) return;
-    if (membership.role === 'control-plane') cluster.kubernetes.etcd.remove(membership.nodeName);
+    if (membership.role === 'control-plane' && !cluster.kubernetes.externalEtcd)
+      cluster.kubernetes.etcd.remove(membership.nodeName);
     this.staticPods.delete(host.facts.machineId);
     cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
     host.record.membership = null;
@@ -215,6 +253,7 @@ export class Clusters {
 
   /** Looks again at what the host does: its kubelet, its static pods, its vote in etcd. */
   async hostChanged(host: Host, kubeletVersion: string | undefined): Promise<void> {
+    await this.unitEtcdChanged(host);
     const cluster = this.of(host);
     const { membership } = host.record;
     if (cluster === undefined || membership === null) return;
@@ -240,11 +279,27 @@ export class Clusters {
     this.staticPods.set(machineId, pods);
     this.suspicious.delete(machineId);
     const node = host.record.membership?.nodeName ?? host.facts.name;
-    if (host.power === 'on' && pods.includes('etcd'))
-      cluster.kubernetes.etcd.start(node, await restoredEtcdOn(host.files));
-    else cluster.kubernetes.etcd.stop(node);
+    if (!cluster.kubernetes.externalEtcd) {
+      if (host.power === 'on' && pods.includes('etcd'))
+        cluster.kubernetes.etcd.start(node, await restoredEtcdOn(host.files));
+      else cluster.kubernetes.etcd.stop(node);
+    }
     if (host.power !== 'on' || !pods.includes('kube-apiserver')) await this.stopServing(host);
     else if (kubeletRuns) await this.serve(host, cluster);
+  }
+
+  /** The cluster that keeps its objects in the member's etcd. */
+  private using({ name, initialCluster }: UnitEtcdMember): Cluster | undefined {
+    const isOurs = (member: EtcdMemberPeer): boolean =>
+      member.name === name && member.peerUrl === initialCluster.get(name);
+    return [...this.clusters.values()].find(
+      ({ kubernetes }) => kubernetes.externalEtcd && kubernetes.etcd.list().some(isOurs),
+    );
+  }
+
+  private async unitEtcdChanged(host: Host): Promise<void> {
+    const own = await unitEtcdOn(host);
+    if (own !== undefined) this.using(own)?.kubernetes.etcd.set(own.name, { running: own.running });
   }
 
   /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
@@ -288,3 +343,15 @@ export class Clusters {
     await cluster.kubernetes.close();
   }
 }
+
+/** Members that nobody has stored anything in yet. */
+const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): EtcdUnderTool => ({
+  name: token,
+  members: () => members.list({ versionOf: () => version, dbSizeBytes: EMPTY_ETCD_BYTES }),
+  hasQuorum: () => members.hasQuorum(),
+  revision: () => 1,
+  keys: () => 0,
+  contents: () => Buffer.from(JSON.stringify({ revision: 1, keys: 0, objects: [] })),
+  moveLeader: (name) => members.moveLeader(name),
+  removeMember: (name) => members.remove(name),
+});

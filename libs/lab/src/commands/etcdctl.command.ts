@@ -1,16 +1,24 @@
 import { etcdctl as etcdctlTool } from '../kubernetes/etcd/etcd.tools.js';
-import { CommandFault, type Command } from './command.js';
+import type { UnitEtcd } from '../clusters/clusters.js';
+import type { Host } from '../hosts/host.js';
+import { CommandFault, type Command, type CommandWorld } from './command.js';
 
 const withoutNewline = (text: string): string => text.replace(/\n$/, '');
 
-/** etcdctl of a control plane, as its host's shell reaches it. What it saves is forgotten with the call. */
-export const etcdctl: Command = ({ host, world, args, out, err }) => {
-  const cluster = world.clusters.of(host);
+const containerEtcdOf = (host: Host, { clusters }: CommandWorld): UnitEtcd | undefined => {
+  const cluster = clusters.of(host);
   const self = host.record.membership?.nodeName;
-  if (cluster === undefined || self === undefined || !world.clusters.servesApi(host)) {
+  if (cluster === undefined || self === undefined || !clusters.servesApi(host)) return undefined;
+  return { self, etcd: cluster.kubernetes.etcd.underTool() };
+};
+
+/** etcdctl of a control plane, as its host's shell reaches it. What it saves is forgotten with the call. */
+export const etcdctl: Command = async ({ host, world, args, out, err }) => {
+  const reached = (await world.clusters.unitEtcdOf(host)) ?? containerEtcdOf(host, world);
+  if (reached === undefined) {
     throw new CommandFault('Error: context deadline exceeded: dial tcp 127.0.0.1:2379: connect: connection refused');
   }
-  const call = { etcd: cluster.kubernetes.etcd.underTool(), self, files: new Map<string, Buffer>() };
+  const call = { ...reached, files: new Map<string, Buffer>() };
   const { stdout, stderr, exitCode } = etcdctlTool(call, args);
   if (stdout.length > 0) out(withoutNewline(stdout.toString()));
   if (stderr !== '') err(withoutNewline(stderr));

@@ -1,5 +1,6 @@
 import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from './apt.commands.js';
 import type { Command } from './command.js';
+import { etcdctl } from './etcdctl.command.js';
 import { etcdutl } from './etcdutl.command.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from './container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
@@ -64,6 +65,9 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   runc: system.nothingToDo,
 };
 
+/** Programs that somebody has copied out of an image, to be called by their own path. */
+const COPIED: Readonly<Record<string, Command>> = { etcdctl };
+
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 
 /** Programs that the installed packages bring. */
@@ -74,4 +78,4 @@ export const programsOf = (packages: Readonly<Record<string, string>>): readonly
 
 /** The stand-in of that name, if the host has it. */
 export const commandNamed = (name: string, packages: Readonly<Record<string, string>>): Command | undefined =>
-  ALWAYS[name] ?? (programsOf(packages).includes(name) ? PACKAGED[name] : undefined);
+  ALWAYS[name] ?? COPIED[name] ?? (programsOf(packages).includes(name) ? PACKAGED[name] : undefined);

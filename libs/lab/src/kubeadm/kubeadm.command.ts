@@ -1,4 +1,5 @@
 import type { Cluster } from '../clusters/clusters.js';
+import { runsUnitEtcd } from '../clusters/unit.etcd.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import { parseArguments, type ParsedArguments } from '../commands/arguments.js';
 import { CommandFault, type Command, type CommandCall } from '../commands/command.js';
@@ -94,6 +95,7 @@ const initRequest = async (call: CommandCall, parsed: ParsedArguments): Promise<
     serviceCidr: parsed.value('--service-cidr') ?? '10.96.0.0/12',
     sans: parsed.value('--apiserver-cert-extra-sans')?.split(',') ?? [],
     failSwapOn: true,
+    externalEtcd: undefined,
   };
 };
 
@@ -198,7 +200,8 @@ const reset = async ({ host, world, signal, out }: CommandCall): Promise<number>
   out('[reset] Stopping the kubelet service');
   if (await host.services.read('kubelet')) await host.services.stop('kubelet');
   await world.clusters.leave(host);
-  for (const path of ['/etc/kubernetes', '/var/lib/kubelet', '/var/lib/etcd']) await host.files.removeTree(path);
+  const data = (await runsUnitEtcd(host.files)) ? [] : ['/var/lib/etcd'];
+  for (const path of ['/etc/kubernetes', '/var/lib/kubelet', ...data]) await host.files.removeTree(path);
   out('[reset] Deleting contents of directories: [/etc/kubernetes/manifests /var/lib/kubelet /etc/kubernetes/pki]');
   out('The reset process does not clean CNI configuration. (simulated by Fairlead lab)');
   return 0;

@@ -1,9 +1,9 @@
-import { API_PORT, type Cluster } from '../clusters/clusters.js';
+import { API_PORT, type Cluster, type EtcdMemberPeer } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
 import { nodeWish, startKubelet, writeControlPlane, writePki } from './kubeadm.node.js';
 import { preflight } from './kubeadm.preflight.js';
-import type { InitRequest } from './kubeadm.requests.js';
+import type { ExternalEtcd, InitRequest } from './kubeadm.requests.js';
 
 const TOKEN_TTL_MS = 24 * 60 * 60 * 1_000;
 
@@ -23,7 +23,9 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
     ignored: [...request.node.ignoredChecks, ...options.ignoredChecks],
     failSwapOn: request.failSwapOn,
     kubernetesVersion: version.replace(/^v/, ''),
+    externalEtcd: request.externalEtcd !== undefined,
   });
+  const members = request.externalEtcd === undefined ? undefined : await externalMembers(call, request.externalEtcd);
   out('[certs] Using certificateDir folder "/etc/kubernetes/pki"');
   out('[certs] Generating "ca" certificate and key (simulated by Fairlead lab)');
   await world.delays('certificates', signal);
@@ -36,12 +38,13 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
     serviceCidr: request.serviceCidr,
     endpoint,
     sans: [...new Set([hostOf(endpoint), request.node.name, ...request.sans])],
+    etcd: members,
   });
   await writePki(host, cluster);
   out('[kubeconfig] Using kubeconfig folder "/etc/kubernetes"');
   await writeControlPlane(host, cluster, request.node.name);
   world.clusters.join(host, cluster, nodeWish(host, request.node, 'control-plane'));
-  world.clusters.addEtcdMember(host, cluster, request.node.name);
+  if (members === undefined) world.clusters.addEtcdMember(host, cluster, request.node.name);
   await startKubelet(call, cluster, request.node.name, true);
   out(
     '[wait-control-plane] Waiting for the kubelet to boot up the control plane as static Pods from directory "/etc/kubernetes/manifests"',
@@ -55,6 +58,26 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
   world.clusters.changed(cluster);
   announce(call, cluster, options);
   return 0;
+};
+
+/** kubeadm asks every endpoint that it is given for its version, with the certificate that the API server will use. */
+const externalMembers = async (
+  { host, world }: CommandCall,
+  { endpoints, caFile, certFile, keyFile }: ExternalEtcd,
+): Promise<readonly EtcdMemberPeer[]> => {
+  for (const file of [caFile, certFile, keyFile]) {
+    if (!(await host.files.exists(file)))
+      throw new CommandFault(
+        `error execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR ExternalEtcdClientCertificates]: ${file} doesn't exist`,
+      );
+  }
+  const etcd = (await world.clusters.unitEtcdOf(host))?.etcd;
+  const silent = endpoints.filter((endpoint) => !etcd?.members().some(({ clientUrl }) => clientUrl === endpoint));
+  if (etcd?.hasQuorum() === true && silent.length === 0)
+    return etcd.members().map(({ name, peerUrl, clientUrl }) => ({ name, peerUrl, clientUrl }));
+  throw new CommandFault(
+    `error execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR ExternalEtcdVersion]: Get "${silent[0] ?? endpoints[0] ?? ''}/version": dial tcp: connect: connection refused`,
+  );
 };
 
 /** kubeadm waits for the API behind the endpoint that it was given: an address that leads elsewhere fails the init. */

@@ -1,4 +1,5 @@
 import type { Cluster } from '../clusters/clusters.js';
+import { runsUnitEtcd } from '../clusters/unit.etcd.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
 import { hostOf, portOf, withPort } from './kubeadm.init.js';
@@ -19,6 +20,7 @@ export const kubeadmJoin = async (
     ignored: [...request.node.ignoredChecks, ...ignoredChecks],
     failSwapOn: true,
     kubernetesVersion: undefined,
+    externalEtcd: await runsUnitEtcd(host.files),
   });
   await world.delays('discovery', signal);
   const cluster = discover(call, request);
@@ -57,6 +59,10 @@ const joinControlPlane = async (
   await writeControlPlane(host, cluster, request.node.name);
   world.clusters.join(host, cluster, nodeWish(host, request.node, 'control-plane'));
   await startKubelet(call, cluster, request.node.name, true);
+  if (cluster.kubernetes.externalEtcd) {
+    out('[check-etcd] Skipping etcd check in external mode');
+    return;
+  }
   out('[etcd] Announced new etcd member joining to the existing etcd cluster');
   await world.delays('etcdJoin', signal);
   world.clusters.addEtcdMember(host, cluster, request.node.name);

@@ -37,7 +37,8 @@ const PRIVATE = 0o600;
 /** The certificates of a control plane. */
 export const writePki = async ({ files }: Host, cluster: Cluster): Promise<void> => {
   await files.writeText('/etc/kubernetes/pki/ca.crt', cluster.kubernetes.caPem);
-  for (const name of PKI_FILES) await files.writeText(`/etc/kubernetes/pki/${name}`, SIMULATED, PRIVATE);
+  const own = PKI_FILES.filter((name) => !cluster.kubernetes.externalEtcd || !name.startsWith('etcd/'));
+  for (const name of own) await files.writeText(`/etc/kubernetes/pki/${name}`, SIMULATED, PRIVATE);
 };
 
 /** The part of etcd's manifest that says who the member is, as kubeadm writes it. */
@@ -77,12 +78,13 @@ export const writeControlPlane = async (host: Host, cluster: Cluster, node: stri
   for (const name of ADMINISTRATORS) {
     await files.writeText(`/etc/kubernetes/${name}`, admin, PRIVATE);
   }
-  for (const component of CONTROL_PLANE_COMPONENTS) {
+  const { externalEtcd } = cluster.kubernetes;
+  for (const component of CONTROL_PLANE_COMPONENTS.filter((name) => name !== 'etcd' || !externalEtcd)) {
     const manifest = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${component}\n  namespace: kube-system\n`;
     const spec = component === 'etcd' ? etcdSpec(host, node) : '';
     await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest + spec, PRIVATE);
   }
-  await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
+  if (!externalEtcd) await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
 };
 
 /** What a kubelet needs to run, and starts it. A control plane's kubelet talks to its own API server, as kubeadm sets it up. */

@@ -9,6 +9,8 @@ export interface PreflightWish {
   readonly failSwapOn: boolean;
   /** Without the `v`; undefined where the cluster's version is not known yet. */
   readonly kubernetesVersion: string | undefined;
+  /** Its data lie where kubeadm's would, and are none of kubeadm's business. */
+  readonly externalEtcd: boolean;
 }
 
 interface Problem {
@@ -58,9 +60,8 @@ const findProblems = async (call: CommandCall, wish: PreflightWish): Promise<rea
     for (const file of MANIFEST_FILES) {
       require(!(await host.files.exists(file)), `FileAvailable-${file.replaceAll('/', '-')}`, `${file} already exists`);
     }
-    require(!(await host.files.exists(
-      '/var/lib/etcd/member',
-    )), 'DirAvailable--var-lib-etcd', '/var/lib/etcd is not empty');
+    require(wish.externalEtcd ||
+      !(await host.files.exists('/var/lib/etcd/member')), 'DirAvailable--var-lib-etcd', '/var/lib/etcd is not empty');
   }
   if (wish.phase === 'join') {
     for (const file of JOIN_FILES) {

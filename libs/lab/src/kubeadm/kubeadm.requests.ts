@@ -25,6 +25,8 @@ export interface InitRequest {
   readonly serviceCidr: string;
   readonly sans: readonly string[];
   readonly failSwapOn: boolean;
+  /** An etcd that kubeadm finds there; undefined: it makes one. */
+  readonly externalEtcd: ExternalEtcd | undefined;
 }
 
 export interface JoinRequest {
@@ -59,12 +61,21 @@ const NodeRegistrationOptions = z.object({
 
 const InitConfiguration = z.object({ nodeRegistration: NodeRegistrationOptions.optional() });
 
+const ExternalEtcd = z.object({
+  endpoints: z.array(z.string()).min(1),
+  caFile: z.string(),
+  certFile: z.string(),
+  keyFile: z.string(),
+});
+export type ExternalEtcd = z.infer<typeof ExternalEtcd>;
+
 const ClusterConfiguration = z.object({
   clusterName: z.string().optional(),
   kubernetesVersion: z.string().optional(),
   controlPlaneEndpoint: z.string().optional(),
   networking: z.object({ podSubnet: z.string().optional(), serviceSubnet: z.string().optional() }).optional(),
   apiServer: z.object({ certSANs: z.array(z.string()).optional() }).optional(),
+  etcd: z.object({ external: ExternalEtcd.optional() }).optional(),
 });
 
 const JoinConfiguration = z.object({
@@ -100,6 +111,7 @@ export const parseInitConfiguration = (text: string, hostname: string): InitRequ
     serviceCidr: cluster.networking?.serviceSubnet ?? DEFAULT_SERVICE_CIDR,
     sans: cluster.apiServer?.certSANs ?? [],
     failSwapOn: kubelet.failSwapOn ?? true,
+    externalEtcd: cluster.etcd?.external,
   };
 };
 

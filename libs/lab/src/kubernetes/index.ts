@@ -10,7 +10,8 @@ export type {
 } from './cluster/cluster.options.js';
 export { DEFAULT_DELAYS } from './cluster/cluster.options.js';
 export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
-export type { EtcdMember, EtcdMemberReport } from './etcd/etcd.members.js';
+export { EtcdMembers, type EtcdMember, type EtcdMemberReport } from './etcd/etcd.members.js';
+export type { EtcdUnderTool } from './etcd/etcd.tools.js';
 export { SimulatedCluster, type ListenWish } from './cluster/simulated.cluster.js';
 export type { ApiListener } from './http/api.listener.js';
 export type { Behaviour } from './kubelet/pod.planner.js';

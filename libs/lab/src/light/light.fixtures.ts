@@ -136,6 +136,7 @@ export const clusterSettings = (name: string, endpoint: { host: string; port: nu
   podCidr: '10.244.0.0/16',
   serviceCidr: '10.96.0.0/12',
   dnsDomain: 'cluster.local',
+  etcdEndpoints: null,
   tuning: DEFAULT_TUNING,
 });
 

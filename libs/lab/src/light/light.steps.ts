@@ -1,9 +1,12 @@
-import { AGENT_PATHS } from '@fairlead/contracts';
+import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
 import {
   agentUnit,
+  ETCD_CLIENT,
+  etcdUnit,
   initConfig,
   joinControlPlaneConfig,
   joinWorkerConfig,
+  type EtcdCertificates,
   type StepInputs,
   type StepName,
   type StepResults,
@@ -41,6 +44,7 @@ const INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
 const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
 const ADMIN_CONF = '/etc/kubernetes/admin.conf';
 const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
+const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
 const PRIVATE = 0o600;
 const PUBLIC = 0o644;
 /** What a script repeats of a failed command. */
@@ -119,6 +123,7 @@ export const LIGHT_STEPS: Steps = {
         );
       }
       if (begun) await cleanKubeadm(light);
+      if (begun && cluster.etcdEndpoints !== null) await must(light, 'etcdctl', 'del', '', '--prefix');
       await files.writeText(started, '');
       await files.writeText(INIT_CONFIG, initConfig(cluster, { ...node, schedulable }), PRIVATE);
       await must(light, 'kubeadm', 'init', '--config', INIT_CONFIG);
@@ -170,9 +175,43 @@ export const LIGHT_STEPS: Steps = {
     return { changed: true, members: others.length };
   },
 
+  'etcd-member': async (light, { uid, image, version, self, members, certificates }) => {
+    const { files } = light;
+    const started = `${marker('etcd', uid)}.started`;
+    if (!(await files.exists(started)) && (await files.exists(`${EXTERNAL_ETCD.data}/member`))) {
+      throw new StepFault(`there are data of another etcd in ${EXTERNAL_ETCD.data}: refusing to begin a new one there`);
+    }
+    await files.writeText(started, '');
+    const authority = `${EXTERNAL_ETCD.pki}/ca.crt`;
+    const unit = etcdUnit({ token: uid, version, self, members });
+    const isWhole = (await files.readText(authority)) === certificates.ca;
+    const changed = !isWhole || (await files.readText(ETCD_UNIT_FILE)) !== unit;
+    if (!isWhole) await writeEtcdCertificates(files, certificates);
+    await files.writeText(`${EXTERNAL_ETCD.programs}/image`, image);
+    await files.writeText(ETCD_UNIT_FILE, unit, PUBLIC);
+    if (!changed) return { changed };
+    await must(light, 'systemctl', 'enable', EXTERNAL_ETCD.unit);
+    await must(light, 'systemctl', 'restart', '--no-block', EXTERNAL_ETCD.unit);
+    return { changed };
+  },
+
+  'etcd-health': async (light, { members }) => {
+    const started = (await must(light, 'etcdctl', 'member', 'list')).match(/, started, /g)?.length ?? 0;
+    const { stdout, stderr } = await light.run('etcdctl', 'endpoint', 'health', '--cluster');
+    const healthy = `${stdout}${stderr}`.match(/ is healthy/g)?.length ?? 0;
+    if (started === members && healthy === members) return { members };
+    throw new StepFault(`${started} of ${members} members of etcd have started, and ${healthy} are healthy: ${stderr}`);
+  },
+
   'kubeadm-reset': async (light, { removeAgent }) => {
     const { files } = light;
     let changed = false;
+    if (await files.exists(ETCD_UNIT_FILE)) {
+      changed = true;
+      await light.run('systemctl', 'disable', '--now', EXTERNAL_ETCD.unit);
+      const { pki, client, programs } = EXTERNAL_ETCD;
+      for (const path of [ETCD_UNIT_FILE, pki, client, programs]) await files.removeTree(path);
+    }
     if (removeAgent && (await files.exists(AGENT_PATHS.unit))) {
       changed = true;
       await light.run('systemctl', 'disable', '--now', AGENT_UNIT);
@@ -185,7 +224,7 @@ export const LIGHT_STEPS: Steps = {
     }
     for (const path of ['/var/lib/etcd', '/etc/cni/net.d', INIT_CONFIG, JOIN_CONFIG]) await files.removeTree(path);
     for (const { name } of await files.list('/var/lib/fairlead')) {
-      if (/^kubeadm-.*\.(started|finished)$/.test(name)) await files.removeTree(`/var/lib/fairlead/${name}`);
+      if (/^(kubeadm-|etcd\.).*\.(started|finished)$/.test(name)) await files.removeTree(`/var/lib/fairlead/${name}`);
     }
     return { changed, left: [] };
   },
@@ -203,6 +242,20 @@ export const LIGHT_STEPS: Steps = {
   'balance-api': async () => {
     throw new StepFault('a host of the lab has no haproxy and no keepalived');
   },
+};
+
+const writeEtcdCertificates = async (files: MemoryFiles, certificates: EtcdCertificates): Promise<void> => {
+  const { ca, server, peer, healthcheckClient, apiserverClient } = certificates;
+  const { pki } = EXTERNAL_ETCD;
+  const pairs = { server, peer, 'healthcheck-client': healthcheckClient };
+  for (const [name, { cert, key }] of Object.entries(pairs)) {
+    await files.writeText(`${pki}/${name}.crt`, cert, PUBLIC);
+    await files.writeText(`${pki}/${name}.key`, key, PRIVATE);
+  }
+  await files.writeText(ETCD_CLIENT.certFile, apiserverClient.cert, PUBLIC);
+  await files.writeText(ETCD_CLIENT.keyFile, apiserverClient.key, PRIVATE);
+  await files.writeText(ETCD_CLIENT.caFile, ca, PUBLIC);
+  await files.writeText(`${pki}/ca.crt`, ca, PUBLIC);
 };
 
 const join = async (light: LightHost, uid: string, config: string): Promise<{ changed: boolean }> => {

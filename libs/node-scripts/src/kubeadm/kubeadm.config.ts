@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { ETCD_CLIENT } from '../etcd/etcd.paths.js';
 import { API_PORT, CRI_SOCKET } from './kubeadm.types.js';
 import type { ClusterSettings, JoinCredentials, NodeSettings, Tuning } from './kubeadm.types.js';
 
@@ -43,6 +44,9 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
   kubernetesVersion: cluster.kubernetesVersion,
   controlPlaneEndpoint: address(cluster.endpoint),
   ...(cluster.tuning.imageRepository === undefined ? {} : { imageRepository: cluster.tuning.imageRepository }),
+  ...(cluster.etcdEndpoints === null
+    ? {}
+    : { etcd: { external: { endpoints: cluster.etcdEndpoints, ...ETCD_CLIENT } } }),
   networking: {
     podSubnet: cluster.podCidr,
     serviceSubnet: cluster.serviceCidr,

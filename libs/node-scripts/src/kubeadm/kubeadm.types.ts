@@ -9,6 +9,8 @@ export interface ClusterSettings {
   readonly podCidr: string;
   readonly serviceCidr: string;
   readonly dnsDomain: string;
+  /** Where the members of an etcd that is not kubeadm's answer; null: kubeadm runs one on every control plane. */
+  readonly etcdEndpoints: readonly string[] | null;
   /** Of the host on which kubeadm init runs: what it says of kubelets and kube-proxy is written into the cluster. */
   readonly tuning: Tuning;
 }

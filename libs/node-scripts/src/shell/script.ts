@@ -13,6 +13,8 @@ export const STEPS = [
   'look',
   'balance-api',
   'read-kubeconfig',
+  'etcd-member',
+  'etcd-health',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

@@ -1,8 +1,9 @@
+import { ETCDCTL } from '../etcd/etcdctl.js';
 import { initConfig } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
-import { CLEAN_KUBEADM } from './kubeadm.parts.js';
+import { cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmInitInput {
   readonly uid: string;
@@ -18,6 +19,10 @@ export interface KubeadmInitResult {
   /** /etc/kubernetes/admin.conf in base64. */
   readonly kubeconfig: string;
 }
+
+/** Nobody has joined such a control plane, and its next authority would not be the one that these keys are signed by. */
+const EMPTY_ETCD = `${ETCDCTL}
+    run etcd del '' --prefix`;
 
 /**
  * `kubeadm init`, once for ever: a host that has finished it says so and changes nothing; one on which it was interrupted
@@ -41,7 +46,7 @@ if [ ! -e "$finished" ]; then
     fail 'this host is a control plane already (/etc/kubernetes/admin.conf exists): refusing to initialise it again'
   fi
   if [ -e "$started" ]; then
-${CLEAN_KUBEADM}
+${cleanKubeadm(cluster)}${cluster.etcdEndpoints === null ? '' : EMPTY_ETCD}
   fi
   : >"$started"
   write_config

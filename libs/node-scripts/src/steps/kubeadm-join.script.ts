@@ -3,7 +3,7 @@ import { joinControlPlaneConfig, joinWorkerConfig, kubeletPatch, PATCHES_FOLDER 
 import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
-import { CLEAN_KUBEADM } from './kubeadm.parts.js';
+import { cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmJoinWorkerInput {
   readonly uid: string;
@@ -105,7 +105,7 @@ export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInpu
       already: { changed: false, interrupted: false },
       done: { changed: true, interrupted: false },
       interrupted: input.afterInterruption
-        ? CLEAN_KUBEADM
+        ? cleanKubeadm(input.cluster)
         : `    ${resultOf({ changed: false, interrupted: true } as KubeadmJoinControlPlaneResult)}\n    exit 0`,
     }),
   );
@@ -119,6 +119,6 @@ export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScri
       config: joinWorkerConfig(input.cluster, input.node, input.credentials),
       already: { changed: false },
       done: { changed: true },
-      interrupted: CLEAN_KUBEADM,
+      interrupted: cleanKubeadm(input.cluster),
     }),
   );

@@ -1,4 +1,4 @@
-import { AGENT_PATHS } from '@fairlead/contracts';
+import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
 import { BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
@@ -94,6 +94,15 @@ for unit in ${BALANCER.units.join(' ')}; do
   fi
 done`;
 
+const ETCD = `
+if [ -e "$root/etc/systemd/system/${EXTERNAL_ETCD.unit}" ]; then
+  changed=true
+  quiet systemctl disable --now ${EXTERNAL_ETCD.unit}
+  rm -f "$root/etc/systemd/system/${EXTERNAL_ETCD.unit}"
+  quiet systemctl daemon-reload
+fi
+for folder in ${[EXTERNAL_ETCD.pki, EXTERNAL_ETCD.client, EXTERNAL_ETCD.programs].map(hostPath).join(' ')}; do hollow "$folder"; done`;
+
 /** What a container runtime and the kernel hold is the host's own: a simulated host has none, and must not touch ours. */
 const KERNEL = `
 if [ -z "$root" ]; then
@@ -160,11 +169,11 @@ left=''
 remains() {
   left="$left\${left:+,}$(json_text "$1")"
 }
-for folder in etc/kubernetes var/lib/etcd etc/cni/net.d var/lib/kubelet run/cilium sys/fs/bpf/cilium; do
+for folder in etc/kubernetes var/lib/etcd etc/fairlead/etcd etc/cni/net.d var/lib/kubelet run/cilium sys/fs/bpf/cilium; do
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi
 done
 if [ -z "$root" ]; then
-  for unit in kubelet.service fairlead-agent.service ${BALANCER.units.join(' ')}; do
+  for unit in kubelet.service fairlead-agent.service ${EXTERNAL_ETCD.unit} ${BALANCER.units.join(' ')}; do
     if systemctl is-active --quiet "$unit" 2>/dev/null; then remains "$unit runs"; fi
   done
   for container in $(tasks tasks); do remains "container $container runs"; done
@@ -200,6 +209,7 @@ if [ -e ${hostPath(AGENT_PATHS.config)} ] && ! grep -qF ${quote(`"uid": "${of}"`
 fi
 ${removeAgent ? AGENT : ''}
 ${BALANCING}
+${ETCD}
 if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admin.conf" ] || [ -d "$root/var/lib/etcd/member" ]; then
   changed=true
   quiet systemctl stop kubelet.service

@@ -1,11 +1,16 @@
-import { CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
+import { CRI_SOCKET, type ClusterSettings } from '../kubeadm/kubeadm.types.js';
 
 /** Empties a folder and leaves it: etcd's is often a disk of its own, and a mount point cannot be removed. */
 export const emptyFolder = (path: string): string =>
   `if [ -d "$root${path}" ]; then find "$root${path}" -mindepth 1 -maxdepth 1 -exec rm -rf {} +; fi`;
 
-/** Undoes what an interrupted kubeadm left behind, so that it can begin anew. */
-export const CLEAN_KUBEADM = `    run kubeadm reset --force --cri-socket ${CRI_SOCKET}
-    ${emptyFolder('/var/lib/etcd')}
-    rm -rf "$root/etc/kubernetes/manifests" "$root/etc/kubernetes/pki"
-    rm -f "$root"/etc/kubernetes/*.conf`;
+/** Undoes what an interrupted kubeadm left behind, so that it can begin anew. An etcd that is not kubeadm's is left alone. */
+export const cleanKubeadm = ({ etcdEndpoints }: Pick<ClusterSettings, 'etcdEndpoints'>): string =>
+  [
+    `run kubeadm reset --force --cri-socket ${CRI_SOCKET}`,
+    ...(etcdEndpoints === null ? [emptyFolder('/var/lib/etcd')] : []),
+    'rm -rf "$root/etc/kubernetes/manifests" "$root/etc/kubernetes/pki"',
+    'rm -f "$root"/etc/kubernetes/*.conf',
+  ]
+    .map((line) => `    ${line}`)
+    .join('\n');

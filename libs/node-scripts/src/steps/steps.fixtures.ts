@@ -11,7 +11,14 @@ export const CLUSTER: ClusterSettings = {
   podCidr: '10.244.0.0/16',
   serviceCidr: '10.96.0.0/12',
   dnsDomain: 'cluster.local',
+  etcdEndpoints: null,
   tuning: DEFAULT_TUNING,
+};
+
+/** Whose etcd runs beside kubeadm. */
+export const ETCD_CLUSTER: ClusterSettings = {
+  ...CLUSTER,
+  etcdEndpoints: ['https://198.18.7.11:2379', 'https://198.18.7.12:2379', 'https://198.18.7.13:2379'],
 };
 
 export const OLD_CLUSTER: ClusterSettings = {
@@ -83,5 +90,23 @@ export const PEERS = [
   { name: 'demo-cp-2-m3v8c', address: '198.18.7.12' },
   { name: 'demo-cp-3-b9d4z', address: '198.18.7.13' },
 ] as const;
+
+const pair = (what: string) => ({ cert: `certificate of ${what}\n`, key: `key of ${what}\n` });
+
+export const ETCD_MEMBER = {
+  uid: UID,
+  image: 'registry.k8s.io/etcd:3.6.5-0',
+  version: '3.6.5',
+  pull: true,
+  self: PEERS[0],
+  members: PEERS,
+  certificates: {
+    ca: 'certificate of the authority\n',
+    server: pair('the server'),
+    peer: pair('the peer'),
+    healthcheckClient: pair('the health check'),
+    apiserverClient: pair('the API server'),
+  },
+};
 
 export const SHARED = { address: '198.18.7.10', routerId: 51, password: 'n0Secret' };

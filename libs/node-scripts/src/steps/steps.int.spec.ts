@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,6 +24,8 @@ import {
   CLUSTER,
   CONTROL_PLANE,
   CREDENTIALS,
+  ETCD_CLUSTER,
+  ETCD_MEMBER,
   NATS_CREDENTIALS,
   PEERS,
   SHARED,
@@ -67,9 +70,9 @@ describe('every script', () => {
     const unrooted = commands
       .map((line) => line.replaceAll(/"?\$root"?\/|unix:\/\/\S+|2?>>?\/dev\/null/g, ''))
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
-    // A program that the host is asked for, what is said to people, and paths inside the etcd pod.
+    // A program that the host is asked for, what is said to people, and paths inside the etcd pod or a configuration.
     const told =
-      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--(ca)?(cert|key)=\/etc|resolvConf: |directory: |^(Exec|Environment=)/;
+      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |^(Exec|Environment=)/;
     expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
   });
 
@@ -109,6 +112,101 @@ describe('every script', () => {
   });
 });
 
+describe('a member of an etcd beside kubeadm', () => {
+  const text = renderStep('etcd-member', ETCD_MEMBER).script;
+  const UNIT = '/etc/systemd/system/fairlead-etcd.service';
+  const ctr = `case "$*" in
+  *' images mount '*)
+    for at in "$@"; do :; done
+    mkdir -p "$at/usr/local/bin"
+    for program in etcd etcdctl etcdutl; do echo "$program" >"$at/usr/local/bin/$program"; done;;
+  *' images unmount '*)
+    for at in "$@"; do :; done
+    rm -rf "$at";;
+esac`;
+  const systemctl = `case "$1" in
+  is-enabled) [ -e "$root/enabled" ];;
+  enable) : >"$root/enabled";;
+  is-active) [ -e "$root/active" ];;
+  start | restart) : >"$root/active";;
+esac`;
+
+  it('is put together from the image, and asked again changes nothing, with what certificates ever', async () => {
+    host.standIn('ctr', ctr).standIn('systemctl', systemctl);
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('ctr').filter((call) => call.includes('pull'))).toHaveLength(1);
+    expect(host.read('/opt/fairlead/etcd/etcd')).toBe('etcd\n');
+    expect(host.read(UNIT)).toContain('--name=demo-cp-1-x7k2p');
+    expect(host.read('/etc/fairlead/etcd/server.key')).toBe('key of the server\n');
+    expect(host.read('/etc/fairlead/etcd-client/apiserver-etcd-client.crt')).toBe('certificate of the API server\n');
+    const issuedAnew = { cert: 'another certificate\n', key: 'another key\n' };
+    const certificates = { ...ETCD_MEMBER.certificates, server: issuedAnew };
+    const again = renderStep('etcd-member', { ...ETCD_MEMBER, certificates }).script;
+    expect(await host.run(again)).toMatchObject({ code: 0, result: { changed: false } });
+    expect(host.read('/etc/fairlead/etcd/server.key')).toBe('key of the server\n');
+    expect(host.calls('systemctl').filter((call) => /start/.test(call))).toHaveLength(1);
+  });
+
+  it('that was interrupted before its authority was written gets all of its certificates anew', async () => {
+    host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/etc/fairlead/etcd/server.crt', 'of another key');
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read('/etc/fairlead/etcd/server.crt')).toBe('certificate of the server\n');
+  });
+
+  it('does not begin where the data of another etcd are, and goes on with its own', async () => {
+    host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/var/lib/etcd/member/wal/0.wal', 'of another');
+    const { code, stderr } = await host.run(text);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('data of another etcd')]);
+    expect(host.read(UNIT)).toBeUndefined();
+    host.write(`/var/lib/fairlead/etcd.${UID}.started`, '');
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
+  });
+
+  it('fails with the words of containerd where its image cannot be pulled', async () => {
+    host.standIn('ctr', 'case "$*" in *pull*) echo "no such host" >&2; exit 1;; esac').standIn('systemctl', systemctl);
+    expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'no such host' });
+  });
+
+  it('waits for its image where the agent brings it', async () => {
+    const list = `case "$*" in *' images list '*)
+  if [ -e "$root/brought" ]; then echo registry.k8s.io/etcd:3.6.5-0; fi
+  : >"$root/brought";;
+esac`;
+    host.standIn('ctr', `${list}\n${ctr}`).standIn('systemctl', systemctl).standIn('sleep', 'exit 0');
+    const files = renderStep('etcd-member', { ...ETCD_MEMBER, pull: false }).script;
+    expect(await host.run(files)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('ctr').filter((call) => call.includes('images list'))).toHaveLength(2);
+    expect(host.calls('ctr').filter((call) => call.includes('pull'))).toEqual([]);
+  });
+
+  it('is healthy once every member has started and answers', async () => {
+    const health = renderStep('etcd-health', { members: 3 }).script;
+    host
+      .write('/said/list', ['a', 'b', 'c'].map((id) => `${id}, started, e${id}, p, c, false\n`).join(''))
+      .write('/said/health', ['a', 'b', 'c'].map((id) => `https://${id}:2379 is healthy: committed\n`).join(''))
+      .standIn('sleep', 'rm -f "$root/late"')
+      .write('/late', '')
+      .write(
+        '/opt/fairlead/etcd/etcdctl',
+        `#!/bin/sh\nif [ -e "$FAIRLEAD_ROOT/late" ]; then echo 'context deadline exceeded'; exit 1; fi
+case "$*" in *' member list'*) cat "$FAIRLEAD_ROOT/said/list";; *) cat "$FAIRLEAD_ROOT/said/health";; esac\n`,
+      );
+    chmodSync(join(host.root, 'opt/fairlead/etcd/etcdctl'), 0o755);
+    expect(await host.run(health)).toMatchObject({ code: 0, result: { members: 3 } });
+  });
+
+  it('is gone from a host that is reset: unit, programs, certificates and data', async () => {
+    host.standIn('ctr', ctr).standIn('systemctl', systemctl);
+    await host.run(text);
+    host.write('/var/lib/etcd/member/wal/0.wal', 'data');
+    const reset = renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script;
+    expect(await host.run(reset)).toMatchObject({ code: 0, result: { changed: true, left: [] } });
+    for (const path of [UNIT, '/opt/fairlead/etcd', '/etc/fairlead/etcd', '/etc/fairlead/etcd-client', '/var/lib/etcd'])
+      expect([path, existsSync(join(host.root, path))]).toEqual([path, false]);
+    expect(host.calls('systemctl')).toContain('systemctl disable --now fairlead-etcd.service');
+  });
+});
+
 describe('kubeadm init', () => {
   const text = renderStep('kubeadm-init', {
     uid: UID,
@@ -134,6 +232,26 @@ describe('kubeadm init', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('refusing to initialise it again')]);
     expect(host.calls('kubeadm')).toEqual([]);
     expect(host.read('/etc/kubernetes/admin.conf')).toBe('of another cluster');
+  });
+
+  it('that was interrupted empties an etcd that is not its own, and lets its data be', async () => {
+    const external = renderStep('kubeadm-init', {
+      uid: UID,
+      cluster: ETCD_CLUSTER,
+      node: CONTROL_PLANE,
+      schedulable: false,
+    }).script;
+    host
+      .standIn('kubeadm', kubeadm())
+      .write(`/var/lib/fairlead/kubeadm-init.${UID}.started`, '')
+      .write('/var/lib/etcd/member/wal/0.wal', 'of the member')
+      .write('/opt/fairlead/etcd/etcdctl', '#!/bin/sh\necho "etcdctl $*" >>"$FAIRLEAD_ROOT/calls"\n');
+    chmodSync(join(host.root, 'opt/fairlead/etcd/etcdctl'), 0o755);
+    expect(await host.run(external)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('etcdctl')).toEqual([expect.stringMatching(/ del {2}--prefix$/)]);
+    expect(host.read('/var/lib/etcd/member/wal/0.wal')).toBe('of the member');
+    expect(await host.run(external)).toMatchObject({ code: 0, result: { changed: false } });
+    expect(host.calls('etcdctl')).toHaveLength(1);
   });
 
   it('that was interrupted is cleaned and begun anew', async () => {

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
+import { etcdHealthScript, type EtcdHealthInput, type EtcdHealthResult } from './etcd-health.script.js';
+import { etcdMemberScript, type EtcdMemberInput, type EtcdMemberResult } from './etcd-member.script.js';
 import {
   etcdRemoveMemberScript,
   type EtcdRemoveMemberInput,
@@ -35,6 +37,8 @@ export interface StepInputs {
   readonly look: LookInput;
   readonly 'balance-api': BalanceApiInput;
   readonly 'read-kubeconfig': ReadKubeconfigInput;
+  readonly 'etcd-member': EtcdMemberInput;
+  readonly 'etcd-health': EtcdHealthInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -50,6 +54,8 @@ export interface StepResults {
   readonly look: LookResult;
   readonly 'balance-api': BalanceApiResult;
   readonly 'read-kubeconfig': ReadKubeconfigResult;
+  readonly 'etcd-member': EtcdMemberResult;
+  readonly 'etcd-health': EtcdHealthResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -108,6 +114,8 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   },
   'balance-api': { render: balanceApiScript, result: changed },
   'read-kubeconfig': { render: readKubeconfigScript, result: z.strictObject({ kubeconfig: z.base64() }) },
+  'etcd-member': { render: etcdMemberScript, result: changed },
+  'etcd-health': { render: etcdHealthScript, result: z.strictObject({ members: z.int().min(1) }) },
   look: {
     render: lookScript,
     result: z.strictObject({ cpus: z.int().min(1), memoryMiB: z.int().min(1), problems: z.array(z.string()) }),

@@ -11,6 +11,7 @@ import {
 import { agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { haproxyConfig } from '../balancer/haproxy.config.js';
 import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
+import { etcdUnit } from '../etcd/etcd.unit.js';
 import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.js';
 import {
   AGENT_CONFIG,
@@ -19,6 +20,8 @@ import {
   CONTAINER_NODE,
   CONTROL_PLANE,
   CREDENTIALS,
+  ETCD_CLUSTER,
+  ETCD_MEMBER,
   NATS_CREDENTIALS,
   OLD_CLUSTER,
   PEERS,
@@ -151,6 +154,16 @@ it.each([
       initialises: true,
     }).script,
   ],
+  ['init.external-etcd.yaml', initConfig(ETCD_CLUSTER, schedulable(false))],
+  [
+    'kubeadm-init.external-etcd.sh',
+    renderStep('kubeadm-init', { uid: UID, cluster: ETCD_CLUSTER, node: CONTROL_PLANE, schedulable: false }).script,
+  ],
+  ['fairlead-etcd.service', etcdUnit({ token: UID, version: '3.6.5', self: PEERS[1], members: PEERS })],
+  ['fairlead-etcd.3.5.service', etcdUnit({ token: UID, version: '3.5.24', self: PEERS[1], members: PEERS })],
+  ['etcd-member.sh', renderStep('etcd-member', ETCD_MEMBER).script],
+  ['etcd-member.files.sh', renderStep('etcd-member', { ...ETCD_MEMBER, pull: false }).script],
+  ['etcd-health.sh', renderStep('etcd-health', { members: 3 }).script],
   ['look.sh', renderStep('look', {}).script],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));

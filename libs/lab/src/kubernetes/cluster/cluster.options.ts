@@ -37,6 +37,8 @@ export interface SimulatedClusterOptions {
   readonly watchHistoryMax?: number;
   /** `host:port` that kubeadm's ConfigMaps name as the control plane's endpoint. */
   readonly controlPlaneEndpoint?: string;
+  /** Where an etcd answers that kubeadm does not run; absent: it is kubeadm's. */
+  readonly etcdEndpoints?: readonly string[];
   /** The cluster continues from here; name, version, networks and authority are then the snapshot's. */
   readonly state?: ClusterSnapshot;
 }

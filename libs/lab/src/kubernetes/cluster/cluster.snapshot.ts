@@ -15,6 +15,8 @@ export interface ClusterSnapshot {
   readonly resourceVersion: number;
   readonly objects: readonly KubeObject[];
   readonly etcd: readonly EtcdMember[];
+  /** Its etcd runs beside kubeadm; absent: as static pods. */
+  readonly externalEtcd?: boolean;
   /** Of the restore that the etcd came from; absent: it never was restored. */
   readonly etcdToken?: string;
   readonly revisionsSkipped?: number;

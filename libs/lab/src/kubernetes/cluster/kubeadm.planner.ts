@@ -21,6 +21,8 @@ export interface KubeadmContext {
   readonly podCidr: string;
   readonly serviceCidr: string;
   readonly controlPlaneEndpoint: string;
+  /** undefined: kubeadm's own etcd. */
+  readonly etcdEndpoints: readonly string[] | undefined;
   readonly caPem: string;
 }
 
@@ -94,7 +96,10 @@ const kubeadmConfig = (context: KubeadmContext): Draft<ConfigMap> =>
       kind: 'ClusterConfiguration',
       clusterName: context.name,
       controlPlaneEndpoint: context.controlPlaneEndpoint,
-      etcd: { local: { dataDir: '/var/lib/etcd' } },
+      etcd:
+        context.etcdEndpoints === undefined
+          ? { local: { dataDir: '/var/lib/etcd' } }
+          : { external: { endpoints: context.etcdEndpoints } },
       imageRepository: REGISTRY,
       kubernetesVersion: context.version,
       networking: { dnsDomain: 'cluster.local', podSubnet: context.podCidr, serviceSubnet: context.serviceCidr },

@@ -67,6 +67,8 @@ export interface ListenWish {
 export class SimulatedCluster {
   readonly name: string;
   readonly etcd: SimulatedEtcd;
+  /** Its etcd runs beside kubeadm, and has members before there is a node. */
+  readonly externalEtcd: boolean;
   private readonly store: ObjectStore;
   private readonly registry = new ResourceRegistry();
   private readonly api: ObjectApi;
@@ -92,6 +94,7 @@ export class SimulatedCluster {
   ) {
     const { state } = options;
     this.name = identity.name;
+    this.externalEtcd = state?.externalEtcd ?? options.etcdEndpoints !== undefined;
     this.version = state?.version ?? options.version;
     this.kubeconfigs = new Kubeconfigs({
       cluster: identity.name,
@@ -136,6 +139,7 @@ export class SimulatedCluster {
       pods: new PodIndex(this.store),
       controlPlaneVersions: this.controlPlaneVersions,
       controlPlaneFlags: this.controlPlaneFlags,
+      externalEtcd: this.externalEtcd,
     };
     this.fleet = new NodeFleet({
       store: this.store,
@@ -304,6 +308,7 @@ export class SimulatedCluster {
       resourceVersion: version,
       objects,
       ...this.etcd.stored(),
+      ...(this.externalEtcd ? { externalEtcd: true } : {}),
       kubelets: this.world.kubelets.stored(),
       controlPlanes: Object.fromEntries(this.controlPlaneVersions),
       controlPlaneFlags: Object.fromEntries(this.controlPlaneFlags),
@@ -351,6 +356,7 @@ export class SimulatedCluster {
       podCidr: this.identity.podCidr,
       serviceCidr: this.identity.serviceCidr,
       controlPlaneEndpoint: this.options.controlPlaneEndpoint ?? 'localhost:6443',
+      etcdEndpoints: this.options.etcdEndpoints,
       caPem: this.caPem,
     });
     for (const { resource, draft } of planned) this.api.create(resource, draft);

@@ -21,6 +21,7 @@ export const staticPodsController = ({
   kubelets,
   controlPlaneVersions,
   controlPlaneFlags,
+  externalEtcd,
 }: World): Controller => ({
   name: STATIC_PODS,
   keysFor: (change) => {
@@ -35,7 +36,7 @@ export const staticPodsController = ({
     if (node === undefined || version === undefined || roleOf(node) !== 'control-plane') return [];
     if (kubelets.stoppedMs(name) !== undefined) return [];
     const flags = controlPlaneFlags.get(name) ?? {};
-    return planStaticPods({ node, version, flags, pods: pods.onNode(name) });
+    return planStaticPods({ node, version, flags, pods: pods.onNode(name), externalEtcd });
   },
 });
 

@@ -19,6 +19,7 @@ export interface World {
   readonly controlPlaneVersions: ReadonlyMap<string, string>;
   /** Flags beside kubeadm's own, where there are any. */
   readonly controlPlaneFlags: ReadonlyMap<string, ComponentFlags>;
+  readonly externalEtcd: boolean;
 }
 
 /** The pods of each node, kept up to date, so that a controller need not search all pods for them. */

@@ -111,13 +111,15 @@ export const isMirrorPod = (pod: Pod): boolean =>
 
 export interface StaticPodsWorld extends Manifests {
   readonly node: Node;
+  /** etcd runs elsewhere: it has no static pod. */
+  readonly externalEtcd: boolean;
   /** The pods that are on it. */
   readonly pods: readonly Pod[];
 }
 
 /** What a control plane's kubelet does about its static pods: missing ones are run, those of another version end first. */
-export const planStaticPods = ({ node, version, flags, pods }: StaticPodsWorld): readonly Operation[] =>
-  CONTROL_PLANE_COMPONENTS.flatMap((component) => {
+export const planStaticPods = ({ node, version, flags, pods, externalEtcd }: StaticPodsWorld): readonly Operation[] =>
+  CONTROL_PLANE_COMPONENTS.filter((component) => component !== 'etcd' || !externalEtcd).flatMap((component) => {
     const draft = planStaticPod(node, component, { version, flags });
     const running = pods.find(
       ({ metadata }) => metadata.name === draft.metadata.name && metadata.namespace === KUBE_SYSTEM,

@@ -70,6 +70,8 @@ export const etcdctl = (call: ToolCall, args: readonly string[]): ToolResult => 
       return listAlarms(call, self);
     case 'move-leader':
       return moveLeader(call, self, parsed.positional[1] ?? '');
+    case 'del ':
+      return deleteAll(call, parsed);
     case 'snapshot save':
       return saveSnapshot(call, parsed.positional[2] ?? '');
     default:
@@ -216,6 +218,13 @@ const moveLeader = ({ etcd }: ToolCall, self: EtcdMemberReport, id: string): Too
   const member = etcd.members().find((candidate) => candidate.id === id);
   if (member === undefined || !etcd.moveLeader(member.name)) return failed('Error: etcdserver: bad leader transferee');
   return told(`Leadership transferred from ${self.id} to ${id}\n`);
+};
+
+/** Nothing is kept by its key here: only what is empty can be emptied. */
+const deleteAll = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
+  if (!parsed.has('--prefix') || etcd.keys() > 0)
+    return failed('Error: etcdctl del of what a cluster uses is not simulated by Fairlead lab');
+  return etcd.hasQuorum() ? told('0\n') : failed('Error: context deadline exceeded');
 };
 
 /** A snapshot of the real etcd ends with the SHA-256 of what comes before; so does this one, which is JSON instead of bbolt. */

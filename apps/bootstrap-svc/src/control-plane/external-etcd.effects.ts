@@ -1,0 +1,93 @@
+import { imagesOf, releaseOf, WorldFailure, type KubernetesRelease, type SecretRef } from '@fairlead/contracts';
+import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
+import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Settings } from '../config.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import { tuningOf } from '../hosts/node.settings.js';
+import type { EtcdAuthority } from './etcd.authority.js';
+
+/** Where the authority of a cluster's etcd comes from. */
+export interface Authorities {
+  of(uid: string): Promise<{ readonly authority: Pick<EtcdAuthority, 'certificatesOf'>; readonly ref: SecretRef }>;
+}
+
+/** Control planes are there in sevens at most, so all of them are worked on at a time. */
+const membersOf = (state: Known): readonly Host[] =>
+  hostsOf(state).filter((host) => isControlPlane(host) && host.removal === 'none');
+
+const peerOf = ({ machine }: Host): EtcdPeer => ({ name: machine.name, address: machine.privateIp });
+
+/** Waits for all, so that nothing works on a host any more when the step has failed. */
+const allOf = async <T>(works: readonly Promise<T>[]): Promise<void> => {
+  const failed = (await Promise.allSettled(works)).find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+};
+
+/** Makes the etcd that runs beside kubeadm: a member on each control plane's host, healthy before kubeadm init. */
+@Controller()
+export class ExternalEtcdEffects {
+  constructor(
+    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(ETCD_AUTHORITIES) private readonly authorities: Authorities,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
+  ) {}
+
+  @OnJob<StepData>('SetupExternalEtcd', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 15 * 60_000 })
+  setUp(job: StepJob, context: JobContext): Promise<JobLater | void> {
+    return this.runner.take(job, context, async (step) => {
+      const { uid, spec } = step.state;
+      const release = releaseOf(spec.kubernetes.version);
+      if (release === undefined) {
+        const message = `Kubernetes ${spec.kubernetes.version} is not among the known releases`;
+        throw new WorldFailure({ operation: 'set up etcd', target: spec.name, message, retryable: false });
+      }
+      const { authority, ref } = await this.authorities.of(uid);
+      const members = membersOf(step.state);
+      const peers = members.map(peerOf);
+      await allOf(
+        members.map(async (host) => {
+          const certificates = await authority.certificatesOf(peerOf(host));
+          return this.start(step, host, { uid, members: peers, certificates, ...this.softwareOf(host, release) });
+        }),
+      );
+      await allOf(members.map((host) => this.verify(step, host, members.length)));
+      await step.record({
+        type: 'EtcdReady',
+        data: {
+          uid,
+          version: this.softwareOf(members[0], release).version,
+          members: members.map(({ machine }) => ({ node: machine.name, address: machine.privateIp })),
+          caRef: ref,
+        },
+      });
+    });
+  }
+
+  private start(step: Step, host: Host, input: Omit<EtcdMemberInput, 'self'>): Promise<unknown> {
+    const rendered = renderStep('etcd-member', { ...input, self: peerOf(host) });
+    return this.hosts.on(host, step, (worker) => worker.run(rendered));
+  }
+
+  /** Every member is asked for all of them: each has to prove itself to each of the others. */
+  private verify(step: Step, host: Host, members: number): Promise<unknown> {
+    return this.hosts.on(host, step, (worker) => worker.run(renderStep('etcd-health', { members })));
+  }
+
+  /** The image that kubeadm would run an etcd of its own from; its programs run without a container. */
+  private softwareOf(
+    host: Host | undefined,
+    release: KubernetesRelease,
+  ): Pick<EtcdMemberInput, 'image' | 'version' | 'pull'> {
+    const profile = host?.machine.profile;
+    const { imageRepository } = tuningOf(this.settings.tuning, profile);
+    const image = imagesOf(release, imageRepository).find(({ name }) => name === 'etcd');
+    if (image === undefined) throw new Error(`Kubernetes ${release.version} names no image of etcd`);
+    const pull = profile?.source === undefined || profile.source.kind === 'packages';
+    return { image: image.reference, version: release.etcd.replace(/-\d+$/, ''), pull };
+  }
+}

@@ -1,0 +1,64 @@
+import { EXTERNAL_ETCD } from '@fairlead/contracts';
+import { clientUrlOf, peerUrlOf, type EtcdPeer } from './etcd.paths.js';
+
+export interface EtcdUnit {
+  /** Members of one token find each other, and nobody else. */
+  readonly token: string;
+  /** `3.6.5` */
+  readonly version: string;
+  readonly self: EtcdPeer;
+  /** All that the etcd begins with, itself as well. */
+  readonly members: readonly EtcdPeer[];
+}
+
+/** The same as kubeadm tells its own etcd of that minor; 3.6 has made gates and plain flags of what was experimental. */
+const checks = (version: string): readonly string[] =>
+  version.startsWith('3.5.')
+    ? ['--experimental-initial-corrupt-check=true', '--experimental-watch-progress-notify-interval=5s']
+    : ['--feature-gates=InitialCorruptCheck=true', '--watch-progress-notify-interval=5s'];
+
+const flags = ({ token, version, self, members }: EtcdUnit): readonly string[] => {
+  const { pki, data } = EXTERNAL_ETCD;
+  return [
+    `--name=${self.name}`,
+    `--data-dir=${data}`,
+    `--initial-cluster=${members.map((member) => `${member.name}=${peerUrlOf(member)}`).join(',')}`,
+    `--initial-cluster-token=${token}`,
+    '--initial-cluster-state=new',
+    `--initial-advertise-peer-urls=${peerUrlOf(self)}`,
+    `--listen-peer-urls=${peerUrlOf(self)}`,
+    `--advertise-client-urls=${clientUrlOf(self)}`,
+    `--listen-client-urls=https://127.0.0.1:2379,${clientUrlOf(self)}`,
+    '--listen-metrics-urls=http://127.0.0.1:2381',
+    '--client-cert-auth=true',
+    `--trusted-ca-file=${pki}/ca.crt`,
+    `--cert-file=${pki}/server.crt`,
+    `--key-file=${pki}/server.key`,
+    '--peer-client-cert-auth=true',
+    `--peer-trusted-ca-file=${pki}/ca.crt`,
+    `--peer-cert-file=${pki}/peer.crt`,
+    `--peer-key-file=${pki}/peer.key`,
+    '--snapshot-count=10000',
+    ...checks(version),
+  ];
+};
+
+/** It says that it is ready only once a majority is there, so nothing but systemd's patience may end its start. */
+export const etcdUnit = (unit: EtcdUnit): string => `[Unit]
+Description=A member of the etcd of a Kubernetes cluster (Fairlead)
+After=network-online.target
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+ExecStart=${EXTERNAL_ETCD.programs}/etcd \\
+  ${flags(unit).join(' \\\n  ')}
+Restart=always
+RestartSec=1
+TimeoutStartSec=infinity
+LimitNOFILE=65536
+
+[Install]
+WantedBy=multi-user.target
+`;
