@@ -22,6 +22,13 @@ const EVICT = [
   'kill $!',
 ].join('; ');
 
+/** A pod of two budgets is none that the API server evicts. */
+const EVICT_OF_TWO = [
+  'kubectl --namespace kube-system create poddisruptionbudget second --selector=k8s-app=kube-dns --max-unavailable=1 >/dev/null',
+  EVICT,
+  'kubectl --namespace kube-system delete poddisruptionbudget second >/dev/null',
+].join('; ');
+
 /** Before each question, in the same shell. */
 export const surroundings = (etcdTools: string): string =>
   [
@@ -83,11 +90,15 @@ export const QUESTIONS = {
   swapon: 'swapon --show=NAME --noheadings',
   machine: 'uname -m',
   user: 'id -u',
+  sudoRefuses: 'setpriv --reuid=nobody --regid=nogroup --clear-groups sudo -n true',
   capabilities: 'grep CapBnd /proc/1/status',
   addresses: 'ip -o address show',
   addressesJson: 'ip -json address show',
   links: 'ip -o link show',
   linksJson: 'ip -json link show',
+  noDevice: 'ip link delete nothing',
+  noDeviceOfAddress: 'ip address delete 192.0.2.9/32 dev nothing',
+  noAddress: 'ip address delete 192.0.2.9/32 dev host0',
   podRoutes: 'ip route show root 10.244.0.0/16',
   tables: 'nft list tables',
   sets: 'ipset create KUBE-RECORDED hash:ip; ipset list -name; ipset destroy KUBE-RECORDED',
@@ -102,6 +113,7 @@ export const QUESTIONS = {
 
   ready: "kubectl get --raw '/readyz?verbose'",
   eviction: EVICT,
+  evictionOfTwo: EVICT_OF_TWO,
   figures: `kubectl get --raw "/api/v1/nodes/$(hostname)/proxy/stats/summary?only_cpu_and_memory=false" | sed -n '/^  "fs": {/,/^  }/p; /^  "runtime": {/,/^  }/p'`,
   deprecated: 'kubectl get --raw /metrics | grep ^apiserver_requested_deprecated_apis',
 
@@ -113,6 +125,7 @@ export const QUESTIONS = {
   alarmsJson: 'etcdctl alarm list -w json',
   snapshot: `etcdctl snapshot save ${SNAPSHOT}`,
   snapshotStatus: `etcdutl snapshot status ${SNAPSHOT} -w json`,
+  v2Store: 'etcdutl check v2store --data-dir=/var/lib/etcd',
   restoreHelp: 'etcdutl snapshot restore --help',
 } as const;
 export type Question = keyof typeof QUESTIONS;

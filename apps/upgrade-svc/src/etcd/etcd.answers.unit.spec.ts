@@ -14,6 +14,15 @@ const recorded = (version: string): Recorded =>
 
 const NODES = ['cp-1', 'cp-2', 'cp-3', 'w-1'];
 
+it.each([
+  ['v1.33.13', true],
+  ['v1.34.4', null],
+] as const)('what the etcdutl of %s says of the store of v2', (kubernetes, clean) => {
+  const stderr = recordedOnHost(kubernetes, QUESTIONS.v2Store);
+  const exitCode = Number(/^\(exit code (\d+)\)$/m.exec(stderr)?.[1] ?? 0);
+  expect(v2StoreCleanOf({ exitCode, stderr })).toBe(clean);
+});
+
 describe('What the real etcdctl prints', () => {
   it.each(['3.5.35', '3.6.8'])('of %s is read to the last digit of its 64-bit ids', (version) => {
     const { members, alarms, quotaBytes } = etcdFactsOf(recorded(version), NODES);

@@ -15,6 +15,7 @@ import { startDetached } from '../machine/detached.js';
 import { runningProcesses } from '../machine/processes.js';
 import { Turns } from '../machine/turns.js';
 import { AddressClaims } from '../network/claims.js';
+import { saysNoAddress, saysNoDevice } from '../network/links.rules.js';
 import { BRIDGE, type HostNetwork, type Networks } from '../network/network.js';
 import { haproxyConfig } from './haproxy.config.js';
 import { BALANCER_FILES, balancerKeeperScript } from './keeper.script.js';
@@ -197,8 +198,7 @@ export class Balancers {
       ['-n', found.namespace, 'address', 'delete', `${address}/32`, 'dev', BRIDGE],
       { timeoutMs: COMMAND_TIMEOUT_MS, env: { ...process.env, LC_ALL: 'C' } },
     );
-    if (code !== 0 && !/Address not found|Cannot assign requested address|Cannot find device/.test(stderr))
-      throw failure(name, stderr, true);
+    if (code !== 0 && !saysNoAddress(stderr) && !saysNoDevice(stderr)) throw failure(name, stderr, true);
   }
 }
 

@@ -8,6 +8,7 @@ import { run } from '../machine/commands.js';
 import { startDetached } from '../machine/detached.js';
 import { Turns } from '../machine/turns.js';
 import { AddressClaims } from '../network/claims.js';
+import { saysNoDevice } from '../network/links.rules.js';
 import { BRIDGE, devicesOf, VOID, type HostNetwork, type Networks } from '../network/network.js';
 import { tagOf } from '../places.js';
 import { DEFAULT_SYSTEM, type HostSystem } from '../rootfs/recipe.rules.js';
@@ -340,7 +341,7 @@ export class Hosts {
     const { code, stderr } = await runCommand('ip', ['-n', network.namespace, 'link', 'delete', port], {
       timeoutMs: END_TIMEOUT_MS,
     });
-    if (code === 0 || /Cannot find device/.test(stderr)) return;
+    if (code === 0 || saysNoDevice(stderr)) return;
     throw new WorldFailure({ operation: 'stop host', target: name, message: stderr.trim() });
   }
 

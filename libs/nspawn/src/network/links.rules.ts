@@ -10,6 +10,13 @@ export interface Link {
 export const linksIn = (printed: string): readonly Link[] =>
   printed.trim() === '' ? [] : (JSON.parse(printed) as readonly Link[]);
 
+/** What ip says of a device that is gone, as when it went with its namespace. */
+export const saysNoDevice = (words: string): boolean => /Cannot find device/.test(words);
+
+/** What ip says of an address that its device does not have. */
+export const saysNoAddress = (words: string): boolean =>
+  /Address not found|Cannot assign requested address/.test(words);
+
 /** Whose address is in that range, and which one; the device that is to have it does not count. */
 export const addressWithin = (
   links: readonly Link[],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QUESTIONS } from '../../../../test/recorded/questions.js';
 import { recorded, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
-import { addressWithin, linksIn } from './links.rules.js';
+import { addressWithin, linksIn, saysNoAddress, saysNoDevice } from './links.rules.js';
 
 describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with Kubernetes %s', (kubernetes) => {
   const addresses = linksIn(recorded(kubernetes, QUESTIONS.addressesJson));
@@ -22,6 +22,14 @@ describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with 
     expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'host0' })).toBeUndefined();
     expect(addressWithin(addresses, { cidr: '198.19.0.0/16', except: 'fl0123' })).toBeUndefined();
   });
+});
+
+it.each(RECORDED_VERSIONS)('what ip says of what is gone already is told from a failure: %s', (kubernetes) => {
+  const said = (question: 'noDevice' | 'noDeviceOfAddress' | 'noAddress'): string =>
+    recorded(kubernetes, QUESTIONS[question]);
+  expect([saysNoDevice(said('noDevice')), saysNoDevice(said('noDeviceOfAddress'))]).toEqual([true, true]);
+  expect([saysNoAddress(said('noAddress')), saysNoDevice(said('noAddress'))]).toEqual([true, false]);
+  expect([saysNoDevice('Operation not permitted'), saysNoAddress('Operation not permitted')]).toEqual([false, false]);
 });
 
 it('a namespace without any device has none', () => expect(linksIn('\n')).toEqual([]));

@@ -5,9 +5,14 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { QUESTIONS } from '../../../../test/recorded/questions.js';
+import { recorded } from '../../../../test/recorded/recorded.js';
 import { NodeSshShell } from './node-ssh.shell.js';
 import { shellFeatures } from './shell.features.js';
 import { TestSshd } from './sshd.fixtures.js';
+
+/** What sudo of a real host says to somebody without the right. */
+const SUDO_SAID = recorded('v1.34.4', QUESTIONS.sudoRefuses).split('\n')[0] ?? '';
 
 const limits = { idleMs: 2_000, connectionsMax: 10 };
 
@@ -138,7 +143,7 @@ describe('node-ssh', () => {
   });
 
   it.each([
-    ['sudo: a password is required', /NOPASSWD in sudoers\): sudo: a password is required/],
+    [SUDO_SAID, /NOPASSWD in sudoers\): sudo: a password is required/],
     ['ops is not in the sudoers file.', /NOPASSWD in sudoers\): ops is not in the sudoers file/],
     ['sh: 1: sudo: not found', /NOPASSWD in sudoers\): sh: 1: sudo: not found/],
   ])('says what to do when sudo says %j', async (words, expected) => {

@@ -21,6 +21,15 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
     });
   });
 
+  it('to an eviction of a pod that has two budgets', () => {
+    const error = new ApiException(500, 'Unknown API Status Code!', said('evictionOfTwo'), {});
+    expect(refusal(error, 'kube-system')).toEqual({
+      answer: 'refused',
+      budget: null,
+      message: expect.stringContaining('more than one PodDisruptionBudget'),
+    });
+  });
+
   it('of its disks: what is free where it is scarcest', () =>
     expect(freeDiskIn(`{"node":{${said('figures').trim().replace(/,$/, '')}}}`)).toBeGreaterThan(0));
 
