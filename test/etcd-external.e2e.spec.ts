@@ -7,8 +7,8 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 const TIMEOUT_MS = 240_000;
 const CLUSTER = '/ns/default/clusters/outside';
 
-const bodyOf = (controlPlanes: number): object => {
-  const body = clusterBody('outside', { controlPlanes, workers: 1 }) as { config: { kubernetes: object } };
+const bodyOf = (controlPlanes: number, name = 'outside'): object => {
+  const body = clusterBody(name, { controlPlanes, workers: 1 }) as { config: { kubernetes: object } };
   return { ...body, config: { kubernetes: { ...body.config.kubernetes, etcd: 'external' } } };
 };
 
@@ -133,3 +133,39 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     expect(await system.standing()).toEqual({ clusters: 0, groups: 0, loadBalancers: 0, machines: 0 });
   }, 90_000);
 });
+
+it(
+  'an external etcd that does not come up fails the create with its reason; a retry goes on, also where kubeadm is interrupted later',
+  async () => {
+    const system = await startSystem({ light: false });
+    const failing = (...items: readonly object[]): Promise<unknown> => system.lab('PUT', '/v1/faults', { items });
+    const over = (after: number) => (event: StoredEvent) =>
+      event.meta.seq > after && (event.type === 'ClusterReady' || event.type === 'ClusterFailed');
+    try {
+      const message = 'Failed to restart fairlead-etcd.service: Transaction is destructive.';
+      const command = 'systemctl restart --no-block fairlead-etcd.service';
+      await failing({ kind: 'command-failure', machine: 'broken-cp-2*', command, message });
+      expect((await system.call('POST', '/ns/default/clusters', bodyOf(3, 'broken'))).status).toBe(202);
+      const failed = await system.until('broken', over(0), TIMEOUT_MS);
+      expect(failed.type === 'ClusterFailed' && failed.data).toMatchObject({
+        step: 'SetupExternalEtcd',
+        reason: 'InitExternalEtcdFailedReason',
+        cause: { message: expect.stringContaining(message) },
+      });
+      await failing(
+        { kind: 'command-failure', command: 'kubeadm init --config*', message: 'no init', times: 1 },
+        { kind: 'command-failure', machine: 'broken-cp-*', command: 'kubeadm join*', message: 'no join', times: 1 },
+      );
+      expect((await system.call('POST', '/ns/default/clusters/broken/retry')).status).toBe(202);
+      const end = await system.until('broken', over(failed.meta.seq), TIMEOUT_MS);
+      expect(end.type).toBe('ClusterReady');
+      const events = await system.events('broken');
+      const words = events.flatMap((event) => (event.type === 'BootstrapStepFailed' ? [event.data.cause.message] : []));
+      for (const said of ['no init', 'no join']) expect(words).toContainEqual(expect.stringContaining(said));
+      expect(events.filter(({ type }) => type === 'EtcdReady')).toHaveLength(1);
+    } finally {
+      await system.stop();
+    }
+  },
+  2 * TIMEOUT_MS,
+);

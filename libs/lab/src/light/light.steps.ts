@@ -181,18 +181,18 @@ export const LIGHT_STEPS: Steps = {
     if (!(await files.exists(started)) && (await files.exists(`${EXTERNAL_ETCD.data}/member`))) {
       throw new StepFault(`there are data of another etcd in ${EXTERNAL_ETCD.data}: refusing to begin a new one there`);
     }
-    await files.writeText(started, '');
-    const authority = `${EXTERNAL_ETCD.pki}/ca.crt`;
-    const unit = etcdUnit({ token: uid, version, self, members });
-    const isWhole = (await files.readText(authority)) === certificates.ca;
-    const changed = !isWhole || (await files.readText(ETCD_UNIT_FILE)) !== unit;
+    if (!(await files.exists(started))) await files.writeText(started, '');
+    const isWhole = (await files.readText(`${EXTERNAL_ETCD.pki}/ca.crt`)) === certificates.ca;
     if (!isWhole) await writeEtcdCertificates(files, certificates);
+    const unit = etcdUnit({ token: uid, version, self, members });
     await files.writeText(`${EXTERNAL_ETCD.programs}/image`, image);
     await files.writeText(ETCD_UNIT_FILE, unit, PUBLIC);
-    if (!changed) return { changed };
+    const identity = createHash('sha256').update(unit).update(image).update(certificates.ca).digest('hex');
+    if ((await files.readText(started)) === identity) return { changed: false };
     await must(light, 'systemctl', 'enable', EXTERNAL_ETCD.unit);
     await must(light, 'systemctl', 'restart', '--no-block', EXTERNAL_ETCD.unit);
-    return { changed };
+    await files.writeText(started, identity);
+    return { changed: true };
   },
 
   'etcd-health': async (light, { members }) => {

@@ -65,7 +65,6 @@ const takePrograms = (image: string, pull: boolean): string => `
 image=${quote(image)}
 programs=${hostPath(programs)}
 if [ "$(cat "$programs/image" 2>/dev/null || true)" != "$image" ]; then
-  changed=true
 ${pull ? PULL : AWAIT}
   at=${hostPath(IMAGE_AT)}
   # An earlier run may have ended while it was mounted.
@@ -95,7 +94,6 @@ const writeCertificates = ({ ca, server, peer, healthcheckClient, apiserverClien
   return `
 # Whole once the authority is there, which is written last. What was issued by it before stays: every run brings new ones.
 if [ "$(cat "$root${pki}/ca.crt" 2>/dev/null || true)" != ${quote(ca.trimEnd())} ]; then
-  changed=true
 ${pairs.flatMap(([cert, key, pair]) => [writeFile(cert, '644', pair.cert), writeFile(key, '600', pair.key)]).join('\n')}
 ${writeFile(ETCD_CLIENT.caFile, '644', ca)}
 ${writeFile(`${pki}/ca.crt`, '644', ca)}
@@ -117,16 +115,18 @@ ${takePrograms(image, pull)}
 ${writeCertificates(certificates)}
 
 file=${hostPath(`/etc/systemd/system/${unit}`)}
-before=$(cat "$file" 2>/dev/null || true)
 ${writeFile(`/etc/systemd/system/${unit}`, '644', etcdUnit({ token: uid, version, self, members }))}
-if [ "$(cat "$file")" != "$before" ]; then changed=true; fi
 mkdir -p "$root${data}"
 chmod 700 "$root${data}"
 
-if [ "$changed" = true ]; then run systemctl daemon-reload; fi
-systemctl is-enabled --quiet ${unit} 2>/dev/null || run systemctl enable ${unit}
-if [ "$changed" = true ]; then
+# What the member was started with, and last: where that was cut off it is done again.
+identity=$(cat "$file" "$programs/image" "$root${pki}/ca.crt" | sha256sum | cut -d ' ' -f 1)
+if [ "$(cat "$started")" != "$identity" ]; then
+  changed=true
+  run systemctl daemon-reload
+  run systemctl enable ${unit}
   run systemctl restart --no-block ${unit}
+  printf '%s' "$identity" >"$started"
 elif ! systemctl is-active --quiet ${unit}; then
   run systemctl start --no-block ${unit}
 fi

@@ -153,6 +153,17 @@ esac`;
     expect(host.read('/etc/fairlead/etcd/server.crt')).toBe('certificate of the server\n');
   });
 
+  it('is started again where the run that should have done it was cut off', async () => {
+    host
+      .standIn('ctr', ctr)
+      .standIn('systemctl', `[ "$1" != restart ] || [ -e "$root/mended" ] || exit 1\n${systemctl}`);
+    host.write('/active', '');
+    expect((await host.run(text)).code).toBe(1);
+    host.write('/mended', '');
+    expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.calls('systemctl').filter((call) => call.includes('restart'))).toHaveLength(2);
+  });
+
   it('does not begin where the data of another etcd are, and goes on with its own', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/var/lib/etcd/member/wal/0.wal', 'of another');
     const { code, stderr } = await host.run(text);
