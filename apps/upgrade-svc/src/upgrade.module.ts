@@ -5,7 +5,7 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
-import { NatsClocks } from './adapters/nats/nats.clocks.js';
+import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { CertificatesEffects } from './certificates/certificates.effects.js';
 import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
@@ -65,7 +65,7 @@ const providersOf = (settings: Settings): Provider[] => [
     useFactory: (store: EventStore, nc: NatsConnection, clock: Clock) =>
       new ClusterSurvey({
         store,
-        clocks: new NatsClocks(nc),
+        heartbeats: new NatsHeartbeats(nc),
         now: () => clock.now(),
         passIntervalMs: settings.passIntervalMs,
       }),

@@ -234,7 +234,7 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
   certificates: node.role === 'control-plane' ? [{ name: 'apiserver', expiresAt: '2027-11-01T00:00:00.000Z' }] : null,
   clockSkewMs: 4,
   disk: { freeBytes: 20e9, neededBytes: 2e9 },
-  sourceReachable: true,
+  source: null,
   kubeletTalksToLocalApi: node.role === 'control-plane' ? true : null,
   allocatable: { cpuMillis: 2_000, memoryBytes: 4e9 },
 });

@@ -8,6 +8,15 @@ export const HEARTBEAT_INTERVAL_MS = 10_000;
 /** Without a heartbeat for so long a node is called lost: three intervals and some slack for a slow network. */
 export const NODE_LOST_AFTER_MS = 40_000;
 
+/** What a node saw of the place that its software comes from. */
+export const SourceLook = z.strictObject({
+  at: z.iso.datetime(),
+  address: z.string(),
+  failure: z.string().nullable().describe('Why it could not be read; null: it was'),
+  releases: z.array(z.string()).nullable().describe('Kubernetes versions that it has; null: it has no catalogue'),
+});
+export type SourceLook = z.infer<typeof SourceLook>;
+
 export const Heartbeat = z.strictObject({
   uid: ClusterUid,
   node: NodeName,
@@ -18,5 +27,6 @@ export const Heartbeat = z.strictObject({
   ready: z.boolean().describe('The agent is neither changing software nor waiting to'),
   kubernetesReady: z.boolean().nullable().describe('The Node object says Ready; null while there is none to ask'),
   software: SoftwareVersions,
+  source: SourceLook.optional().describe('Absent: packages of the distribution, or not looked at yet'),
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

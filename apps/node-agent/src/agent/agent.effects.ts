@@ -6,6 +6,7 @@ import { ChangeStore } from '../change/change.store.js';
 import { Probes } from '../probes/probes.effects.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { Stage } from '../software/software.list.js';
+import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
 import { decide, revisionOf, type AgentFact, type ItemFailure, type Observation } from './agent.decider.js';
@@ -71,6 +72,7 @@ export class AgentLoop {
   private readonly memory: ChangeStore;
   private readonly changes: NodeChanges;
   private readonly probes: Probes;
+  private readonly source: SourceWatch | undefined;
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
@@ -84,6 +86,9 @@ export class AgentLoop {
     const store = this.memory;
     this.changes = new NodeChanges({ identity, host, software, profile, removeFile, ask, log, say, sleep, store });
     this.probes = new Probes({ identity, ask, metronome, say });
+    const { clock, random } = parts;
+    const { source } = software;
+    this.source = source && new SourceWatch({ source, metronome, clock, random });
   }
 
   async start(): Promise<void> {
@@ -106,6 +111,7 @@ export class AgentLoop {
       }),
       metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
     );
+    this.source?.start();
     this.wake();
   }
 
@@ -113,6 +119,7 @@ export class AgentLoop {
     this.stopped = true;
     this.endWaiting();
     this.probes.stop();
+    this.source?.stop();
     this.cancelRetry();
     this.cancelConfirmation();
     for (const cancel of this.cancels) cancel();
@@ -316,7 +323,14 @@ export class AgentLoop {
     const { config, clock, events, journal } = this.parts;
     const { reported } = journal;
     const { bootId } = this.facts;
-    const now = { at: clock.now(), bootId, reported, kubernetes: this.view, software: this.software };
+    const now = {
+      at: clock.now(),
+      bootId,
+      reported,
+      kubernetes: this.view,
+      software: this.software,
+      source: this.source?.last,
+    };
     const subject = heartbeatSubject(config.namespace, config.cluster, config.node);
     events.publish(subject, new TextEncoder().encode(JSON.stringify(heartbeatOf(config, now))));
   }

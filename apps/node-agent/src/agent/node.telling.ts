@@ -1,4 +1,10 @@
-import { NODE_ANNOTATIONS, type AgentConfig, type Heartbeat, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  NODE_ANNOTATIONS,
+  type AgentConfig,
+  type Heartbeat,
+  type SoftwareVersions,
+  type SourceLook,
+} from '@fairlead/contracts';
 import { AGENT_VERSION } from '../version.js';
 import { isAgentReady, revisionOf, type Reported } from './agent.decider.js';
 import type { NodeMetadata, NodeView } from './agent.ports.js';
@@ -13,6 +19,7 @@ export const heartbeatOf = (
     readonly reported: Reported;
     readonly kubernetes: NodeView | undefined;
     readonly software: SoftwareVersions;
+    readonly source: SourceLook | undefined;
   },
 ): Heartbeat => ({
   uid,
@@ -24,6 +31,7 @@ export const heartbeatOf = (
   ready: isAgentReady(now.reported),
   kubernetesReady: now.kubernetes?.ready ?? null,
   software: now.software,
+  ...(now.source === undefined ? {} : { source: now.source }),
 });
 
 /** What the Node object says of the agent and its orders, for people who look there. */

@@ -69,6 +69,13 @@ describe('a host whose software comes as files', () => {
     expect(host.changes).not.toContain('swapoff -a');
   });
 
+  it('tells which versions its source has, also those that came since', async () => {
+    const { source } = software();
+    expect(await source?.releases()).toEqual(['v1.34.4', 'v1.34.5']);
+    mirror.addRelease('v1.35.4');
+    expect(await source?.releases()).toEqual(['v1.34.4', 'v1.34.5', 'v1.35.4']);
+  });
+
   it('is left alone by a second run, also by one of a new agent', async () => {
     await ensure();
     const before = { changes: host.changes.length, mtimes: mtimes() };

@@ -24,6 +24,7 @@ import { Mirror } from './mirror.js';
 import type { Distribution, PackageDriver } from './package.driver.js';
 import { distributionRuntime } from './runtime.packages.js';
 import { filesList, packagesList, splitSoftware, type SoftwareOptions, type Stage } from './software.list.js';
+import type { Source } from './source.watch.js';
 import { toolsItem } from './tools.item.js';
 
 /** How this host gets its software, for as long as the agent runs. */
@@ -36,6 +37,8 @@ export interface HostSoftware {
   begin(wanted: SoftwareVersions): Promise<void>;
   /** etcdutl of the etcd that belongs to this Kubernetes version, verified; undefined: the source has none. */
   etcdutl(kubernetes: string): Promise<string | undefined>;
+  /** Where all of it comes from; absent: from wherever the distribution's packages do. */
+  readonly source?: Source;
 }
 
 const ETCDUTL = '/var/lib/fairlead/etcdutl';
@@ -147,6 +150,11 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       if (path === undefined) return undefined;
       await mirror.place(path, ETCDUTL, PROGRAM_MODE);
       return files.at(ETCDUTL);
+    },
+
+    source: {
+      address: source.address(''),
+      releases: async () => (await mirror.look())?.releases.map(({ version }) => version) ?? null,
     },
   };
 };

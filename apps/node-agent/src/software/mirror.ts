@@ -41,6 +41,13 @@ export class Mirror {
     return this.known;
   }
 
+  /** The catalogue as it is now; what was known stays known while it cannot be read. */
+  async look(): Promise<MirrorCatalogue | undefined> {
+    const catalogue = await this.readCatalogue();
+    this.known = Promise.resolve(catalogue);
+    return catalogue;
+  }
+
   /** undefined: a source without catalogue. A catalogue without this version is a failure. */
   async release(version: string): Promise<MirrorRelease | undefined> {
     const catalogue = await this.catalogue();

@@ -30,7 +30,7 @@ describe('The gates of a roll-out', () => {
     etcd: new Etcd(lab.cluster, signal),
     survey: new ClusterSurvey({
       store: new MemoryStore(),
-      clocks: { skewMs: async () => 0 },
+      heartbeats: { last: async () => null },
       now: () => new Date(),
       passIntervalMs: 1,
     }),

@@ -3,7 +3,7 @@ import { asking, refusing, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b3ExternalEtcd, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
-import { b8Certificates, b8Clocks, b9Room } from '../rules/nodes.rules.js';
+import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
 import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
 import { b6Webhooks } from '../rules/webhooks.rules.js';
@@ -16,6 +16,18 @@ import { CONTROL_PLANE_POOL, strategyOf, type PlanInput } from './plan.wish.js';
 const nodesWhere = (plan: UpgradePlan, holds: (operation: PlanOperation) => boolean): readonly NodeName[] => [
   ...new Set(plan.operations.filter(holds).flatMap(({ node }) => (node === null ? [] : [node]))),
 ];
+
+/** Nodes that get other software, with the Kubernetes versions that they pass through. */
+const broughtTo = ({ operations }: UpgradePlan): ReadonlyMap<NodeName, readonly string[]> => {
+  const brought = new Map<NodeName, readonly string[]>();
+  for (const { node, to } of operations) {
+    if (node === null || Object.keys(to).length === 0) continue;
+    const version = to['kubeadm'] ?? to['kubelet'];
+    const before = brought.get(node) ?? [];
+    brought.set(node, version === undefined ? before : [...new Set([...before, `v${version}`])]);
+  }
+  return brought;
+};
 
 const targetFindings = ({ wish, releases }: PlanInput, present: string): readonly Finding[] => {
   const { kubernetes } = wish.target;
@@ -106,6 +118,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...b8Certificates(facts, endsAtMs, renewed),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),
+    ...b9Source(facts, broughtTo(plan)),
   ];
 };
 

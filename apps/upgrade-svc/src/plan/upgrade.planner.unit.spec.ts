@@ -203,6 +203,16 @@ describe('a plan', () => {
     expect(applied).toMatchObject({ kubernetes: from, emulatedVersion: null });
   });
 
+  it('is refused when a node that gets files does not reach their source, and only then (B9)', () => {
+    const model = modelOf(1, 2, '1.33.13');
+    const source = { at: AT, address: 'http://mirror/', failure: 'no route to host', releases: null };
+    const all = factsOf(model, AT);
+    const facts = { ...all, nodes: all.nodes.map((node) => (node.name === w(2) ? { ...node, source } : node)) };
+    expect(rejectedBy(inputOf(model, to('v1.34.4'), {}, { facts }))).toEqual(['B9']);
+    const renewal = { target: { renewCertificates: true, reboot: false }, pools: [] };
+    expect(planUpgrade(inputOf(model, renewal, {}, { facts })).outcome).toBe('planned');
+  });
+
   it('of other software empties and changes every node, and runs no kubeadm', () => {
     const runtime = planned(
       inputOf(modelOf(1, 1, '1.34.4'), {

@@ -24,7 +24,7 @@ import {
   podFacts,
   staticPodFacts,
 } from './node.facts.js';
-import type { NodeClocks } from './preflight.ports.js';
+import type { NodeHeartbeats } from './preflight.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
 /** Nodes are asked one by one for what only their kubelets know; so many at a time. */
@@ -32,7 +32,7 @@ const NODES_AT_ONCE = 10;
 
 export interface SurveyParts {
   readonly store: EventStore;
-  readonly clocks: NodeClocks;
+  readonly heartbeats: NodeHeartbeats;
   readonly now: () => Date;
   /** Between two looks whether the cluster is healthy (B2). */
   readonly passIntervalMs: number;
@@ -155,13 +155,15 @@ export class ClusterSurvey {
           const freeBytes = await read({ what: `nodes.${node}.disk`, rule: 'B9' }, null, () =>
             of.cluster.freeDisk(node),
           );
+          const heartbeat = await read({ what: `nodes.${node}.clockSkewMs`, rule: 'B8' }, null, () =>
+            this.parts.heartbeats.last({ namespace, cluster, node }),
+          );
           return {
             ...bare,
             kubeProxy: kubeProxyOn(pods, node),
             certificates: log.certificates.get(node) ?? null,
-            clockSkewMs: await read({ what: `nodes.${node}.clockSkewMs`, rule: 'B8' }, null, () =>
-              this.parts.clocks.skewMs({ namespace, cluster, node }),
-            ),
+            clockSkewMs: heartbeat?.skewMs ?? null,
+            source: heartbeat?.source ?? null,
             disk:
               freeBytes === null
                 ? null
@@ -238,7 +240,7 @@ const bareNode = (
     certificates: null,
     clockSkewMs: null,
     disk: null,
-    sourceReachable: null,
+    source: null,
     kubeletTalksToLocalApi: kubeletTalksToLocalApi(role, kubelet),
     allocatable: view?.allocatable ?? { cpuMillis: 0, memoryBytes: 0 },
   };

@@ -1,4 +1,4 @@
-import { releaseOf, WorldFailure, type EventData, type Finding } from '@fairlead/contracts';
+import { releaseOf, WorldFailure, type EventData, type Finding, type SourceLook } from '@fairlead/contracts';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { knownCluster } from '../../test/known.cluster.js';
@@ -16,7 +16,7 @@ import type { KnownCluster } from '../rollout/rollout.state.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
-import { b8Certificates, b8Clocks, b9Room } from '../rules/nodes.rules.js';
+import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7PodsCanMove } from '../rules/pods.rules.js';
 import { b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
 import { b6Webhooks } from '../rules/webhooks.rules.js';
@@ -30,11 +30,13 @@ describe('The survey before an upgrade', () => {
   let store: MemoryStore;
   let skewMs: number | null;
   let known: KnownCluster;
+  const sources = new Map<string, SourceLook>();
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
     store = new MemoryStore(() => new Date().toISOString());
     skewMs = 3;
+    sources.clear();
     known = knownCluster(...NODES);
   }, 30_000);
   afterEach(() => lab.stop());
@@ -42,10 +44,10 @@ describe('The survey before an upgrade', () => {
   const survey = (): Promise<ClusterFacts> =>
     new ClusterSurvey({
       store,
-      clocks: {
-        skewMs: async ({ node }) => {
+      heartbeats: {
+        last: async ({ node }) => {
           if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
-          return skewMs;
+          return skewMs === null ? null : { skewMs, source: sources.get(node) ?? null };
         },
       },
       now: () => new Date(),
@@ -239,6 +241,16 @@ describe('The survey before an upgrade', () => {
       facts.nodes.map(({ name }) => name),
     );
     expect(small.map(({ facts: { node } }) => node)).toEqual([worker(1)]);
+  });
+
+  it('B9: brings what each node saw of its source', async () => {
+    const failure = 'connect ECONNREFUSED 127.0.0.1:9';
+    sources.set(worker(1), { at: '2026-11-21T10:00:00.000Z', address: 'http://mirror/', failure, releases: null });
+    const facts = await survey();
+    const brought = new Map(facts.nodes.map(({ name }) => [name, ['v1.34.4']]));
+    expect(b9Source(facts, brought).map(({ sentence }) => sentence)).toEqual([
+      `${worker(1)} does not reach its source http://mirror/: ${failure}`,
+    ]);
   });
 
   it('B10: brings the versions of etcd’s servers, not of their images', async () => {

@@ -1,5 +1,18 @@
-/** Clocks of nodes against our own. */
-export interface NodeClocks {
-  /** Positive: the node is ahead. null: no heartbeat of it is known. */
-  skewMs(at: { readonly namespace: string; readonly cluster: string; readonly node: string }): Promise<number | null>;
+import type { SourceLook } from '@fairlead/contracts';
+
+/** What the last heartbeat of a node tells beside that it lives. */
+export interface LastHeartbeat {
+  /** Of the node's clock against our own; positive: the node is ahead. */
+  readonly skewMs: number;
+  /** Where its software comes from, as it saw that last; null: it has not looked. */
+  readonly source: SourceLook | null;
+}
+
+export interface NodeHeartbeats {
+  /** null: none of it is known. */
+  last(at: {
+    readonly namespace: string;
+    readonly cluster: string;
+    readonly node: string;
+  }): Promise<LastHeartbeat | null>;
 }

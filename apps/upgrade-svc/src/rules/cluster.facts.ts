@@ -1,4 +1,4 @@
-import type { Finding, NodeName, NodeRole, SoftwareVersions } from '@fairlead/contracts';
+import type { Finding, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
 
 /**
  * What is true of a cluster at one moment, as it was read from Kubernetes, etcd and the agents. Gatherers fill it, rules
@@ -67,8 +67,8 @@ export interface NodeFacts {
     /** What the change needs: image sizes, and twice the data of etcd on control planes. */
     readonly neededBytes: number;
   } | null;
-  /** Its source of files and images answered from the node itself; null: not asked. */
-  readonly sourceReachable: boolean | null;
+  /** The source of its files and images, as the node itself saw it last; null: it has not looked. */
+  readonly source: SourceLook | null;
   /** Whether the kubelet's own kubeconfig names the local API server (ControlPlaneKubeletLocalMode). null: not known. */
   readonly kubeletTalksToLocalApi: boolean | null;
   readonly allocatable: Capacity;

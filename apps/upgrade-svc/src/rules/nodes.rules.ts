@@ -41,23 +41,44 @@ export const b8Clocks = ({ nodes }: ClusterFacts): readonly Finding[] =>
     ),
   );
 
-/** B9: room for images and data, and the source of files answers each node itself. */
+/** B9: room for images and data. */
 export const b9Room = ({ nodes }: ClusterFacts, changed: readonly NodeName[]): readonly Finding[] =>
   nodes
     .filter(({ name }) => changed.includes(name))
-    .flatMap(({ name, disk, sourceReachable }) => [
-      ...when(disk !== null && disk.freeBytes < disk.neededBytes, () =>
+    .flatMap(({ name, disk }) =>
+      when(disk !== null && disk.freeBytes < disk.neededBytes, () =>
         refusing('B9', {
           sentence: `${name} has too little room on its disk`,
           facts: { node: name, ...disk },
           help: 'Remove what it no longer needs (crictl rmi --prune), or give it a larger disk.',
         }),
       ),
-      ...when(sourceReachable === false, () =>
+    );
+
+/** B9: the source of files answers each node itself, and has what the plan brings there (by node, Kubernetes versions with v). */
+export const b9Source = (
+  { nodes }: ClusterFacts,
+  brought: ReadonlyMap<NodeName, readonly string[]>,
+): readonly Finding[] =>
+  nodes.flatMap(({ name, source }) => {
+    const versions = brought.get(name);
+    if (versions === undefined || source === null) return [];
+    const { address, failure, releases, at } = source;
+    const missing = releases === null ? [] : versions.filter((version) => !releases.includes(version));
+    return [
+      ...when(failure !== null, () =>
         refusing('B9', {
-          sentence: `${name} does not reach its source of packages and images`,
-          facts: { node: name },
-          help: 'Look at its routes, proxy and name servers.',
+          sentence: `${name} does not reach its source ${address}: ${String(failure)}`,
+          facts: { node: name, address, failure, lookedAt: at },
+          help: 'Look at its routes, proxy and name servers, and at the source; the node looks again every minute.',
         }),
       ),
-    ]);
+      ...when(missing.length > 0, () =>
+        refusing('B9', {
+          sentence: `the source of ${name}, ${address}, has no ${missing.join(', ')}`,
+          facts: { node: name, address, missing, releases, lookedAt: at },
+          help: 'Add it to the source, or ask for a version that it has; the node looks again within a quarter of an hour.',
+        }),
+      ),
+    ];
+  });

@@ -3,7 +3,7 @@ import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
 import type { ClusterFacts, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
 import { b5RemovedApis, b5RemovedFlags } from './apis.rules.js';
 import { b3EtcdHealthy, b3ExternalEtcd, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
-import { b8Certificates, b8Clocks, b9Room } from './nodes.rules.js';
+import { b8Certificates, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
 import { b6Webhooks } from './webhooks.rules.js';
@@ -181,10 +181,27 @@ describe('B8 certificates and clocks', () => {
 describe('B9 room and sources', () => {
   it('refuses a full disk', () =>
     expectRefused(b9Room(withNode(w(1), { disk: { freeBytes: 1e9, neededBytes: 2e9 } }), [w(1)]), 'B9'));
-  it('refuses a node that does not reach its source', () =>
-    expectRefused(b9Room(withNode(w(1), { sourceReachable: false }), [w(1)]), 'B9'));
-  it('is silent about nodes that are not changed', () =>
-    expect(b9Room(withNode(w(1), { sourceReachable: false }), [])).toEqual([]));
+  const seen = { at: AT, address: 'http://mirror/', failure: null, releases: ['v1.33.13', 'v1.34.4'] };
+  const brought = (...versions: readonly string[]) => new Map([[w(1), versions]]);
+  it('refuses a node that does not reach its source, in the words of the node', () => {
+    const facts = withNode(w(1), { source: { ...seen, failure: 'connection refused', releases: null } });
+    expectRefused(b9Source(facts, brought('v1.34.4')), 'B9');
+    expect(b9Source(facts, brought('v1.34.4'))[0]?.sentence).toBe(
+      `${w(1)} does not reach its source http://mirror/: connection refused`,
+    );
+  });
+  it('refuses a version that the source of a node does not have', () => {
+    const facts = withNode(w(1), { source: seen });
+    expectRefused(b9Source(facts, brought('v1.34.4', 'v1.35.4')), 'B9');
+    expect(b9Source(facts, brought('v1.34.4', 'v1.35.4'))[0]?.facts).toMatchObject({ missing: ['v1.35.4'] });
+    expect(b9Source(facts, brought('v1.34.4'))).toEqual([]);
+    // The official site has no catalogue.
+    expect(b9Source(withNode(w(1), { source: { ...seen, releases: null } }), brought('v1.35.4'))).toEqual([]);
+  });
+  it('is silent about nodes that get nothing, and about those that have not looked', () => {
+    expect(b9Source(withNode(w(1), { source: { ...seen, failure: 'no route' } }), new Map())).toEqual([]);
+    expect(b9Source(withNode(w(1), { source: null }), brought('v1.34.4'))).toEqual([]);
+  });
 });
 
 describe('B10 a minor of etcd', () => {
