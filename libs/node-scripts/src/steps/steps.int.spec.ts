@@ -51,13 +51,9 @@ describe('every script', () => {
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  const hasShellcheck = spawnSync('shellcheck', ['--version']).error === undefined;
-  (hasShellcheck ? it : it.skip).each(scripts)('has nothing that shellcheck complains about: %s', (name) => {
+  itWith('shellcheck').each(scripts)('has nothing that shellcheck complains about: %s', (name) => {
     // SC2016: what looks like an expansion in single quotes is content, quoted on purpose.
-    const { stdout } = spawnSync('shellcheck', ['--shell=sh', '--exclude=SC2016', join(GOLDEN, name)], {
-      encoding: 'utf8',
-    });
-    expect(stdout).toBe('');
+    expect(check('shellcheck', ['--shell=sh', '--exclude=SC2016', join(GOLDEN, name)]).lines).toEqual([]);
   });
 
   it.each(scripts)('names no absolute path without the root before it: %s', (name) => {
