@@ -3,7 +3,7 @@ export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
-export { clientUrlOf, ETCD_CLIENT, peerUrlOf, type EtcdPeer } from './etcd/etcd.paths.js';
+export { clientUrlOf, ETCD_CLIENT, type EtcdPeer } from './etcd/etcd.paths.js';
 export { etcdUnit } from './etcd/etcd.unit.js';
 export { hostPath, quote } from './shell/quote.js';
 export { parseResult } from './shell/result.js';
