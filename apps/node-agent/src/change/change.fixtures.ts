@@ -4,6 +4,7 @@ import { node, uid } from '../agent/agent.fixtures.js';
 import type { CommandResult, HostPort } from '../agent/agent.ports.js';
 import type { Desired } from '../agent/agent.state.js';
 import type { HostSoftware } from '../software/host.software.js';
+import type { InstalledPackage } from '../software/package.driver.js';
 import { NodeChanges } from './change.effects.js';
 import { ChangeStore } from './change.store.js';
 import { PATCHES_FOLDER } from './emulated.version.js';
@@ -45,6 +46,16 @@ const API_SERVER_MANIFEST =
 const CLUSTER_CONFIGURATION =
   'apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.33.13\n';
 const NEW_MANIFESTS = '/etc/kubernetes/fairlead-manifests';
+const ETCD_MANIFEST = '/etc/kubernetes/manifests/etcd.yaml';
+const MEMBER = '/var/lib/etcd/member';
+const YOUNG_ETCD = [
+  '    - --data-dir=/var/lib/etcd',
+  '    - --initial-advertise-peer-urls=https://10.0.0.1:2380',
+  '    - --name=demo-cp-1',
+  '    - --snapshot-count=10000',
+  '    image: registry.k8s.io/etcd:3.5.35-0',
+  '',
+].join('\n');
 
 const ok: CommandResult = { code: 0, stdout: '', stderr: '' };
 
@@ -69,6 +80,8 @@ export class ModelHost {
   readonly commands: string[] = [];
   /** New manifests in the order in which they came before the kubelet. */
   readonly starts: string[] = [];
+  /** Of 3.x, the minor versions of etcd in the order in which they came up. */
+  readonly etcdMinors: number[] = [];
   readonly facts: AgentFact[] = [];
   readonly manifestsAtSleep: (readonly string[])[] = [];
   readonly manifestsAfterRename: (readonly string[])[] = [];
@@ -82,6 +95,14 @@ export class ModelHost {
     this.files.set('/etc/kubernetes/admin.conf', CLUSTER_CONFIGURATION);
     return this;
   }
+
+  /** Its etcd is 3.5 of few entries: it has a log, and has never written a snapshot. */
+  get withYoungEtcd(): this {
+    this.files.set(ETCD_MANIFEST, YOUNG_ETCD);
+    this.files.set(`${MEMBER}/wal/0.wal`, 'entries');
+    return this;
+  }
+
   operations = 0;
   cut: PowerCut | undefined;
   /** Answers of commands by their beginning; the others succeed. */
@@ -137,6 +158,7 @@ export class ModelHost {
           if (from.startsWith(NEW_MANIFESTS)) this.starts.push(/([\w-]+)\.yaml$/.exec(to)?.[1] ?? '');
           this.files.set(to, this.files.get(from) ?? '');
           this.files.delete(from);
+          if (to === ETCD_MANIFEST) this.etcdStarts();
           this.manifestsAfterRename.push(this.manifests);
         }),
       exists: (path) => Promise.resolve(this.files.has(path)),
@@ -146,8 +168,31 @@ export class ModelHost {
     };
   }
 
+  /** It writes a snapshot when its log is longer than it was told; this one has 600 entries. */
+  private etcdStarts(): void {
+    const manifest = this.files.get(ETCD_MANIFEST) ?? '';
+    const [, minor] = /image: \S+:3\.(\d+)/.exec(manifest) ?? [];
+    if (minor !== undefined) this.etcdMinors.push(Number(minor));
+    if (Number(/--snapshot-count=(\d+)/.exec(manifest)?.[1]) < 600) this.files.set(`${MEMBER}/snap/0.snap`, 'members');
+  }
+
+  /** As `find` does, of the files beneath a folder by the end of their names. */
+  private found(line: string): string {
+    const [, folder = '', end = ''] = /^find (\S+) .*-name \*(\S+)/.exec(line) ?? [];
+    return [...this.files.keys()].find((path) => path.startsWith(`${folder}/`) && path.endsWith(end)) ?? '';
+  }
+
   get bootId(): string {
     return `boot-${this.boots}`;
+  }
+
+  private installed(names: readonly string[]): ReadonlyMap<string, InstalledPackage> {
+    return new Map(
+      names.flatMap((name) => {
+        const version = this.versions.get(name);
+        return version === undefined ? [] : [[name, { version, held: true }] as const];
+      }),
+    );
   }
 
   private softwareOf(life: number): HostSoftware {
@@ -157,7 +202,11 @@ export class ModelHost {
         for (const [name, version] of Object.entries(packages)) this.versions.set(name, version);
       });
     return {
-      packages: { install, installed: () => Promise.resolve(new Map()), stage: () => Promise.resolve() },
+      packages: {
+        install,
+        installed: (names) => Promise.resolve(this.installed(names)),
+        stage: () => Promise.resolve(),
+      },
       stages: () => [],
       stage: () => this.operate(life, () => void this.commands.push('stage')),
       begin: () => Promise.resolve(),
@@ -202,10 +251,14 @@ export class ModelHost {
     const names = line.includes('phase etcd') ? ['etcd'] : MANIFESTS.filter((name) => name !== 'etcd');
     for (const name of names) {
       const own = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`) ?? '';
-      const bare = own.replace(/image: .*\n/, '').replace(/flag: .*\n/, '');
+      const bare = own
+        .replace(/ *image: .*\n/, '')
+        .replace(/snapshot-count=\d+/, 'snapshot-count=10000')
+        .replace(/flag: .*\n/, '');
       const [, flag] = /"value":"([^"]+)"/.exec(this.files.get(`${PATCHES_FOLDER}/${name}+json.json`) ?? '') ?? [];
+      const image = name === 'etcd' && own.includes('etcd:3.') ? 'registry.k8s.io/etcd:3.6.8-0' : `${name}:${version}`;
       const flags = patched && flag !== undefined ? `flag: ${flag}\n` : '';
-      this.files.set(`${NEW_MANIFESTS}/${name}.yaml`, `${bare}image: ${name}:${version}\n${flags}`);
+      this.files.set(`${NEW_MANIFESTS}/${name}.yaml`, `${bare}    image: ${image}\n${flags}`);
     }
   }
 
@@ -222,6 +275,7 @@ export class ModelHost {
     if (words !== undefined) return { code: 1, stdout: '', stderr: words };
     if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
     if (line.includes(' init phase ')) this.writeNewManifests(line);
+    if (line.startsWith('find ')) return { ...ok, stdout: this.found(line) };
     if (line.startsWith('ctr ')) return { ...ok, stdout: this.containers(line) };
     if (line === 'systemctl reboot') {
       this.boots += 1;

@@ -20,7 +20,7 @@ import {
 import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
 import { serverIn, withServer } from './kubelet.server.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
-import { exchangeStaticPods } from './static.pods.exchange.js';
+import { areStaticPodsAway, exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
 import { isWell, KUBELET, restartStaticPods, stopApiServer, untilWell, type StaticPodParts } from './static.pods.js';
 
 const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
@@ -161,18 +161,29 @@ const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: Pha
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };
 
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
+
+/** Whether the static pods of this node begin anew with its new kubelet, and others answer for its API server meanwhile. */
+const beginsStaticPodsAnew = async (parts: PhaseParts, change: NodeChange, version: string): Promise<boolean> => {
+  if (change.balancedEndpoint === null) return false;
+  if (await areStaticPodsAway(parts)) return true;
+  const installed = (await parts.software.packages.installed(['kubelet'])).get('kubelet')?.version;
+  return installed !== undefined && minorOf(installed) !== minorOf(version);
+};
+
 const exchangeKubelet = async (parts: PhaseParts, { change, wanted, ownServer }: PhaseTask): Promise<void> => {
   const { host, software } = parts;
   const version = versionOf(change);
-  await software.packages.install({
-    kubelet: wanted['kubelet'] ?? version,
-    kubectl: wanted['kubectl'] ?? version,
-  });
-  const text = await host.readFile(KUBELET_CONFIGURATION);
-  if (ownServer !== null && text !== undefined)
-    await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), 0o600);
-  await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);
-  await restartKubelet(host);
+  const kubelet = wanted['kubelet'] ?? version;
+  const exchange = async (): Promise<void> => {
+    await software.packages.install({ kubelet, kubectl: wanted['kubectl'] ?? version });
+    const text = await host.readFile(KUBELET_CONFIGURATION);
+    if (ownServer !== null && text !== undefined)
+      await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), 0o600);
+    await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);
+    await restartKubelet(host);
+  };
+  await ((await beginsStaticPodsAnew(parts, change, kubelet)) ? withStaticPodsAway(parts, exchange) : exchange());
 };
 
 const renewCertificates = async (parts: PhaseParts): Promise<void> => {

@@ -1,5 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { mustRun } from '../software/item.js';
+import { hasNoSnapshot, leadsTo36, withSnapshotSoon } from './etcd.first.snapshot.js';
 import { newManifestOf } from './kubeadm.manifests.js';
 import { runningContainers } from './running.containers.js';
 import { manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
@@ -10,10 +11,10 @@ const LOOK_EVERY_MS = 250;
 /** The kubelet looks every 20 s at the latest, and kills after the pod's 30 s of grace. */
 const STOP_LIMIT_MS = 90_000;
 /**
- * An API server waits for its open watches until it is killed. By this time its balancer has sent everybody elsewhere, and what was
- * asked before has its answer.
+ * An API server waits for its open watches until it is killed. By this time its balancer, which looks once a second and believes three
+ * looks, has sent everybody elsewhere, and what was asked before has its answer.
  */
-const API_SERVER_GRACE_MS = 10_000;
+const API_SERVER_GRACE_MS = 6_000;
 /** A new pod that comes while the kubelet still tidies up after the old one waits for 10 to 15 s; a moment of patience saves that. */
 const SETTLE_MS = 1_500;
 
@@ -48,12 +49,14 @@ const stop = async (parts: StaticPodParts, name: string, graceMs = STOP_LIMIT_MS
   await untilGone(parts, name, graceMs);
 };
 
+const podOf = (name: string): (typeof STATIC_PODS)[number] | undefined => STATIC_PODS.find((one) => one.name === name);
+
 /** The old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2). */
 const start = async (parts: StaticPodParts, name: string): Promise<void> => {
   const { host } = parts;
   // Written elsewhere: the kubelet takes every file of its folder for a pod.
   await host.rename(newManifestOf(name), manifestOf(name));
-  const pod = STATIC_PODS.find((one) => one.name === name);
+  const pod = podOf(name);
   if (pod === undefined || (await untilWell(parts, pod))) {
     if (await host.exists(parkedOf(name))) await host.rename(parkedOf(name), `${parkedOf(name)}.old`);
     return;
@@ -61,6 +64,39 @@ const start = async (parts: StaticPodParts, name: string): Promise<void> => {
   if (name !== ETCD && (await host.exists(parkedOf(name)))) await host.rename(parkedOf(name), manifestOf(name));
   const message = `it does not answer at ${pod.health}${name === ETCD ? '' : '; the one before is back'}`;
   throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+};
+
+const whatNeedsTheApi = (names: ReadonlySet<string>): readonly string[] =>
+  [...names].filter((name) => name !== ETCD && name !== API_SERVER);
+
+const stopBeforeEtcd = async (parts: StaticPodParts, names: ReadonlySet<string>): Promise<void> => {
+  await Promise.all([
+    ...whatNeedsTheApi(names).map((name) => stop(parts, name)),
+    ...(names.has(API_SERVER) ? [stop(parts, API_SERVER, API_SERVER_GRACE_MS)] : []),
+  ]);
+};
+
+const FIRST_SNAPSHOT = '/etc/kubernetes/fairlead-etcd-first-snapshot.yaml';
+const PRIVATE = 0o600;
+
+/**
+ * etcd 3.6 that reads its whole log once more takes the version of its beginning for a downgrade, and writes a snapshot with members
+ * that the configuration of raft in it does not know; from it, at the next start, it forgets them for good (ADR 25). So a member
+ * that has never written a snapshot writes one while it is still 3.5. May be repeated after a crash at any point.
+ */
+const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, wanted: string): Promise<void> => {
+  const { host, sleep } = parts;
+  const running = (await host.readFile(manifestOf(ETCD))) ?? (await host.readFile(parkedOf(ETCD)));
+  if (running === undefined || !leadsTo36(running, wanted) || !(await hasNoSnapshot(host, running))) return;
+  await stop(parts, ETCD);
+  await sleep(SETTLE_MS);
+  await host.writeFile(FIRST_SNAPSHOT, withSnapshotSoon(running), PRIVATE);
+  await host.rename(FIRST_SNAPSHOT, manifestOf(ETCD));
+  const pod = podOf(ETCD);
+  // It answers when it has read its log to the end, and the snapshots on the way to there are written.
+  if (pod !== undefined && (await untilWell(parts, pod)) && !(await hasNoSnapshot(host, running))) return;
+  const message = 'the member does not answer, or has written none';
+  throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
 };
 
 /**
@@ -77,16 +113,49 @@ export const exchangeStaticPods = async (parts: StaticPodParts, wanted: Readonly
   for (const name of names) if (await differs(name)) changing.add(name);
   if (changing.size === 0) return;
   if (changing.has(ETCD)) changing.add(API_SERVER);
-  const others = [...changing].filter((name) => name !== ETCD && name !== API_SERVER);
-  await Promise.all([
-    ...others.map((name) => stop(parts, name)),
-    ...(changing.has(API_SERVER) ? [stop(parts, API_SERVER, API_SERVER_GRACE_MS)] : []),
-  ]);
-  if (changing.has(ETCD)) await stop(parts, ETCD);
+  await stopBeforeEtcd(parts, changing);
+  if (changing.has(ETCD)) {
+    await letEtcdWriteFirstSnapshot(parts, wanted.get(ETCD) ?? '');
+    await stop(parts, ETCD);
+  }
   // As an upgrade by kubeadm does (rule F); all that reads them begins anew.
   await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
   await sleep(SETTLE_MS);
   if (changing.has(ETCD)) await start(parts, ETCD);
   if (changing.has(API_SERVER)) await start(parts, API_SERVER);
-  await Promise.all(others.map((name) => start(parts, name)));
+  await Promise.all(whatNeedsTheApi(changing).map((name) => start(parts, name)));
+};
+
+/** Back as it was. What does not answer is for the gates of the roll-out to see. */
+const startAgain = async (parts: StaticPodParts, name: string): Promise<void> => {
+  const { host } = parts;
+  if (!(await host.exists(parkedOf(name)))) return;
+  await host.rename(parkedOf(name), manifestOf(name));
+  const pod = podOf(name);
+  if (pod !== undefined) await untilWell(parts, pod);
+};
+
+/** Whether a work with the static pods away was begun here, and its end is not known. */
+export const areStaticPodsAway = async ({ host }: StaticPodParts): Promise<boolean> => {
+  for (const { name } of STATIC_PODS) if (await host.exists(parkedOf(name))) return true;
+  return false;
+};
+
+/**
+ * A kubelet of another minor version begins every static pod anew, all at once and by itself: the API server goes without a word to its
+ * balancer, and what needs it fails until it is back. So they end in order before such a work, and come back in order after it, also
+ * when it failed. May be repeated after a crash at any point.
+ */
+export const withStaticPodsAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
+  const all = new Set(STATIC_PODS.map(({ name }) => name));
+  await stopBeforeEtcd(parts, all);
+  await stop(parts, ETCD);
+  await parts.sleep(SETTLE_MS);
+  try {
+    await work();
+  } finally {
+    await startAgain(parts, ETCD);
+    await startAgain(parts, API_SERVER);
+    await Promise.all(whatNeedsTheApi(all).map((name) => startAgain(parts, name)));
+  }
 };

@@ -1,0 +1,38 @@
+import type { HostPort } from '../agent/agent.ports.js';
+import { memberIn } from './etcd.manifest.js';
+
+const LOOK_TIMEOUT_MS = 10_000;
+/** After so many entries of its log etcd writes a snapshot: at once, for any member that has something to write. */
+const ENTRIES = 10;
+
+const FIRST_MINOR = 6;
+const IMAGE = /^\s*image: \S+:v?3\.(\d+)\./m;
+const minorOf = (manifest: string): number | undefined => {
+  const [, minor] = IMAGE.exec(manifest) ?? [];
+  return minor === undefined ? undefined : Number(minor);
+};
+
+/** Whether these two manifests of etcd lead over the version from which a log without a snapshot is not read as it was meant. */
+export const leadsTo36 = (running: string, wanted: string): boolean =>
+  (minorOf(running) ?? FIRST_MINOR) < FIRST_MINOR && (minorOf(wanted) ?? 0) >= FIRST_MINOR;
+
+const SNAPSHOT_COUNT = /^(\s*-\s+)--snapshot-count=\S+\s*$/m;
+const NAME = /^(\s*-\s+)(--name=\S+)\s*$/m;
+
+/** The same member, which writes a snapshot as soon as it has read its log. */
+export const withSnapshotSoon = (manifest: string): string =>
+  SNAPSHOT_COUNT.test(manifest)
+    ? manifest.replace(SNAPSHOT_COUNT, `$1--snapshot-count=${ENTRIES}`)
+    : manifest.replace(NAME, `$1$2\n$1--snapshot-count=${ENTRIES}`);
+
+const found = async (host: HostPort, folder: string, pattern: string): Promise<boolean> => {
+  const words = [folder, '-maxdepth', '2', '-type', 'f', '-name', pattern, '-size', '+0', '-print', '-quit'];
+  const { code, stdout } = await host.run('find', words, { timeoutMs: LOOK_TIMEOUT_MS });
+  return code === 0 && stdout.trim() !== '';
+};
+
+/** A member that has a log and has never written a snapshot of it: one of less than 10,000 entries, kubeadm's `--snapshot-count`. */
+export const hasNoSnapshot = async (host: HostPort, manifest: string): Promise<boolean> => {
+  const folder = `${memberIn(manifest).dataFolder}/member`;
+  return (await found(host, folder, '*.wal')) && !(await found(host, folder, '*.snap'));
+};
