@@ -92,7 +92,10 @@ const flow: Process<{ readonly count: number }> = {
       timer('wake', later(event.meta.time, 300), { node: event.data.node }),
     ];
   },
-  due: (_state, due) => [job('Woken', due.data)],
+  due: (_state, due) => {
+    if (due.data['node'] === 'unfit') throw new Error('cannot take this timer');
+    return [job('Woken', due.data)];
+  },
 };
 
 const seen = {
@@ -239,6 +242,14 @@ describe('a service on the kit', () => {
     expect(seen.woken.filter((node) => node === 'sleepy')).toHaveLength(1);
   });
 
+  it('fires the timers of all others when one cannot be taken', async () => {
+    await say('unfit', reached('unfit'));
+    await say('behind-it', reached('patient'));
+    await eventually(() => seen.woken.includes('patient'));
+    const left = await service.query<{ cluster_key: string }>('select cluster_key from timers', []);
+    expect(left).toEqual([{ cluster_key: 'default/unfit' }]);
+  });
+
   it('decides the same command once, however often and however concurrently it is asked', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => say('twice', reached('w1'))));
     expect(outcomes.filter((outcome) => outcome.events.length > 0)).toHaveLength(1);
@@ -274,10 +285,10 @@ describe('a service on the kit', () => {
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
     const live = await service.rebuild('log');
-    expect(live).toMatchObject({ projection: 'log', rows: 5, equal: true });
+    expect(live).toMatchObject({ projection: 'log', rows: 7, equal: true });
     await service.query('truncate log', []);
     const rebuilt = await service.rebuild('log');
-    expect(rebuilt).toMatchObject({ rows: 5, equal: false, digest: live.digest });
+    expect(rebuilt).toMatchObject({ rows: 7, equal: false, digest: live.digest });
     const { seq } = await say('after-rebuild', reached('w1'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');

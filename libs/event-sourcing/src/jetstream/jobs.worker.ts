@@ -3,6 +3,7 @@ import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, t
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import { Alarm } from './alarm.js';
 import type { LaneLog } from './lane.js';
 import type { JobOutcome, Meter } from './meter.js';
 
@@ -45,7 +46,8 @@ export class JobsWorker {
   private running = false;
   private loop: Promise<void> | undefined;
   private ticker: NodeJS.Timeout | undefined;
-  private slotFree: (() => void) | undefined;
+  /** Rings when a job has ended, and when there shall be no more. */
+  private readonly slotFree = new Alarm();
 
   constructor(private readonly options: JobsOptions) {}
 
@@ -55,13 +57,13 @@ export class JobsWorker {
     this.loop = this.run();
   }
 
-  /** Lets handlers finish for a while, then aborts them; what is unfinished goes to another replica or to the next start. */
+  /** Aborts what runs, and waits a while for its end; what is unfinished goes to another replica or to the next start. */
   async stop(): Promise<void> {
     this.running = false;
-    this.slotFree?.();
+    this.slotFree.ring();
     const deadline = Date.now() + DRAIN_MS;
     for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
-    while (this.held.size > 0 && Date.now() < deadline) await this.slot();
+    while (this.held.size > 0 && Date.now() < deadline) await this.slotFree.pause(RETRY_MS);
     clearInterval(this.ticker);
     await this.loop;
   }
@@ -72,7 +74,7 @@ export class JobsWorker {
       try {
         consumer ??= await this.consumer();
         const free = this.options.concurrency - this.held.size;
-        if (free <= 0) await this.slot();
+        if (free <= 0) await this.slotFree.pause(RETRY_MS);
         else await this.take(consumer, free);
       } catch (error) {
         if (!this.running) return;
@@ -111,16 +113,6 @@ export class JobsWorker {
     }
   }
 
-  private slot(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, RETRY_MS);
-      this.slotFree = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   private async work(message: JsMsg): Promise<void> {
     const job = message.json<Job>();
     const abort = new AbortController();
@@ -136,7 +128,7 @@ export class JobsWorker {
       message.nak(RETRY_MS * 4);
     } finally {
       this.held.delete(key);
-      this.slotFree?.();
+      this.slotFree.ring();
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
 import type { Poison } from '../projection.js';
-import { causeOfTimer } from './jobs.publisher.js';
+import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
 import { inTransaction } from './transaction.js';
 
 /** Another replica has moved a position of this partition: this one no longer owns it. */
@@ -101,8 +101,19 @@ const writeStates = async (client: PoolClient, process: string, rows: readonly R
   );
 };
 
-const writeTimer = async (client: PoolClient, { process, clusterKey, caused }: TimerChange): Promise<void> => {
-  const { reaction, event } = caused;
+/** Whose timer it is, and what led to it. */
+export interface TimerOwner {
+  readonly process: string;
+  readonly clusterKey: string;
+  readonly cause: TimerOrigin['cause'];
+}
+
+/** Sets the timer, in place of one of the same key, or removes it. */
+export const writeTimer = async (
+  client: PoolClient,
+  { process, clusterKey, cause }: TimerOwner,
+  reaction: TimerReaction | CancelTimerReaction,
+): Promise<void> => {
   if (reaction.kind === 'cancel-timer') {
     await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3', [
       process,
@@ -114,14 +125,7 @@ const writeTimer = async (client: PoolClient, { process, clusterKey, caused }: T
   await client.query(
     `insert into timers (process, cluster_key, key, due_at, cause, data) values ($1, $2, $3, $4, $5, $6)
      on conflict (process, cluster_key, key) do update set due_at = excluded.due_at, cause = excluded.cause, data = excluded.data`,
-    [
-      process,
-      clusterKey,
-      reaction.key,
-      reaction.dueAt,
-      JSON.stringify(causeOfTimer(event)),
-      JSON.stringify(reaction.data),
-    ],
+    [process, clusterKey, reaction.key, reaction.dueAt, JSON.stringify(cause), JSON.stringify(reaction.data)],
   );
 };
 
@@ -208,7 +212,8 @@ export class LaneStore {
       await movePositions(client, changes);
       for (const { table, rows } of changes.tables) await writeRows(client, table, rows);
       for (const { process, rows } of changes.states) await writeStates(client, process, rows);
-      for (const timer of changes.timers) await writeTimer(client, timer);
+      for (const { process, clusterKey, caused } of changes.timers)
+        await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
       await park(client, changes);
     });
   }

@@ -94,7 +94,7 @@ export class Lanes implements Partitions {
       onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
     });
     this.lanes.set(partition, lane);
-    lane.start((lost) => this.leases.lost(lost));
+    lane.start((lost) => void this.leases.lost(lost));
     this.changed();
   }
 

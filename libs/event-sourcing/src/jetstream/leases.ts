@@ -1,5 +1,6 @@
 import { PARTITION_COUNT, wordsOf } from '@fairlead/contracts';
 import pg from 'pg';
+import { Alarm } from './alarm.js';
 import type { LaneLog } from './lane.js';
 
 /** Advisory lock space of Fairlead's leases in a service's own database ("FAIR" in ASCII). */
@@ -26,7 +27,7 @@ export class Leases {
   private client: pg.Client | undefined;
   private running = false;
   private loop: Promise<void> | undefined;
-  private stopWaiting: (() => void) | undefined;
+  private readonly alarm = new Alarm();
   private failures = 0;
 
   constructor(private readonly options: LeaseOptions) {}
@@ -42,7 +43,7 @@ export class Leases {
 
   async stop(): Promise<void> {
     this.running = false;
-    this.stopWaiting?.();
+    this.alarm.ring();
     await this.loop;
     await this.releaseAll();
     await this.client
@@ -52,8 +53,14 @@ export class Leases {
   }
 
   /** Another replica has moved a position of the partition: give it up, and stand for it again like everybody. */
-  lost(partition: number): void {
-    void this.release(partition);
+  async lost(partition: number): Promise<void> {
+    try {
+      await this.release(partition);
+    } catch (error) {
+      // The session itself has ended, and took all leases along.
+      this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
+      await this.drop();
+    }
   }
 
   private async run(): Promise<void> {
@@ -67,7 +74,7 @@ export class Leases {
         if (this.failures === 1) this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
         await this.drop();
       }
-      await this.wait();
+      if (this.running) await this.alarm.pause(POLL_MS);
     }
   }
 
@@ -132,16 +139,5 @@ export class Leases {
 
   private async releaseAll(): Promise<void> {
     await Promise.all([...this.held].map((partition) => this.surrender(partition)));
-  }
-
-  private wait(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(done, POLL_MS);
-      this.stopWaiting = done;
-    });
   }
 }

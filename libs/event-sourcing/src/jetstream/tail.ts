@@ -1,5 +1,6 @@
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { Alarm } from './alarm.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
 
@@ -20,35 +21,17 @@ const outage = (error: unknown): undefined => {
   return undefined;
 };
 
-/** One waiting place: wake it, or let it time out. */
-class Bell {
-  private rung = false;
-  private answer: (() => void) | undefined;
-
-  ring(): void {
-    this.rung = true;
-    this.answer?.();
-  }
-
-  /** Resolves true when it was rung since the last time. */
-  wait(ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.answer = undefined;
-        const rung = this.rung;
-        this.rung = false;
-        resolve(rung);
-      };
-      const timer = setTimeout(done, this.rung ? 0 : ms);
-      this.answer = done;
-    });
-  }
-}
+/** Waits for a ring, unless there was one since the last time; true: it rang. */
+const nextRing = async (bell: Alarm, ms: number): Promise<boolean> => {
+  if (!bell.hasRung) await bell.pause(ms);
+  const { hasRung } = bell;
+  bell.reset();
+  return hasRung;
+};
 
 export const makeTail = (nc: NatsConnection): Tail =>
   async function* tail(filter, afterSeq, signal) {
-    const bell = new Bell();
+    const bell = new Alarm();
     const subscription = nc.subscribe(filter, { callback: () => bell.ring() });
     signal.addEventListener('abort', () => bell.ring(), { once: true });
     let after = afterSeq;
@@ -57,7 +40,7 @@ export const makeTail = (nc: NatsConnection): Tail =>
       while (!signal.aborted) {
         const batch = await readBatch(nc, filter, after, READ_BATCH).catch((error: unknown) => outage(error));
         if (batch === undefined) {
-          await bell.wait(RETRY_MS);
+          await nextRing(bell, RETRY_MS);
           continue;
         }
         for (const { subject, seq, bytes } of batch) {
@@ -69,7 +52,8 @@ export const makeTail = (nc: NatsConnection): Tail =>
         if (batch.length > 0) looks = 0;
         if (batch.length === READ_BATCH) continue;
         // A wake-up can come a moment before its message can be read.
-        const rung = await bell.wait(looks > 0 ? (LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? 1) : IDLE_POLL_MS);
+        const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? IDLE_POLL_MS;
+        const rung = await nextRing(bell, lookMs);
         looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
       }
     } finally {

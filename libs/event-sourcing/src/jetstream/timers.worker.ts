@@ -1,10 +1,12 @@
 import { wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
-import type { DueTimer, JobReaction, Process } from '../process.js';
+import type { DueTimer, Process, Reaction } from '../process.js';
+import { Alarm } from './alarm.js';
 import { processConsumer } from './consumers.js';
 import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
 import type { LaneLog } from './lane.js';
+import { writeTimer } from './lane.store.js';
 import { inTransaction } from './transaction.js';
 
 export interface TimersOptions {
@@ -17,6 +19,8 @@ export interface TimersOptions {
 
 const POLL_MS = 500;
 const BATCH = 100;
+/** How long a timer waits that the pure code of its process cannot take. */
+const PUT_OFF_MS = 60_000;
 
 interface TimerRow {
   readonly process: string;
@@ -34,7 +38,7 @@ interface TimerRow {
 export class TimersWorker {
   private running = false;
   private loop: Promise<void> | undefined;
-  private stopWaiting: (() => void) | undefined;
+  private readonly alarm = new Alarm();
   private failures = 0;
 
   constructor(private readonly options: TimersOptions) {}
@@ -47,7 +51,7 @@ export class TimersWorker {
 
   async stop(): Promise<void> {
     this.running = false;
-    this.stopWaiting?.();
+    this.alarm.ring();
     await this.loop;
   }
 
@@ -61,7 +65,7 @@ export class TimersWorker {
         this.failures += 1;
         if (this.failures === 1) this.options.log.warn(`timers: ${wordsOf(error)}; trying again`);
       }
-      if (fired < BATCH) await this.wait();
+      if (fired < BATCH && this.running) await this.alarm.pause(POLL_MS);
     }
   }
 
@@ -79,7 +83,15 @@ export class TimersWorker {
 
   private async fire(client: PoolClient, row: TimerRow): Promise<void> {
     const process = this.options.processes.find((candidate) => processConsumer(candidate) === row.process);
-    if (process?.due !== undefined) await this.react(client, process, row);
+    const state = await this.stateOf(client, row);
+    const timer: DueTimer = { key: row.key, dueAt: row.due_at.toISOString(), data: row.data };
+    let reactions: readonly Reaction[];
+    try {
+      reactions = process?.due?.(state ?? process.initial, timer) ?? [];
+    } catch (error) {
+      return this.putOff(client, row, error);
+    }
+    await this.carryOut(client, row, reactions);
     await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3 and due_at = $4', [
       row.process,
       row.cluster_key,
@@ -88,52 +100,35 @@ export class TimersWorker {
     ]);
   }
 
-  private async react(client: PoolClient, process: Process<unknown>, row: TimerRow): Promise<void> {
-    const { nc, service } = this.options;
+  /** A fault in pure code is that of its own timer: no other waits for it. */
+  private async putOff(client: PoolClient, row: TimerRow, error: unknown): Promise<void> {
+    this.options.log.error(
+      `${row.process} cannot take the timer ${row.key} of ${row.cluster_key}; it is put off: ${
+        error instanceof Error ? (error.stack ?? error.message) : String(error)
+      }`,
+    );
+    await client.query(
+      `update timers set due_at = now() + $4 * interval '1 millisecond' where process = $1 and cluster_key = $2 and key = $3`,
+      [row.process, row.cluster_key, row.key, PUT_OFF_MS],
+    );
+  }
+
+  private async stateOf(client: PoolClient, row: TimerRow): Promise<unknown> {
     const found = await client.query<{ doc: unknown }>(
       'select doc from process_state where process = $1 and cluster_key = $2',
       [row.process, row.cluster_key],
     );
-    const timer = { key: row.key, dueAt: row.due_at.toISOString(), data: row.data };
-    const reactions = process.due?.(found.rows[0]?.doc ?? process.initial, timer) ?? [];
-    for (const [index, reaction] of reactions.entries()) {
-      if (reaction.kind === 'job') {
-        const at = { service, process: row.process, index };
-        await publishJob(
-          nc,
-          service,
-          jobOfTimer(at, { ...timer, clusterKey: row.cluster_key, cause: row.cause }, reaction as JobReaction),
-        );
-      } else if (reaction.kind === 'timer') {
-        await client.query(
-          `insert into timers (process, cluster_key, key, due_at, cause, data) values ($1, $2, $3, $4, $5, $6)
-           on conflict (process, cluster_key, key) do update set due_at = excluded.due_at, data = excluded.data`,
-          [
-            row.process,
-            row.cluster_key,
-            reaction.key,
-            reaction.dueAt,
-            JSON.stringify(row.cause),
-            JSON.stringify(reaction.data),
-          ],
-        );
-      } else {
-        await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3', [
-          row.process,
-          row.cluster_key,
-          reaction.key,
-        ]);
-      }
-    }
+    return found.rows[0]?.doc;
   }
 
-  private wait(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, POLL_MS);
-      this.stopWaiting = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  private async carryOut(client: PoolClient, row: TimerRow, reactions: readonly Reaction[]): Promise<void> {
+    const { nc, service } = this.options;
+    const { process, cluster_key: clusterKey, key, cause, data } = row;
+    const origin = { process, key, dueAt: row.due_at.toISOString(), data, clusterKey, cause };
+    for (const [index, reaction] of reactions.entries()) {
+      if (reaction.kind === 'job')
+        await publishJob(nc, service, jobOfTimer({ service, process, index }, origin, reaction));
+      else await writeTimer(client, origin, reaction);
+    }
   }
 }
