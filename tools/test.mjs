@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { jestArguments, SPECS, STORIES } from './jest.arguments.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const filters = process.argv.slice(2);
@@ -59,8 +60,7 @@ const checks =
 
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-test-'));
 
-/** A suite that leaves something open must not keep the run from ending, hence --forceExit. */
-const jest = (title, args) => {
+const jest = (title, options) => {
   const report = join(scratch, `${title.replaceAll(' ', '-')}.json`);
   run(title, process.execPath, [
     '--experimental-vm-modules',
@@ -68,10 +68,7 @@ const jest = (title, args) => {
     join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
     '--json',
     `--outputFile=${report}`,
-    '--forceExit',
-    '--passWithNoTests',
-    ...args,
-    ...filters,
+    ...jestArguments(filters, options),
   ]);
   return jestCounts(report);
 };
@@ -91,8 +88,8 @@ const realHosts = () => {
 
 // Stories run the whole product and take the machine for themselves.
 const counts = [
-  jest('specs: unit, int, sim', ['--maxWorkers=2', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$']),
-  jest('stories: e2e', ['--maxWorkers=1', '--testMatch', '**/*.e2e.spec.ts']),
+  jest('specs: unit, int, sim', SPECS),
+  jest('stories: e2e', STORIES),
   ...(filters.length === 0 && REAL_STORIES.length > 0 ? [realHosts()] : []),
 ];
 rmSync(scratch, { recursive: true, force: true });
