@@ -88,6 +88,8 @@ export class ModelHost {
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
+  /** Static pods that the kubelet tells nothing: they run on without a manifest, until somebody else ends them. */
+  readonly untold = new Set<string>();
   /** Its manifests are kubeadm's own, and the new kubeadm can be asked for others ahead. */
   get asByKubeadm(): this {
     this.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', API_SERVER_MANIFEST);
@@ -231,7 +233,7 @@ export class ModelHost {
       ask: (url) => {
         const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
         return Promise.resolve(
-          answers || url.includes(KUBELET_PORT) || this.manifests.includes(name)
+          answers || url.includes(KUBELET_PORT) || this.manifests.includes(name) || this.untold.has(name)
             ? { kind: 'answered', status: 200 }
             : { kind: 'silent', message: 'refused' },
         );
@@ -265,7 +267,8 @@ export class ModelHost {
   /** A static pod runs as long as its manifest is there. */
   private containers(line: string): string {
     const [, asked] = /name"==([\w-]+)/.exec(line) ?? [];
-    const names = this.manifests.filter((name) => asked === undefined || name === asked);
+    const running = MANIFESTS.filter((name) => this.manifests.includes(name) || this.untold.has(name));
+    const names = running.filter((name) => asked === undefined || name === asked);
     return names.map((name) => (line.includes(' tasks ls') ? `${name} 100 RUNNING` : name)).join('\n');
   }
 
@@ -276,6 +279,7 @@ export class ModelHost {
     if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
     if (line.includes(' init phase ')) this.writeNewManifests(line);
     if (line.startsWith('find ')) return { ...ok, stdout: this.found(line) };
+    if (line.includes(' tasks kill ')) this.untold.delete(line.split(' ').at(-1) ?? '');
     if (line.startsWith('ctr ')) return { ...ok, stdout: this.containers(line) };
     if (line === 'systemctl reboot') {
       this.boots += 1;

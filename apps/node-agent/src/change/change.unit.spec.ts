@@ -186,6 +186,17 @@ describe('a change of a control plane', () => {
     expect(old.etcdMinors).toEqual([6, 6]);
   });
 
+  it('tells a static pod itself to end when the kubelet, busy with its volumes, has not', async () => {
+    const host = new ModelHost().asByKubeadm;
+    host.untold.add('kube-scheduler').add('kube-apiserver');
+    const wanted = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect(await host.changes().ensure(wanted, host.bootId, nothing)).toBeUndefined();
+    expect(host.commands.filter((line) => line.includes('tasks kill')).sort()).toEqual([
+      'ctr -n k8s.io tasks kill --signal SIGTERM kube-apiserver',
+      'ctr -n k8s.io tasks kill --signal SIGTERM kube-scheduler',
+    ]);
+  });
+
   it('lets the new binaries behave as the version before, until it is changed without that (G5)', async () => {
     const host = new ModelHost().asByKubeadm;
     const flagsOf = (): readonly (string | undefined)[] =>

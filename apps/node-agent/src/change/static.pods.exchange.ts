@@ -3,12 +3,12 @@ import { mustRun } from '../software/item.js';
 import { hasNoSnapshot, leadsTo36, withSnapshotSoon } from './etcd.first.snapshot.js';
 import { newManifestOf } from './kubeadm.manifests.js';
 import { runningContainers } from './running.containers.js';
-import { manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
+import { isWell, manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
 
 const CONTAINERS = ['-n', 'k8s.io'];
 const RENEW_TIMEOUT_MS = 120_000;
 const LOOK_EVERY_MS = 250;
-/** The kubelet looks every 20 s at the latest, and kills after the pod's 30 s of grace. */
+/** Each is killed long before. */
 const STOP_LIMIT_MS = 90_000;
 /**
  * An API server waits for its open watches until it is killed. By this time its balancer, which looks once a second and believes three
@@ -21,20 +21,31 @@ const SETTLE_MS = 1_500;
 const ETCD = 'etcd';
 const API_SERVER = 'kube-apiserver';
 
-const untilGone = async ({ host, sleep }: StaticPodParts, name: string, graceMs: number): Promise<void> => {
-  let isKilled = false;
+/**
+ * What still answers so long after its manifest left was not told to end: a kubelet that is busy with the volumes of that pod tells it
+ * after two minutes (seen once). The API server that was told answers no more that it is ready; a second SIGTERM would cut it short.
+ */
+const TELL_AFTER_MS = 3_000;
+/** etcd, the controller manager and the scheduler end within a second of being told. */
+const KILL_AFTER_MS = 20_000;
+
+const podOf = (name: string): (typeof STATIC_PODS)[number] | undefined => STATIC_PODS.find((one) => one.name === name);
+
+/** By the containers' own ids. One that has just ended by itself is as good. */
+const signal = async ({ host }: StaticPodParts, ids: readonly string[], name: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+  for (const id of ids)
+    await host.run('ctr', [...CONTAINERS, 'tasks', 'kill', '--signal', name, id], { timeoutMs: STOP_LIMIT_MS });
+};
+
+const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: number): Promise<void> => {
+  const pod = podOf(name);
   for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += LOOK_EVERY_MS) {
-    const ids = await runningContainers(host, name);
+    const ids = await runningContainers(parts.host, name);
     if (ids.length === 0) return;
-    if (waitedMs >= graceMs && !isKilled) {
-      isKilled = true;
-      // By the container's own id. One that has just ended by itself is as good.
-      for (const id of ids)
-        await host.run('ctr', [...CONTAINERS, 'tasks', 'kill', '--signal', 'SIGKILL', id], {
-          timeoutMs: STOP_LIMIT_MS,
-        });
-    }
-    await sleep(LOOK_EVERY_MS);
+    if (waitedMs === TELL_AFTER_MS && pod !== undefined && (await isWell(parts, pod)))
+      await signal(parts, ids, 'SIGTERM');
+    if (waitedMs === killAfterMs) await signal(parts, ids, 'SIGKILL');
+    await parts.sleep(LOOK_EVERY_MS);
   }
   const message = `it did not stop within ${STOP_LIMIT_MS / 1_000} s`;
   throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
@@ -44,12 +55,10 @@ const park = async ({ host }: StaticPodParts, name: string): Promise<void> => {
   if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), parkedOf(name));
 };
 
-const stop = async (parts: StaticPodParts, name: string, graceMs = STOP_LIMIT_MS): Promise<void> => {
+const stop = async (parts: StaticPodParts, name: string, killAfterMs = KILL_AFTER_MS): Promise<void> => {
   await park(parts, name);
-  await untilGone(parts, name, graceMs);
+  await untilGone(parts, name, killAfterMs);
 };
-
-const podOf = (name: string): (typeof STATIC_PODS)[number] | undefined => STATIC_PODS.find((one) => one.name === name);
 
 /** The old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2). */
 const start = async (parts: StaticPodParts, name: string): Promise<void> => {
