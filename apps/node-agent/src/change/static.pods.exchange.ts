@@ -135,13 +135,13 @@ export const exchangeStaticPods = async (parts: StaticPodParts, wanted: Readonly
   await Promise.all(whatNeedsTheApi(changing).map((name) => start(parts, name)));
 };
 
-/** Back as it was. What does not answer is for the gates of the roll-out to see. */
-const startAgain = async (parts: StaticPodParts, name: string): Promise<void> => {
+/** Back as it was. What does not answer, or did not before, is for the gates of the roll-out to see. */
+const startAgain = async (parts: StaticPodParts, name: string, wereWell: ReadonlySet<string>): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(parkedOf(name)))) return;
   await host.rename(parkedOf(name), manifestOf(name));
   const pod = podOf(name);
-  if (pod !== undefined) await untilWell(parts, pod);
+  if (pod !== undefined && wereWell.has(name)) await untilWell(parts, pod);
 };
 
 /** Whether a work with the static pods away was begun here, and its end is not known. */
@@ -157,14 +157,16 @@ export const areStaticPodsAway = async ({ host }: StaticPodParts): Promise<boole
  */
 export const withStaticPodsAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
   const all = new Set(STATIC_PODS.map(({ name }) => name));
+  const wereWell = new Set<string>();
+  for (const pod of STATIC_PODS) if (await isWell(parts, pod)) wereWell.add(pod.name);
   await stopBeforeEtcd(parts, all);
   await stop(parts, ETCD);
   await parts.sleep(SETTLE_MS);
   try {
     await work();
   } finally {
-    await startAgain(parts, ETCD);
-    await startAgain(parts, API_SERVER);
-    await Promise.all(whatNeedsTheApi(all).map((name) => startAgain(parts, name)));
+    await startAgain(parts, ETCD, wereWell);
+    await startAgain(parts, API_SERVER, wereWell);
+    await Promise.all(whatNeedsTheApi(all).map((name) => startAgain(parts, name, wereWell)));
   }
 };
