@@ -6,6 +6,7 @@ import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testin
 import {
   FIRST_PREVHASH,
   isRefusal,
+  STREAMS,
   type ClusterUid,
   type Fact,
   type StoredEvent,
@@ -40,6 +41,7 @@ import {
   type Tail,
 } from '@fairlead/event-sourcing/jetstream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Controller, Inject, Module } from '@nestjs/common';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startService, type RunningService } from './run.service.js';
@@ -263,6 +265,19 @@ describe('a service on the kit', () => {
     expect(seen.failures[0]?.cause).toEqual({ operation: 'join', target: 'broken', message: 'no route' });
   });
 
+  it('buries a message that is not a job, and works on', async () => {
+    const nc = await environment.connect('admin');
+    for (const text of ['not JSON', 'null', '{"id":"1"}'])
+      await nc.request('job.bootstrap-svc.Join', text, { timeout: 5_000 });
+    await say('after-no-job', reached('w-after'));
+    await eventually(() => seen.jobs.includes('w-after:1'));
+    const manager = await jetstreamManager(nc);
+    const buried = async (): Promise<string | undefined> =>
+      (await manager.streams.getMessage(STREAMS.deadLetters, { last_by_subj: 'dlq.bootstrap-svc.no-job' }))?.string();
+    await eventually(async () => (await buried())?.includes('"text":"{\\"id\\":\\"1\\"}"') === true);
+    expect(await buried()).toContain('it is not a job');
+  });
+
   it('shows a write to a reader that waits for its sequence', async () => {
     const { seq } = await say('read-your-writes', reached('w1'));
     expect(await service.get<Positions>(POSITIONS).waitFor(seq, 5_000)).toBe(true);
@@ -285,10 +300,10 @@ describe('a service on the kit', () => {
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
     const live = await service.rebuild('log');
-    expect(live).toMatchObject({ projection: 'log', rows: 7, equal: true });
+    expect(live).toMatchObject({ projection: 'log', rows: 8, equal: true });
     await service.query('truncate log', []);
     const rebuilt = await service.rebuild('log');
-    expect(rebuilt).toMatchObject({ rows: 7, equal: false, digest: live.digest });
+    expect(rebuilt).toMatchObject({ rows: 8, equal: false, digest: live.digest });
     const { seq } = await say('after-rebuild', reached('w1'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');

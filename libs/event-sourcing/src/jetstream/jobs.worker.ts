@@ -32,6 +32,22 @@ const DRAIN_MS = 10_000;
 const backoffMs = (policy: JobPolicy, attempt: number): number =>
   Math.min(policy.backoffFirstMs * 2 ** (attempt - 1), policy.backoffMaxMs);
 
+const NO_JOB = 'no-job';
+interface NoJob {
+  readonly type: typeof NO_JOB;
+  readonly text: string;
+}
+
+/** undefined: whoever wrote it, it is none of ours. */
+const jobIn = (message: JsMsg): Job | undefined => {
+  try {
+    const job = message.json<Partial<Job> | null>();
+    return typeof job?.id === 'string' && typeof job.type === 'string' ? (job as Job) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
 interface Held {
   readonly message: JsMsg;
   readonly abort: AbortController;
@@ -114,7 +130,8 @@ export class JobsWorker {
   }
 
   private async work(message: JsMsg): Promise<void> {
-    const job = message.json<Job>();
+    const job = jobIn(message);
+    if (job === undefined) return this.refuse(message);
     const abort = new AbortController();
     const key = `${job.id}:${message.seq}`;
     this.held.set(key, { message, abort });
@@ -129,6 +146,17 @@ export class JobsWorker {
     } finally {
       this.held.delete(key);
       this.slotFree.ring();
+    }
+  }
+
+  /** Trying it again would not make it a job. */
+  private async refuse(message: JsMsg): Promise<void> {
+    try {
+      await this.bury(message, { type: NO_JOB, text: message.string() }, 'it is not a job');
+      this.options.meter.jobEnded({ type: NO_JOB, outcome: 'buried', durationMs: 0 });
+    } catch (error) {
+      this.options.log.warn(`a message that is not a job is given back: ${wordsOf(error)}`);
+      message.nak(RETRY_MS * 4);
     }
   }
 
@@ -224,7 +252,7 @@ export class JobsWorker {
     return last ? 'buried' : 'failed';
   }
 
-  private async bury(message: JsMsg, job: Job, reason: string): Promise<void> {
+  private async bury(message: JsMsg, job: Job | NoJob, reason: string): Promise<void> {
     const { nc, service } = this.options;
     await nc.request(deadLetterSubject(service, job.type), JSON.stringify({ job, reason }), { timeout: FETCH_MS });
     message.term(reason.slice(0, 200));
