@@ -13,6 +13,15 @@ export const integerBetween =
     return value;
   };
 
+const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5, 7];
+
+/** As the gateway takes it: an even number of members of etcd would bear no more losses than one less. */
+export const controlPlaneCount = (text: string): number => {
+  const count = Number(text);
+  if (!CONTROL_PLANE_COUNTS.includes(count)) throw new InvalidArgumentError('It must be 1, 3, 5 or 7.');
+  return count;
+};
+
 const PORT_MAX = 65_535;
 export const port = integerBetween(1, PORT_MAX);
 

@@ -3,7 +3,7 @@ import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { controlPlanesBeside } from '../cluster/cluster.request.js';
 import { addCommand, runs } from '../command/command.js';
-import { integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
+import { controlPlaneCount, integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
@@ -36,7 +36,6 @@ interface UpOptions {
   readonly natsAddress?: string;
 }
 
-const CONTROL_PLANES_MAX = 7;
 const WORKERS_MAX = 100;
 
 export const addUpCommands = (program: Command, io: Io): void => {
@@ -67,7 +66,7 @@ const addUp = (program: Command, io: Io): void => {
     .option(
       '--control-planes <count>',
       'control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, and 1 without workers)',
-      integerBetween(1, CONTROL_PLANES_MAX),
+      controlPlaneCount,
     )
     .option(
       '--workers <count>',
