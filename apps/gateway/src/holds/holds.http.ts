@@ -30,7 +30,7 @@ export class HoldsHttp {
   ) {}
 
   @Put('nodes/:node/updates')
-  @OperatorCommand()
+  @OperatorCommand({ ends: false })
   @Documented({
     id: 'setNodeUpdates',
     tag: 'upgrades',
@@ -49,7 +49,7 @@ export class HoldsHttp {
   }
 
   @Put('pools/:pool/updates')
-  @OperatorCommand()
+  @OperatorCommand({ ends: false })
   @Documented({
     id: 'setPoolUpdates',
     tag: 'upgrades',

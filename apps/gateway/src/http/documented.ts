@@ -78,15 +78,17 @@ export const Documented = (documentation: Documentation): MethodDecorator => {
   );
 };
 
-/** Headers that every command understands. */
-export const CommandHeaders = (): MethodDecorator =>
+const PREFER = ApiHeader({
+  name: 'Prefer',
+  required: false,
+  description: 'wait=N: answer when it is over, or after N seconds (at most 600)',
+  schema: { type: 'string' },
+});
+
+/** Headers that a command understands; one that `ends` later than its answer can be waited for. */
+export const CommandHeaders = ({ ends }: { readonly ends: boolean }): MethodDecorator =>
   applyDecorators(
-    ApiHeader({
-      name: 'Prefer',
-      required: false,
-      description: 'wait=N: answer when it is over, or after N seconds (at most 600)',
-      schema: { type: 'string' },
-    }),
+    ...(ends ? [PREFER] : []),
     ApiHeader({
       name: 'Idempotency-Key',
       required: false,

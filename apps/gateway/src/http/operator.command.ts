@@ -3,6 +3,9 @@ import { RoleInNamespace } from '../auth/access.js';
 import { CommandHeaders } from './documented.js';
 import { Idempotent } from './idempotency.js';
 
-/** A route by which operators of a namespace change something in it: it can be repeated under a key, and its end waited for. */
-export const OperatorCommand = (): MethodDecorator =>
-  applyDecorators(Idempotent(), CommandHeaders(), RoleInNamespace('operator'));
+/**
+ * A route by which operators of a namespace change something in it: it can be repeated under a key, and its end waited for, unless it
+ * ends with its answer.
+ */
+export const OperatorCommand = ({ ends = true }: { readonly ends?: boolean } = {}): MethodDecorator =>
+  applyDecorators(Idempotent(), CommandHeaders({ ends }), RoleInNamespace('operator'));

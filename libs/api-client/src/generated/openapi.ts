@@ -5332,8 +5332,6 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
-        Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
       };
@@ -5437,8 +5435,6 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
-        Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
       };
