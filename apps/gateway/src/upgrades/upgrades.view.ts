@@ -240,12 +240,33 @@ const pauseMessage = (known: Known): string => {
 
 const nextActionsOf = (known: Known): readonly string[] => {
   const { upgrade } = known;
-  if (upgrade.phase !== 'Paused') return upgrade.nextActions;
+  if (upgrade.phase !== 'Paused') return [...upgrade.nextActions, ...endEmulation(known)];
   const end = `end it here, so that the cluster may be changed otherwise: "fairlead upgrade abort ${upgrade.cluster}"`;
   if (!isPausedBySomebody(upgrade)) return ['wait: it goes on by itself', end];
   const until = closedUntil(known);
   const when = until === null ? 'let it go on' : `let it go on when its window opens at ${until}`;
   return [`${when}: "fairlead upgrade resume ${upgrade.cluster}"`, end];
+};
+
+// --- an end between two steps -----------------------------------------------------------------------------------------------------
+
+/** Its control planes with new binaries that still behave as the version before, since no second step came (G5). */
+const emulating = (known: Known): readonly PlanOperation[] => {
+  const latest = new Map<string, PlanOperation>();
+  for (const operation of known.operations) {
+    const { node, change } = operation;
+    if (node === null || change === null || change.kubeadm === null) continue;
+    if (stateOf(known, operation)?.status === 'done') latest.set(node, operation);
+  }
+  return [...latest.values()].filter(({ change }) => change !== null && change.emulatedVersion !== null);
+};
+
+const endEmulation = (known: Known): readonly string[] => {
+  const [first, ...others] = known.upgrade.finishedAt === null ? [] : emulating(known);
+  if (first === undefined) return [];
+  const names = [first, ...others].map(({ node }) => node).join(', ');
+  const start = `fairlead upgrade start ${known.upgrade.cluster} --to ${String(first.change?.kubernetes)}`;
+  return [`end what was begun: until then ${names} behave as ${String(first.change?.emulatedVersion)}: "${start}"`];
 };
 
 // --- the upgrade ------------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-import type { Fact, UpgradeNodeView, UpgradeView } from '@fairlead/contracts';
+import type { Fact, PlanOperation, UpgradeNodeView, UpgradeView } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { CREATE, inLog, nodeFact, rowsOf, world } from '../story.fixtures.js';
 import {
@@ -237,6 +237,33 @@ describe('an upgrade', () => {
       end,
     ]);
     expect(pausedBy('window', windows)).toMatchObject({ nextActions: ['wait: it goes on by itself', end] });
+  });
+
+  it('that is ended between its two steps says which control planes still behave as the version before, and what ends that', () => {
+    const plan = upgradePlan();
+    const step = (id: string, emulatedVersion: string | null): PlanOperation => ({
+      ...(plan.operations[1] as PlanOperation),
+      id,
+      change: {
+        ...{ id: `u/${id}`, kubeadm: 'apply', kubernetes: 'v1.35.4' as never, emulatedVersion, balancedEndpoint: null },
+        ...{ renewCertificates: false, reboot: false, stopApiServerFirst: false },
+      },
+    });
+    const { node } = step('op-1', null);
+    const twoSteps = upgradePlanned('ask', { ...plan, operations: [step('op-1', '1.34'), step('op-2', null)] });
+    const isDone = (operation: string): readonly Fact[] => [
+      upgradeFact('OperationStarted', { operation, node, run: 1 }),
+      upgradeFact('OperationCompleted', { operation, node }),
+    ];
+    const actions = (facts: readonly Fact[]): readonly string[] =>
+      viewAfter([upgradeRequested(), twoSteps, upgradeFact('UpgradeApproved'), upgradeFact('RolloutStarted'), ...facts])
+        .nextActions;
+    const aborted = upgradeFact('RolloutAborted', { parked: [] });
+    expect(actions([...isDone('op-1'), aborted])).toEqual([
+      `end what was begun: until then ${String(node)} behave as 1.34: "fairlead upgrade start demo --to v1.35.4"`,
+    ]);
+    expect(actions(isDone('op-1'))).toEqual([]);
+    expect(actions([...isDone('op-1'), ...isDone('op-2'), aborted])).toEqual([]);
   });
 
   it('that is aborted ends, whatever comes in between', () =>
