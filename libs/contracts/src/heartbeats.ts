@@ -9,7 +9,7 @@ export const HEARTBEAT_INTERVAL_MS = 10_000;
 export const NODE_LOST_AFTER_MS = 40_000;
 
 /** What a node saw of the place that its software comes from. */
-export const SourceLook = z.strictObject({
+export const SourceLook = z.object({
   at: z.iso.datetime(),
   address: z.string(),
   failure: z.string().nullable().describe('Why it could not be read; null: it was'),
@@ -17,7 +17,8 @@ export const SourceLook = z.strictObject({
 });
 export type SourceLook = z.infer<typeof SourceLook>;
 
-export const Heartbeat = z.strictObject({
+/** Agents update themselves apart from services: what a newer one says beside these is passed over, and the rest is heard. */
+export const Heartbeat = z.object({
   uid: ClusterUid,
   node: NodeName,
   at: z.iso.datetime(),
