@@ -16,6 +16,8 @@ export interface ChangeRecord {
   readonly phases: { readonly [P in ChangePhase]?: PhaseRecord };
   /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
   readonly ownServer: string | null;
+  /** A digest of what the kubelet was started with; null: this change has started none. */
+  readonly startedKubelet: string | null;
   /** The boot in which the reboot was ordered. */
   readonly bootIdBefore: string | null;
   readonly isFinished: boolean;
@@ -58,6 +60,7 @@ const fresh = (id: string, revision: number): ChangeRecord => ({
   revision,
   phases: {},
   ownServer: null,
+  startedKubelet: null,
   bootIdBefore: null,
   isFinished: false,
 });
@@ -109,5 +112,9 @@ export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecor
 
 export const failed = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
   withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1 });
+
+/** Whether kubeadm or the kubelet were begun more than once for this revision: nobody knows how far an earlier try came. */
+export const isRepeated = ({ phases }: ChangeRecord): boolean =>
+  [phases.kubeadm, phases.kubelet].some((known) => known !== undefined && known.attempts > 1);
 
 export const finished = (record: ChangeRecord): ChangeRecord => ({ ...record, isFinished: true });

@@ -7,6 +7,7 @@ import {
   began,
   failed,
   finished,
+  isRepeated,
   nextStep,
   recordFor,
   succeeded,
@@ -15,8 +16,9 @@ import {
   type NextStep,
 } from './change.decider.js';
 import { AgentStops } from './change.ports.js';
-import { commandOf, runPhase, type PhaseParts } from './change.phases.js';
+import { commandOf, runPhase } from './change.phases.js';
 import type { ChangeStore } from './change.store.js';
+import type { PhaseParts } from './phase.task.js';
 import { unparkStaticPods } from './static.pods.js';
 
 const ITEM = 'change';
@@ -134,8 +136,10 @@ export class NodeChanges {
         change,
         wanted: software,
         ownServer: record.ownServer,
-        keepServer: async (ownServer) => {
-          known = await this.keep({ ...known, ownServer });
+        startedKubelet: record.startedKubelet,
+        isRepeated: isRepeated(record),
+        remember: async (more) => {
+          known = await this.keep({ ...known, ...more });
         },
       },
     );

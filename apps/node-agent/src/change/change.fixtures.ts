@@ -78,8 +78,11 @@ export class ModelHost {
     ...MANIFESTS.map((name) => [`/etc/kubernetes/manifests/${name}.yaml`, `${name} v1`] as const),
   ]);
   readonly commands: string[] = [];
-  /** New manifests in the order in which they came before the kubelet. */
+  /** Manifests that the kubelet had not seen so before, in the order in which they came. */
   readonly starts: string[] = [];
+  private readonly seen = new Map<string, string>();
+  /** Each kubelet that was started: its version, the API server that it talks to, and how many static pods it found. */
+  readonly kubelets: string[] = [];
   /** Of 3.x, the minor versions of etcd in the order in which they came up. */
   readonly etcdMinors: number[] = [];
   readonly facts: AgentFact[] = [];
@@ -90,6 +93,8 @@ export class ModelHost {
   profile: AgentProfile = {};
   /** Static pods that the kubelet tells nothing: they run on without a manifest, until somebody else ends them. */
   readonly untold = new Set<string>();
+  /** What never answers: static pods whose manifest names this image. */
+  mute = 'nothing';
   /** Its manifests are kubeadm's own, and the new kubeadm can be asked for others ahead. */
   get asByKubeadm(): this {
     this.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', API_SERVER_MANIFEST);
@@ -109,6 +114,8 @@ export class ModelHost {
   cut: PowerCut | undefined;
   /** Answers of commands by their beginning; the others succeed. */
   readonly failing = new Map<string, string>();
+  /** Files that commands write, by the commands' beginnings. */
+  readonly writing = new Map<string, readonly [path: string, text: string]>();
   private isOff = false;
   private life = 0;
   private powerGoes: () => void = () => undefined;
@@ -157,9 +164,9 @@ export class ModelHost {
       writeFile: (path, text) => operate(() => void this.files.set(path, text)),
       rename: (from, to) =>
         operate(() => {
-          if (from.startsWith(NEW_MANIFESTS)) this.starts.push(/([\w-]+)\.yaml$/.exec(to)?.[1] ?? '');
           this.files.set(to, this.files.get(from) ?? '');
           this.files.delete(from);
+          if (to.startsWith('/etc/kubernetes/manifests/')) this.manifestComes(to);
           if (to === ETCD_MANIFEST) this.etcdStarts();
           this.manifestsAfterRename.push(this.manifests);
         }),
@@ -168,6 +175,13 @@ export class ModelHost {
       osRelease: () => Promise.resolve('Debian'),
       kernel: () => Promise.resolve('6.1'),
     };
+  }
+
+  private manifestComes(path: string): void {
+    const text = this.files.get(path) ?? '';
+    const before = this.seen.get(path);
+    this.seen.set(path, text);
+    if (text !== before && /:v1\.34|3\.6\./.test(text)) this.starts.push(/([\w-]+)\.yaml$/.exec(path)?.[1] ?? '');
   }
 
   /** It writes a snapshot when its log is longer than it was told; this one has 600 entries. */
@@ -232,8 +246,9 @@ export class ModelHost {
       // The kubelet, and whatever has its manifest, answer at once.
       ask: (url) => {
         const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
+        const isMute = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`)?.includes(this.mute) === true;
         return Promise.resolve(
-          answers || url.includes(KUBELET_PORT) || this.manifests.includes(name) || this.untold.has(name)
+          !isMute && (answers || url.includes(KUBELET_PORT) || this.manifests.includes(name) || this.untold.has(name))
             ? { kind: 'answered', status: 200 }
             : { kind: 'silent', message: 'refused' },
         );
@@ -276,11 +291,15 @@ export class ModelHost {
     this.commands.push(line.startsWith('kubeadm upgrade') ? `${line} [${this.server}]` : line);
     const [, words] = [...this.failing].find(([beginning]) => line.startsWith(beginning)) ?? [];
     if (words !== undefined) return { code: 1, stdout: '', stderr: words };
+    const [, written] = [...this.writing].find(([beginning]) => line.startsWith(beginning)) ?? [];
+    if (written !== undefined) this.files.set(...written);
     if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
     if (line.includes(' init phase ')) this.writeNewManifests(line);
     if (line.startsWith('find ')) return { ...ok, stdout: this.found(line) };
     if (line.includes(' tasks kill ')) this.untold.delete(line.split(' ').at(-1) ?? '');
     if (line.startsWith('ctr ')) return { ...ok, stdout: this.containers(line) };
+    if (line === 'systemctl restart kubelet')
+      this.kubelets.push(`${this.versions.get('kubelet')} at ${this.server}, ${this.manifests.length} static pods`);
     if (line === 'systemctl reboot') {
       this.boots += 1;
       this.goOff().catch(() => undefined);

@@ -1,14 +1,7 @@
-import {
-  WorldFailure,
-  type AgentProfile,
-  type EtcdChange,
-  type NodeChange,
-  type SoftwareVersions,
-} from '@fairlead/contracts';
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
-import { commandLine, mustRun, replaceFile } from '../software/item.js';
-import type { HostSoftware } from '../software/host.software.js';
+import { WorldFailure, type AgentProfile, type EtcdChange, type NodeChange } from '@fairlead/contracts';
+import { commandLine, mustRun } from '../software/item.js';
 import type { ChangePhase } from './change.decider.js';
+import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
 import {
   restartKubelet,
   restoreMember,
@@ -17,13 +10,19 @@ import {
   undoRestore,
   type RestoreParts,
 } from './etcd.restore.js';
-import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
-import { serverIn, withServer } from './kubelet.server.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
-import { areStaticPodsAway, exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
-import { isWell, KUBELET, restartStaticPods, stopApiServer, untilWell, type StaticPodParts } from './static.pods.js';
+import {
+  beginsStaticPodsAnew,
+  configureNewKubelet,
+  installKubelet,
+  isStartedAsWanted,
+  packageVersion,
+  pointKubelet,
+} from './kubelet.exchange.js';
+import type { PhaseParts, PhaseTask } from './phase.task.js';
+import { exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
+import { restartStaticPods, stopApiServer } from './static.pods.js';
 
-const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
 
 /** Wall limit of `kubeadm upgrade` (upgrade rule C4). */
@@ -31,27 +30,6 @@ const KUBEADM_TIMEOUT_MS = 600_000;
 const SERVICE_TIMEOUT_MS = 120_000;
 /** A host that shuts its pods down in order may take its time. */
 const REBOOT_LIMIT_MS = 600_000;
-
-export interface PhaseParts extends StaticPodParts {
-  readonly host: HostPort;
-  readonly software: HostSoftware;
-  readonly log: AgentLog;
-  /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
-  readonly profile: AgentProfile;
-  /** undefined: a host whose files nobody removes, as those of the lab's light mode. */
-  readonly removeFile: ((path: string) => Promise<void>) | undefined;
-  /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
-  readonly ensureRest: () => Promise<void>;
-}
-
-/** What a phase is about. */
-export interface PhaseTask {
-  readonly change: NodeChange;
-  readonly wanted: SoftwareVersions;
-  readonly ownServer: string | null;
-  /** Remembers, before it is changed, what kubelet.conf named. */
-  readonly keepServer: (server: string) => Promise<void>;
-}
 
 const upgradeArguments = (
   { kubeadm, kubernetes, emulatedVersion }: NodeChange,
@@ -93,97 +71,55 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
   }
 };
 
-const versionOf = ({ kubernetes }: NodeChange): string => (kubernetes ?? '').slice(1);
-
-/** See `restartAndSettle`. */
-const KUBELET_SETTLES_MS = 3_000;
-
-/**
- * A kubelet that starts makes sure of the volumes of each pod before all else. Were the manifest of a static pod gone before that, it
- * would wait for them to its limit of two minutes, and the pod would run on for so long. It tells nobody when it is done with it.
- */
-const restartAndSettle = async (parts: PhaseParts): Promise<void> => {
-  // What does not answer now cannot be waited for.
-  const answers = await isWell(parts, KUBELET);
-  await restartKubelet(parts.host);
-  if (answers && (await untilWell(parts, KUBELET))) await parts.sleep(KUBELET_SETTLES_MS);
-};
-
-/** Points the kubelet at an API server. Does nothing where it is there already. */
-const pointKubelet = async (
+/** undefined: where they cannot be had, or nobody else answers for this API server meanwhile, kubeadm exchanges what is there. */
+const prepareExchange = async (
   parts: PhaseParts,
-  server: string,
-  keep: (before: string) => Promise<void>,
-): Promise<void> => {
-  const { host } = parts;
-  const text = await host.readFile(KUBELET_CONFIGURATION);
-  const before = text === undefined ? undefined : serverIn(text);
-  if (text === undefined || before === undefined || before === server) return;
-  await keep(before);
-  await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), 0o600);
-  await restartAndSettle(parts);
-};
-
-/**
- * Does what kubeadm would wait for, without its waits, where others answer for this API server meanwhile; kubeadm then finds the
- * static pods as it wants them. Answers whether it did: where the new manifests cannot be had, kubeadm exchanges what is there.
- */
-const exchangedAhead = async (parts: PhaseParts, change: NodeChange): Promise<boolean> => {
-  if (change.balancedEndpoint === null || change.kubernetes === null) return false;
-  let wanted: ReadonlyMap<string, string>;
+  { change }: PhaseTask,
+  kubeletGoes: boolean,
+): Promise<ReadonlyMap<string, string> | undefined> => {
+  if (change.balancedEndpoint === null || change.kubernetes === null) return undefined;
+  const patches = change.emulatedVersion === null ? null : PATCHES_FOLDER;
   try {
-    wanted = await writeNewManifests(parts.host, {
-      version: change.kubernetes,
-      patches: change.emulatedVersion === null ? null : PATCHES_FOLDER,
-    });
+    const wanted = await writeNewManifests(parts.host, { version: change.kubernetes, patches });
+    if (kubeletGoes) await configureNewKubelet(parts.host, patches);
+    return wanted;
   } catch (error) {
     if (!(error instanceof WorldFailure)) throw error;
     parts.log('warn', 'kubeadm exchanges the static pods itself', { cause: error.message });
-    return false;
+    return undefined;
   }
-  await exchangeStaticPods(parts, wanted);
-  return true;
 };
 
 /**
- * While kubeadm exchanges this node's etcd and API server, its kubelet talks to the others: by its own it could not even
- * delete the mirror pod of what has stopped (docs/adr).
+ * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it wants them. While this node's etcd and
+ * API server are exchanged, its kubelet talks to the others: by its own it could not even delete the mirror pod of what has stopped
+ * (docs/adr).
  */
-const upgrade = async (parts: PhaseParts, { change, ownServer, keepServer }: PhaseTask): Promise<void> => {
-  if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: versionOf(change) });
-  if (change.balancedEndpoint !== null)
-    await pointKubelet(parts, change.balancedEndpoint, (server) =>
-      // What was kept in an earlier try is the truth.
-      ownServer === null ? keepServer(server) : Promise.resolve(),
-    );
+const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
+  const { change } = task;
+  if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: packageVersion(change.kubernetes) });
   if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
-  if (!(await exchangedAhead(parts, change)) && change.stopApiServerFirst) await stopApiServer(parts);
+  const { ownServer, settlesMs } = await pointKubelet(parts, task);
+  // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
+  const kubeletGoes = ownServer !== null && (await beginsStaticPodsAnew(parts, task));
+  const [wanted] = await Promise.all([
+    prepareExchange(parts, task, kubeletGoes),
+    settlesMs === 0 ? undefined : parts.sleep(settlesMs),
+  ]);
+  if (wanted !== undefined)
+    await exchangeStaticPods(parts, wanted, kubeletGoes ? () => installKubelet(parts, task, ownServer) : undefined);
+  else if (change.stopApiServerFirst) await stopApiServer(parts);
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };
 
-const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
-
-/** Whether the static pods of this node begin anew with its new kubelet, and others answer for its API server meanwhile. */
-const beginsStaticPodsAnew = async (parts: PhaseParts, change: NodeChange, version: string): Promise<boolean> => {
-  if (change.balancedEndpoint === null) return false;
-  if (await areStaticPodsAway(parts)) return true;
-  const installed = (await parts.software.packages.installed(['kubelet'])).get('kubelet')?.version;
-  return installed !== undefined && minorOf(installed) !== minorOf(version);
-};
-
-const exchangeKubelet = async (parts: PhaseParts, { change, wanted, ownServer }: PhaseTask): Promise<void> => {
-  const { host, software } = parts;
-  const version = versionOf(change);
-  const kubelet = wanted['kubelet'] ?? version;
-  const exchange = async (): Promise<void> => {
-    await software.packages.install({ kubelet, kubectl: wanted['kubectl'] ?? version });
-    const text = await host.readFile(KUBELET_CONFIGURATION);
-    if (ownServer !== null && text !== undefined)
-      await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), 0o600);
-    await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);
-    await restartKubelet(host);
-  };
-  await ((await beginsStaticPodsAnew(parts, change, kubelet)) ? withStaticPodsAway(parts, exchange) : exchange());
+/** Nothing where it came with the static pods, unless kubeadm has written something else for it since. */
+const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
+  const { change, isRepeated } = task;
+  if (!isRepeated && (await isStartedAsWanted(parts, task))) return;
+  const exchange = (): Promise<void> => installKubelet(parts, task, task.ownServer);
+  // Of a try that did not end nobody knows whether the kubelet that runs is the one that is installed.
+  const anew = (isRepeated && change.balancedEndpoint !== null) || (await beginsStaticPodsAnew(parts, task));
+  await (anew ? withStaticPodsAway(parts, exchange) : exchange());
 };
 
 const renewCertificates = async (parts: PhaseParts): Promise<void> => {

@@ -23,6 +23,7 @@ const Record = z.strictObject({
     'kubelet-restart': PhaseRecord.optional(),
   }),
   ownServer: z.string().nullable(),
+  startedKubelet: z.string().nullable().default(null),
   bootIdBefore: z.string().nullable(),
   isFinished: z.boolean(),
 });

@@ -18,6 +18,8 @@ const API_SERVER_GRACE_MS = 6_000;
 /** A new pod that comes while the kubelet still tidies up after the old one waits for 10 to 15 s; a moment of patience saves that. */
 const SETTLE_MS = 1_500;
 
+const PRIVATE = 0o600;
+
 const ETCD = 'etcd';
 const API_SERVER = 'kube-apiserver';
 
@@ -60,19 +62,34 @@ const stop = async (parts: StaticPodParts, name: string, killAfterMs = KILL_AFTE
   await untilGone(parts, name, killAfterMs);
 };
 
-/** The old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2). */
-const start = async (parts: StaticPodParts, name: string): Promise<void> => {
+const oldOf = (name: string): string => `${parkedOf(name)}.old`;
+
+/** From here on the new one is what a crash, or a boot, leaves for the kubelet to start. */
+const renew = async ({ host }: StaticPodParts, name: string): Promise<void> => {
+  const before = await host.readFile(parkedOf(name));
+  if (before !== undefined) await host.writeFile(oldOf(name), before, PRIVATE);
+  await host.rename(newManifestOf(name), parkedOf(name));
+};
+
+const silent = (name: string, health: string, isBack: boolean): WorldFailure => {
+  const before = isBack ? 'the one before is back' : `the one before is kept as ${oldOf(name)}`;
+  const message = `it does not answer at ${health}; ${before}`;
+  return new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+};
+
+/**
+ * `mayGoBack`: the old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2),
+ * and none under a new kubelet, which is not for an older API server (A).
+ */
+const start = async (parts: StaticPodParts, name: string, mayGoBack: boolean): Promise<void> => {
   const { host } = parts;
   // Written elsewhere: the kubelet takes every file of its folder for a pod.
-  await host.rename(newManifestOf(name), manifestOf(name));
+  await host.rename(parkedOf(name), manifestOf(name));
   const pod = podOf(name);
-  if (pod === undefined || (await untilWell(parts, pod))) {
-    if (await host.exists(parkedOf(name))) await host.rename(parkedOf(name), `${parkedOf(name)}.old`);
-    return;
-  }
-  if (name !== ETCD && (await host.exists(parkedOf(name)))) await host.rename(parkedOf(name), manifestOf(name));
-  const message = `it does not answer at ${pod.health}${name === ETCD ? '' : '; the one before is back'}`;
-  throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+  if (pod === undefined || (await untilWell(parts, pod))) return;
+  const goesBack = mayGoBack && name !== ETCD && (await host.exists(oldOf(name)));
+  if (goesBack) await host.rename(oldOf(name), manifestOf(name));
+  throw silent(name, pod.health, goesBack);
 };
 
 const whatNeedsTheApi = (names: ReadonlySet<string>): readonly string[] =>
@@ -86,7 +103,6 @@ const stopBeforeEtcd = async (parts: StaticPodParts, names: ReadonlySet<string>)
 };
 
 const FIRST_SNAPSHOT = '/etc/kubernetes/fairlead-etcd-first-snapshot.yaml';
-const PRIVATE = 0o600;
 
 /**
  * etcd 3.6 that reads its whole log once more takes the version of its beginning for a downgrade, and writes a snapshot with members
@@ -108,34 +124,13 @@ const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, wanted: string):
   throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
 };
 
-/**
- * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
- * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: told of
- * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
- */
-export const exchangeStaticPods = async (parts: StaticPodParts, wanted: ReadonlyMap<string, string>): Promise<void> => {
-  const { host, sleep } = parts;
-  const differs = async (name: string): Promise<boolean> =>
-    (await host.readFile(manifestOf(name))) !== wanted.get(name);
-  const names = [...wanted.keys()];
-  const changing = new Set<string>();
-  for (const name of names) if (await differs(name)) changing.add(name);
-  if (changing.size === 0) return;
-  if (changing.has(ETCD)) changing.add(API_SERVER);
-  await stopBeforeEtcd(parts, changing);
-  if (changing.has(ETCD)) {
-    await letEtcdWriteFirstSnapshot(parts, wanted.get(ETCD) ?? '');
-    await stop(parts, ETCD);
-  }
-  // As an upgrade by kubeadm does (rule F); all that reads them begins anew.
-  await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
-  await sleep(SETTLE_MS);
-  if (changing.has(ETCD)) await start(parts, ETCD);
-  if (changing.has(API_SERVER)) await start(parts, API_SERVER);
-  await Promise.all(whatNeedsTheApi(changing).map((name) => start(parts, name)));
+const inOrder = async (names: ReadonlySet<string>, startOne: (name: string) => Promise<void>): Promise<void> => {
+  if (names.has(ETCD)) await startOne(ETCD);
+  if (names.has(API_SERVER)) await startOne(API_SERVER);
+  await Promise.all(whatNeedsTheApi(names).map(startOne));
 };
 
-/** Back as it was. What does not answer, or did not before, is for the gates of the roll-out to see. */
+/** Back as it is. What does not answer, or did not before, is for the gates of the roll-out to see. */
 const startAgain = async (parts: StaticPodParts, name: string, wereWell: ReadonlySet<string>): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(parkedOf(name)))) return;
@@ -144,10 +139,57 @@ const startAgain = async (parts: StaticPodParts, name: string, wereWell: Readonl
   if (pod !== undefined && wereWell.has(name)) await untilWell(parts, pod);
 };
 
-/** Whether a work with the static pods away was begun here, and its end is not known. */
-export const areStaticPodsAway = async ({ host }: StaticPodParts): Promise<boolean> => {
-  for (const { name } of STATIC_PODS) if (await host.exists(parkedOf(name))) return true;
-  return false;
+const whatDiffers = async (
+  { host }: StaticPodParts,
+  wanted: ReadonlyMap<string, string>,
+): Promise<ReadonlySet<string>> => {
+  const differing = new Set<string>();
+  for (const [name, text] of wanted) if ((await host.readFile(manifestOf(name))) !== text) differing.add(name);
+  return differing;
+};
+
+const ALL: ReadonlySet<string> = new Set(STATIC_PODS.map(({ name }) => name));
+
+/** What must be away while these are exchanged: the API server never answers for an etcd that is gone. */
+const awayFor = (changing: ReadonlySet<string>, exchangesKubelet: boolean): ReadonlySet<string> => {
+  if (exchangesKubelet) return ALL;
+  return changing.has(ETCD) ? new Set([...changing, API_SERVER]) : changing;
+};
+
+/**
+ * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
+ * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: told of
+ * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
+ *
+ * `exchangeKubelet`: a kubelet of another minor version would begin every static pod anew once more, so it comes while they are away
+ * (see `withStaticPodsAway`). Where nothing differs, nothing is away, and it is not called.
+ */
+export const exchangeStaticPods = async (
+  parts: StaticPodParts,
+  wanted: ReadonlyMap<string, string>,
+  exchangeKubelet?: () => Promise<void>,
+): Promise<void> => {
+  const { host, sleep } = parts;
+  const changing = await whatDiffers(parts, wanted);
+  if (changing.size === 0) return;
+  const away = awayFor(changing, exchangeKubelet !== undefined);
+  await stopBeforeEtcd(parts, away);
+  if (away.has(ETCD)) {
+    await letEtcdWriteFirstSnapshot(parts, wanted.get(ETCD) ?? '');
+    await stop(parts, ETCD);
+  }
+  // As an upgrade by kubeadm does (rule F); all that reads them begins anew.
+  await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
+  // A kubelet that begins now has nothing to tidy up.
+  if (exchangeKubelet === undefined) await sleep(SETTLE_MS);
+  await inOrder(away, (name) => renew(parts, name));
+  try {
+    await exchangeKubelet?.();
+  } catch (error) {
+    await inOrder(away, (name) => startAgain(parts, name, away));
+    throw error;
+  }
+  await inOrder(away, (name) => start(parts, name, exchangeKubelet === undefined));
 };
 
 /**
@@ -156,17 +198,14 @@ export const areStaticPodsAway = async ({ host }: StaticPodParts): Promise<boole
  * when it failed. May be repeated after a crash at any point.
  */
 export const withStaticPodsAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
-  const all = new Set(STATIC_PODS.map(({ name }) => name));
   const wereWell = new Set<string>();
   for (const pod of STATIC_PODS) if (await isWell(parts, pod)) wereWell.add(pod.name);
-  await stopBeforeEtcd(parts, all);
+  await stopBeforeEtcd(parts, ALL);
   await stop(parts, ETCD);
   await parts.sleep(SETTLE_MS);
   try {
     await work();
   } finally {
-    await startAgain(parts, ETCD, wereWell);
-    await startAgain(parts, API_SERVER, wereWell);
-    await Promise.all(whatNeedsTheApi(all).map((name) => startAgain(parts, name, wereWell)));
+    await inOrder(ALL, (name) => startAgain(parts, name, wereWell));
   }
 };

@@ -1,0 +1,34 @@
+import type { AgentProfile, NodeChange, SoftwareVersions } from '@fairlead/contracts';
+import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { HostSoftware } from '../software/host.software.js';
+import type { StaticPodParts } from './static.pods.js';
+
+/** What a phase works with. */
+export interface PhaseParts extends StaticPodParts {
+  readonly host: HostPort;
+  readonly software: HostSoftware;
+  readonly log: AgentLog;
+  /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
+  readonly profile: AgentProfile;
+  /** undefined: a host whose files nobody removes, as those of the lab's light mode. */
+  readonly removeFile: ((path: string) => Promise<void>) | undefined;
+  /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
+  readonly ensureRest: () => Promise<void>;
+}
+
+/** What a later phase, or a later try, must know of an earlier one. */
+export interface Remembered {
+  /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
+  readonly ownServer: string | null;
+  /** A digest of what the kubelet was started with; null: this change has started none. */
+  readonly startedKubelet: string | null;
+}
+
+/** What a phase is about. */
+export interface PhaseTask extends Remembered {
+  readonly change: NodeChange;
+  readonly wanted: SoftwareVersions;
+  readonly remember: (known: Partial<Remembered>) => Promise<void>;
+  /** kubeadm or the kubelet were begun before, and nobody knows how far that came. */
+  readonly isRepeated: boolean;
+}
