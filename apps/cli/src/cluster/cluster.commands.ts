@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import { controlPlaneCount, integerBetween, kubernetesVersion } from '../command/parsers.js';
+import { integerBetween, kubernetesVersion } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
@@ -14,6 +14,7 @@ import { describeAnswer } from './cluster.describe.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
 
+const CONTROL_PLANES_MAX = 7;
 const WORKERS_MAX = 500;
 
 export const addClusterCommands = (program: Command, io: Io): void => {
@@ -47,7 +48,11 @@ const addCreate = (parent: Command, io: Io): void => {
     ],
   })
     .option('-f, --file <file>', 'cluster request in YAML or JSON; - reads standard input')
-    .option('--control-planes <count>', 'control planes: 1, 3, 5 or 7 (without workers: 1)', controlPlaneCount)
+    .option(
+      '--control-planes <count>',
+      'control planes: 1, 3, 5 or 7 (without workers: 1)',
+      integerBetween(1, CONTROL_PLANES_MAX),
+    )
     .option('--workers <count>', 'workers; 0 makes a cluster of a single node', integerBetween(0, WORKERS_MAX))
     .option('--connection <name>', 'where the machines come from')
     .option('--spec <name>', 'machine size, by the name of its provider')

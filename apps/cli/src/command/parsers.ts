@@ -15,7 +15,7 @@ export const integerBetween =
 
 const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5, 7];
 
-/** As the gateway takes it: an even number of members of etcd would bear no more losses than one less. */
+/** As the gateway takes it, where there is no gateway to ask yet: an even number of members of etcd would bear no more losses than one less. */
 export const controlPlaneCount = (text: string): number => {
   const count = Number(text);
   if (!CONTROL_PLANE_COUNTS.includes(count)) throw new InvalidArgumentError('It must be 1, 3, 5 or 7.');
