@@ -29,6 +29,7 @@ const MINUTES = {
   systems: 4,
   recorded: 5,
   restore: 6,
+  surge: 8,
   upgrade: 20,
   ratio: 25,
   'upgrade-ratio': 28,
@@ -72,7 +73,7 @@ const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
 /** These stories have versions of their own. */
-const TWO_VERSIONS = ['upgrade', 'upgrade-ratio', 'recorded'];
+const TWO_VERSIONS = ['surge', 'upgrade', 'upgrade-ratio', 'recorded'];
 const needsTwo = wanted.some((story) => TWO_VERSIONS.includes(story));
 const versions = needsTwo ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
 

@@ -65,7 +65,7 @@ const stop = async (parts: StaticPodParts, name: string, killAfterMs = KILL_AFTE
 const oldOf = (name: string): string => `${parkedOf(name)}.old`;
 
 /** From here on the new one is what a crash, or a boot, leaves for the kubelet to start. */
-const renew = async ({ host }: StaticPodParts, name: string): Promise<void> => {
+const replaceParked = async ({ host }: StaticPodParts, name: string): Promise<void> => {
   const before = await host.readFile(parkedOf(name));
   if (before !== undefined) await host.writeFile(oldOf(name), before, PRIVATE);
   await host.rename(newManifestOf(name), parkedOf(name));
@@ -182,7 +182,7 @@ export const exchangeStaticPods = async (
   await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
   // A kubelet that begins now has nothing to tidy up.
   if (exchangeKubelet === undefined) await sleep(SETTLE_MS);
-  await inOrder(away, (name) => renew(parts, name));
+  await inOrder(away, (name) => replaceParked(parts, name));
   try {
     await exchangeKubelet?.();
   } catch (error) {
