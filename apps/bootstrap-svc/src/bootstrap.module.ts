@@ -32,6 +32,7 @@ import { ExternalEtcdEffects } from './control-plane/external-etcd.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
+import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
 import { HostAccess } from './hosts/host.access.js';
@@ -56,6 +57,7 @@ const realAdapters = (settings: Settings): Adapters => ({
 });
 
 const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
+  AgentCredentialsEffects,
   { provide: SETTINGS, useValue: settings },
   { provide: HOST_SHELL, useFactory: adapters.shell },
   { provide: KUBERNETES_API, useFactory: adapters.kubernetes },

@@ -1,6 +1,7 @@
+import type { NodeSigning } from '@fairlead/embedded/credentials';
 import { DEFAULT_TUNING, type Tuning } from '@fairlead/node-scripts';
 import { HEARTBEAT_INTERVAL_MS } from '@fairlead/contracts';
-import { parseEnvironment } from '@fairlead/service-kit';
+import { ConfigurationError, parseEnvironment } from '@fairlead/service-kit';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.process.js';
@@ -36,7 +37,6 @@ const KubeadmTuning = z
 
 const Environment = z.object({
   NATS_URL: z.string().min(1),
-  NATS_CREDS: z.string().optional(),
   NATS_CA_FILE: file.optional(),
   AGENT_BUNDLE: file.describe('The agent as one file, built by apps/node-agent'),
   AGENT_NODE_BINARY: z.string().default('/usr/bin/node').describe('The Node runtime on the hosts'),
@@ -45,9 +45,17 @@ const Environment = z.object({
     .optional()
     .describe('Authority of the certificates of AGENT_NATS_URLS, PEM; default: NATS_CA_FILE'),
   AGENT_HEARTBEAT_INTERVAL_MS: milliseconds(HEARTBEAT_INTERVAL_MS),
-  NATS_ACCOUNT_SEED_FILE: file
+  NATS_NODE_SIGNING_FILE: file
     .optional()
-    .describe('Signing seed for the credentials of agents; absent: the NATS server asks for none'),
+    .describe(
+      'The account of the nodes and the key that signs their credentials; absent: the NATS server asks for none',
+    ),
+  AGENT_CREDENTIAL_LIFETIME_S: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(24 * 60 * 60)
+    .describe("An agent's NATS credential ends after so long; the agent renews it after a third of that"),
   KUBEADM_TUNING: KubeadmTuning.describe('What differs between kinds of hosts, as JSON'),
   SSH_TRIES_MAX: z.coerce.number().int().min(1).max(100).default(15),
   SSH_DEADLINE_MS: milliseconds(180_000),
@@ -69,8 +77,9 @@ export interface Settings {
     /** PEM; then agents require TLS. */
     readonly natsCa?: string;
     readonly heartbeatIntervalMs: number;
-    /** Signs the agents' credentials. */
-    readonly signing: { readonly seed: string; readonly serviceCredentials: string } | null;
+    /** Signs the agents' credentials; null: the NATS server asks for none. */
+    readonly signing: NodeSigning | null;
+    readonly credentialLifetimeSeconds: number;
   };
   readonly tuning: Tuning;
   readonly ssh: {
@@ -89,14 +98,21 @@ export interface Settings {
 const natsCaOf = (caFile: string | undefined): { readonly natsCa?: string } =>
   caFile === undefined ? {} : { natsCa: readFileSync(caFile, 'utf8') };
 
+const SigningFile = z.strictObject({ accountPublicKey: z.string(), signingSeed: z.string() });
+
+const readSigning = (signingFile: string): NodeSigning => {
+  const parsed = SigningFile.safeParse(JSON.parse(readFileSync(signingFile, 'utf8')));
+  if (parsed.success) return parsed.data;
+  throw new ConfigurationError([
+    `NATS_NODE_SIGNING_FILE: ${signingFile} does not name an account and its signing seed`,
+  ]);
+};
+
 /** Throws ConfigurationError with all faults at once. */
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
-  const { NATS_ACCOUNT_SEED_FILE: seedFile, NATS_CREDS: credentialsFile } = parsed;
-  const signing =
-    seedFile === undefined || credentialsFile === undefined
-      ? null
-      : { seed: readFileSync(seedFile, 'utf8').trim(), serviceCredentials: readFileSync(credentialsFile, 'utf8') };
+  const signingFile = parsed.NATS_NODE_SIGNING_FILE;
+  const signing = signingFile === undefined ? null : readSigning(signingFile);
   return Object.freeze({
     agent: {
       bundle: parsed.AGENT_BUNDLE,
@@ -105,6 +121,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
       ...natsCaOf(parsed.AGENT_NATS_CA_FILE ?? parsed.NATS_CA_FILE),
       heartbeatIntervalMs: parsed.AGENT_HEARTBEAT_INTERVAL_MS,
       signing,
+      credentialLifetimeSeconds: parsed.AGENT_CREDENTIAL_LIFETIME_S,
     },
     tuning: parsed.KUBEADM_TUNING as Tuning,
     ssh: {

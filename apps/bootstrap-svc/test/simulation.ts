@@ -59,7 +59,17 @@ export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0
 
 class FakeKit extends AgentKit {
   constructor() {
-    super({ bundle: '', nodeBinary: '', natsUrls: [], heartbeatIntervalMs: 1, signing: null }, DEFAULT_TUNING);
+    super(
+      {
+        bundle: '',
+        nodeBinary: '',
+        natsUrls: [],
+        heartbeatIntervalMs: 1,
+        signing: null,
+        credentialLifetimeSeconds: 60,
+      },
+      DEFAULT_TUNING,
+    );
   }
   override async bundle() {
     return { content: new Uint8Array(), sha256: 'ab'.repeat(32), version: '0.1.0' };

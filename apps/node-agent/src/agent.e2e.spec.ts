@@ -87,14 +87,13 @@ describe('the bundled agent as a program', () => {
       uid: randomUUID(),
       role: 'control-plane',
       natsUrls: [log.url],
-      inboxPrefix: log.inboxPrefixOf(node),
       heartbeatIntervalMs: 500,
       desired: { revision: 1, software: { containerd: '1.7.24', kubelet: '1.34.4' }, changesAllowed: true },
       nodeLabels: {},
     } as unknown as AgentConfig;
     for (const folder of ['bin', 'etc/fairlead']) await mkdir(join(root, folder), { recursive: true });
     await writeFile(`${root}${AGENT_PATHS.config}`, JSON.stringify(config));
-    await writeFile(`${root}${AGENT_PATHS.credentials}`, await log.credentials(node));
+    await writeFile(`${root}${AGENT_PATHS.credentials}`, await log.credentials(config));
     await writeFile(join(root, 'etc/os-release'), 'PRETTY_NAME="Simulated Debian"\n');
     const note = 'note() { echo "$*" >> "$FAIRLEAD_ROOT/changes"; }';
     for (const [name, body] of Object.entries(COMMANDS))

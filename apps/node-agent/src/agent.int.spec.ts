@@ -1,8 +1,6 @@
 import {
   AGENT_PATHS,
   AgentConfig,
-  desiredVersionsSubject,
-  eventSubject,
   heartbeatSubject,
   NODE_ANNOTATIONS,
   type Fact,
@@ -12,7 +10,6 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../test/eventually.js';
 import { KubernetesApi } from '../test/kubernetes.api.js';
@@ -59,7 +56,6 @@ describe('an agent at a real log', () => {
       uid: randomUUID(),
       role: 'worker',
       natsUrls: [log.url],
-      inboxPrefix: log.inboxPrefixOf(node),
       heartbeatIntervalMs: 200,
       desired: { revision: 1, software: at('1.34.4'), changesAllowed: true },
       nodeLabels: { 'fairlead.dev/pool': 'w' },
@@ -112,29 +108,6 @@ describe('an agent at a real log', () => {
     await eventually(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(host.changes).toHaveLength(changes);
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
-  });
-
-  it('may state nothing about another node', async () => {
-    const config = newConfig();
-    const credentials = await log.credentials(config);
-    const nc = await connect({
-      servers: log.url,
-      authenticator: credsAuthenticator(new TextEncoder().encode(credentials)),
-      inboxPrefix: config.inboxPrefix,
-    });
-    cleanUps.push(() => nc.close());
-    const other = { ...config, node: 'demo-w-99-zzzzz' as AgentConfig['node'] };
-    const attempts = [
-      eventSubject(streamOf(other), 'NodeReady'),
-      eventSubject(streamOf(config, 'health'), 'NodeLost'),
-      desiredVersionsSubject(config.namespace, config.cluster, config.node),
-      heartbeatSubject(other.namespace, other.cluster, other.node),
-      `$JS.API.DIRECT.GET.EVENTS.${eventSubject(streamOf(other), 'NodeReady')}`,
-      '$JS.API.STREAM.DELETE.EVENTS',
-    ];
-    for (const subject of attempts)
-      await expect(nc.request(subject, '{}', { timeout: 1_000 })).rejects.toThrow(/[Pp]ermissions [Vv]iolation/);
-    expect(await log.chainOf(streamOf(other))).toEqual([]);
   });
 
   it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot', async () => {

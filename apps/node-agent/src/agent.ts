@@ -1,10 +1,11 @@
 import type { AgentConfig } from '@fairlead/contracts';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
-import { NatsLog } from './adapters/nats/nats.log.js';
+import { NatsPlatform } from './adapters/nats/nats.platform.js';
 import { AgentLoop } from './agent/agent.effects.js';
-import type { AgentClock, AgentLog, EventLog, HostPort } from './agent/agent.ports.js';
+import type { AgentClock, AgentLog, HostPort, Platform } from './agent/agent.ports.js';
 import type { Ask } from './change/change.ports.js';
+import { CredentialRenewal } from './credentials/credential.renewal.js';
 import type { HostFiles } from './files/files.ports.js';
 import { hostSoftware } from './software/host.software.js';
 import { newState } from './agent/agent.state.js';
@@ -12,7 +13,7 @@ import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
-/** Without local state the log is asked what the node said last; a log that is away does not keep it from working. */
+/** Without local state the services are asked what the node stated last; services that are away do not keep it from working. */
 const RECOVERY_WAIT_MS = 3_000;
 
 export interface AgentOptions {
@@ -31,13 +32,13 @@ export interface AgentOptions {
 }
 
 export interface RunningAgent {
-  /** Resolves when the event log has answered for the first time. */
+  /** Resolves when NATS was reached for the first time. */
   readonly connected: Promise<void>;
   /** Ends the work in hand and the connections; what is not in the log yet stays in the local state. */
   stop(): Promise<void>;
 }
 
-const recoverWithin = (journal: Journal, events: EventLog, metronome: Metronome, log: AgentLog): Promise<void> =>
+const recoverWithin = (journal: Journal, platform: Platform, metronome: Metronome, log: AgentLog): Promise<void> =>
   new Promise((resolve) => {
     let isOver = false;
     const over = (): void => {
@@ -46,10 +47,10 @@ const recoverWithin = (journal: Journal, events: EventLog, metronome: Metronome,
       resolve();
     };
     const cancel = metronome.after(RECOVERY_WAIT_MS, () => {
-      log('warn', 'the log is away, so the node starts as if it had said nothing');
+      log('warn', 'the services are away, so the node starts as if it had stated nothing');
       over();
     });
-    events.onConnected(() => {
+    platform.onConnected(() => {
       if (isOver) return;
       journal.recover().then(over, (error: unknown) => log('warn', 'recovery failed', { cause: String(error) }));
     });
@@ -66,20 +67,12 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const software = hostSoftware({ config, host, files, architecture, log });
   const saved = await loadState(host, config.uid, log);
-  const events = new NatsLog({
-    servers: config.natsUrls,
-    ca: config.natsCa,
-    credentials,
-    inboxPrefix: config.inboxPrefix,
-    name: `agent ${config.namespace}/${config.cluster}/${config.node}`,
-    random,
-    log,
-  });
+  const platform = new NatsPlatform({ config, credentials, random, log });
   const onDrained = (): void => loop.wake();
   const journal = new Journal(saved ?? newState(config.uid), {
     config,
     host,
-    events,
+    platform,
     metronome,
     clock,
     random,
@@ -90,7 +83,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     config,
     host,
     software,
-    events,
+    platform,
     journal,
     ask: options.ask ?? httpAsk,
     removeFile: files && ((path) => files.remove(path)),
@@ -100,14 +93,17 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
-  if (saved === undefined) await recoverWithin(journal, events, metronome, log);
+  const renewal = new CredentialRenewal(credentials, { platform, host, metronome, clock, random, log });
+  if (saved === undefined) await recoverWithin(journal, platform, metronome, log);
   await loop.start();
+  renewal.start();
   return {
-    connected: new Promise((resolve) => events.onConnected(resolve)),
+    connected: new Promise((resolve) => platform.onConnected(resolve)),
     stop: async () => {
+      renewal.stop();
       await loop.stop();
       await journal.close();
-      await events.close();
+      await platform.close();
     },
   };
 };

@@ -1,8 +1,6 @@
 import {
   EVENTS,
   FIRST_PREVHASH,
-  inboxPrefix,
-  nodePermissions,
   parseEventSubject,
   streamSubject,
   type Fact,
@@ -10,51 +8,74 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { ensureCredentials } from '@fairlead/embedded';
-import { accountOfCreds, mintNodeCredentials } from '@fairlead/embedded/credentials';
+import { mintNodeCredentials, type NodeSigning } from '@fairlead/embedded/credentials';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import { decode, ensureStreams, JetStreamStore, readAll, sha256 } from '@fairlead/event-sourcing/jetstream';
+import { decode, ensureStreams, JetStreamStore, makeHandle, readAll, sha256 } from '@fairlead/event-sourcing/jetstream';
+import { ServiceMetrics } from '@fairlead/service-kit';
 import { expect } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { NatsAgents } from '../../upgrade-svc/src/adapters/nats/nats.agents.js';
+import { FactsRecorder } from '../../upgrade-svc/src/agents/facts.effects.js';
+import { FactsLog } from '../../upgrade-svc/src/agents/facts.log.effects.js';
+import { RejectionReports } from '../../upgrade-svc/src/agents/rejections.effects.js';
+import { AgentStates } from '../../upgrade-svc/src/agents/state.effects.js';
+import type { NodeRow } from '../../upgrade-svc/src/nodes/nodes.projection.js';
+import type { NodesQueries } from '../../upgrade-svc/src/nodes/nodes.queries.js';
 
 export interface Node {
   readonly namespace: string;
   readonly cluster: string;
   readonly node: string;
+  readonly uid: string;
 }
 
-/** A real NATS server with Fairlead's streams and credentials, in a temporary folder. */
+const LIFETIME_SECONDS = 3_600;
+
+/** A real NATS server with Fairlead's streams and credentials, in a temporary folder, and the part of upgrade-svc that agents talk to. */
 export class LogEnvironment {
+  private readonly nodes = new Map<string, NodeRow>();
+  private readonly channel: NatsAgents;
+  private readonly recorder: FactsRecorder;
+  private readonly states: AgentStates;
+
   private constructor(
     private readonly environment: TestEnvironment,
     readonly admin: NatsConnection,
-  ) {}
+    service: NatsConnection,
+  ) {
+    const now = (): Date => new Date();
+    const handle = makeHandle(new JetStreamStore({ nc: service, source: '/upgrade-svc', now, newId: randomUUID }));
+    const queries = { one: (node: Node) => Promise.resolve(this.nodes.get(keyOf(node))) } as unknown as NodesQueries;
+    this.channel = new NatsAgents(service);
+    const log = new FactsLog(this.channel, handle, { now });
+    const reports = new RejectionReports(handle, new ServiceMetrics('upgrade-svc'));
+    this.recorder = new FactsRecorder(this.channel, queries, log, reports);
+    this.states = new AgentStates(this.channel, queries, log);
+    this.recorder.onApplicationBootstrap();
+    this.states.onApplicationBootstrap();
+  }
 
   static async start(): Promise<LogEnvironment> {
     const environment = await testEnvironment();
-    const admin = await environment.connect('admin', { maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+    const forEver = { maxReconnectAttempts: -1, reconnectTimeWait: 50 };
+    const admin = await environment.connect('admin', forEver);
     await ensureStreams(admin);
-    return new LogEnvironment(environment, admin);
+    return new LogEnvironment(environment, admin, await environment.connect('upgrade-svc', forEver));
   }
 
   get url(): string {
     return this.environment.nats.url;
   }
 
-  /** What bootstrap-svc mints for a node. */
+  /** What bootstrap-svc gives a node that upgrade-svc knows. */
   async credentials(node: Node): Promise<string> {
-    const { signingSeedFile, credsFile } = ensureCredentials(this.environment.dataDir);
-    return mintNodeCredentials({
-      signingSeed: await readFile(signingSeedFile, 'utf8'),
-      accountPublicKey: accountOfCreds(await readFile(credsFile('admin'), 'utf8')),
-      name: `${node.namespace}/${node.cluster}/${node.node}`,
-      permissions: nodePermissions(node),
-    });
-  }
-
-  inboxPrefixOf({ namespace, cluster, node }: Node): string {
-    return inboxPrefix(`${namespace}-${cluster}-${node}`);
+    const { nodeSigningFile } = ensureCredentials(this.environment.dataDir);
+    const signing = JSON.parse(await readFile(nodeSigningFile, 'utf8')) as NodeSigning;
+    const because = { eventId: 'spec', correlationId: 'spec' };
+    this.nodes.set(keyOf(node), { ...node, because } as unknown as NodeRow);
+    return mintNodeCredentials(signing, { ...node, expiresInSeconds: LIFETIME_SECONDS });
   }
 
   /** Every event of a stream in order, with the chain checked: versions without a gap, hashes that fit, data of its schema. */
@@ -78,7 +99,7 @@ export class LogEnvironment {
   /** Appends as a service would; returns the event's id. */
   async append(stream: StreamId, fact: Fact): Promise<string> {
     const now = (): Date => new Date();
-    const store = new JetStreamStore({ nc: this.admin, source: '/spec', now, newId: randomUUID });
+    const store = new JetStreamStore({ nc: this.admin, source: '/upgrade-svc', now, newId: randomUUID });
     const read = await store.read(`${streamSubject(stream)}.>`, 0);
     const last = read.at(-1);
     const position = {
@@ -86,10 +107,13 @@ export class LogEnvironment {
       streamVersion: read.length,
       hash: last?.hash ?? FIRST_PREVHASH,
     };
-    const cause = { actor: 'user/spec', correlationId: 'wish-1', causationId: 'wish-1' };
+    const cause = { actor: 'system/upgrade-svc', correlationId: 'wish-1', causationId: 'wish-1' };
     const appended = await store.append(stream, position, [fact], cause);
     if (appended.kind === 'conflict') throw new Error('the spec lost a race with itself');
-    return appended.events[0]!.meta.id;
+    const [event] = appended.events;
+    if (event?.type === 'DesiredVersionsSet')
+      await this.states.desiredVersionsSet(event as StoredEvent<'DesiredVersionsSet'>);
+    return event!.meta.id;
   }
 
   killNats(): Promise<void> {
@@ -100,7 +124,10 @@ export class LogEnvironment {
     return this.environment.startNats();
   }
 
-  stop(): Promise<void> {
-    return this.environment.stop();
+  async stop(): Promise<void> {
+    await this.recorder.beforeApplicationShutdown();
+    await this.environment.stop();
   }
 }
+
+const keyOf = ({ namespace, cluster, node }: Node): string => `${namespace}/${cluster}/${node}`;

@@ -5,7 +5,13 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
+import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
+import { FactsRecorder } from './agents/facts.effects.js';
+import { FactsLog } from './agents/facts.log.effects.js';
+import { RejectionReports } from './agents/rejections.effects.js';
+import { AgentStates } from './agents/state.effects.js';
+import { AGENT_CHANNEL } from './agents/tokens.js';
 import { CertificatesEffects } from './certificates/certificates.effects.js';
 import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
@@ -40,6 +46,10 @@ const providersOf = (settings: Settings): Provider[] => [
   NodesQueries,
   HeartbeatListener,
   WatchedNodes,
+  { provide: AGENT_CHANNEL, useFactory: (nc: NatsConnection) => new NatsAgents(nc), inject: [NATS] },
+  FactsLog,
+  RejectionReports,
+  FactsRecorder,
   HealthEffects,
   { provide: HEALTH_OPTIONS, useFactory: () => readHealthOptions(process.env) },
   { provide: SETTINGS, useValue: settings },
@@ -92,6 +102,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       GatesEffects,
       CertificatesEffects,
       HealthEvents,
+      AgentStates,
       NodesHealthHttp,
     ],
     providers: providersOf(settings),

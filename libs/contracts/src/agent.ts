@@ -62,7 +62,6 @@ export const AgentConfig = z.strictObject({
   profile: AgentProfile.optional(),
   natsUrls: z.array(z.string()).min(1),
   natsCa: z.string().optional().describe("Authority of the NATS servers' certificates, PEM; then TLS is required"),
-  inboxPrefix: z.string(),
   heartbeatIntervalMs: z.int().min(100),
   desired: z.strictObject({ revision: z.int().min(1), software: SoftwareVersions, changesAllowed: z.boolean() }),
   nodeLabels: z.record(z.string(), z.string()).describe('Written to the Node object as soon as the API answers'),

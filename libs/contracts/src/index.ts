@@ -1,4 +1,6 @@
 export * from './agent.js';
+export * from './agent.messages.js';
+export * from './agent.subjects.js';
 export * from './certificates.js';
 export * from './cluster-spec.js';
 export * from './envelope.js';
@@ -22,6 +24,7 @@ export * from './refusals.js';
 export * from './requests.js';
 export * from './software.js';
 export * from './subjects.js';
+export * from './text.js';
 export * from './upgrade.requests.js';
 export * from './upgrades.js';
 export * from './views/cluster.views.js';

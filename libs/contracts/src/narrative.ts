@@ -116,6 +116,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     `${node} shall have ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; it may not be changed'})`,
   NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,
   NodeRecovered: ({ node, lostForMs }) => `${node} sends heartbeats again after ${Math.round(lostForMs / 1000)} s`,
+  AgentMessagesRejected: ({ node, count: number, detail }) =>
+    `${count(number, 'message')} from the agent of ${node} ${was(number)} rejected: ${detail}`,
   NodeInitialized: ({ node, software }) => `${node} has ${listed(software)}`,
   NodeInitializationFailed: ({ node, item, message, attempt }) =>
     `${item} could not be ensured on ${node} (attempt ${attempt}): ${message}`,

@@ -1,6 +1,21 @@
+import {
+  AGENT_EVENT_TYPES,
+  AGENT_RENEW_FILTER,
+  AGENT_SYNC_FILTER,
+  agentFactSubject,
+  agentOutputs,
+  agentOutputSubject,
+  agentRenewSubject,
+  agentSyncSubject,
+  type AgentOutput,
+  type NodeAddress,
+} from './agent.subjects.js';
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
-import { partitionOf, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
+import { heartbeatSubject, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
+
+/** The service that validates what agents state and records it. */
+export const AGENT_FACTS_RECORDER: ServiceName = 'upgrade-svc';
 
 /** What a NATS credential may do; the server enforces it. */
 export interface Permissions {
@@ -82,32 +97,57 @@ const snapshots: readonly string[] = [
 /** bootstrap-svc brings a snapshot to the nodes on which etcd is restored; it writes none. */
 const snapshotReads = snapshots.filter((subject) => !subject.startsWith('$O.') && !subject.includes('.PURGE.'));
 
+const anyNode: NodeAddress = { namespace: '*', cluster: '*', node: '*' };
+
+const agentOutput = (output: AgentOutput): string => agentOutputSubject(anyNode, output);
+
+/** upgrade-svc takes what agents state from their stream, records it, and tells them what their nodes are to be. */
+const agentFacts: readonly string[] = [
+  ...AGENT_EVENT_TYPES.map((type) => `evt.*.*.*.*.${type}`),
+  `$JS.API.CONSUMER.CREATE.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}.>`,
+  `$JS.API.CONSUMER.*.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}`,
+  `$JS.API.CONSUMER.MSG.NEXT.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}`,
+  `$JS.ACK.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}.>`,
+  agentOutput('recorded'),
+  agentOutput('desired'),
+  agentOutput('state'),
+];
+
+const publishOf = (service: ServiceName): readonly string[] => [
+  ...factsOf(service),
+  ...readEvents,
+  ...ownJobs(service),
+  ...secrets(service),
+  ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
+  ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials')] : []),
+  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
+  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
+  `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
+];
+
 /** A service may state its own facts, and read all; `heartbeats` are for those that watch nodes. */
 export const servicePermissions = (service: ServiceName): Permissions => ({
-  publish: [
-    ...factsOf(service),
-    ...readEvents,
-    ...ownJobs(service),
-    ...secrets(service),
-    ...(service === 'upgrade-svc' ? snapshots : []),
-    ...(service === 'bootstrap-svc' ? snapshotReads : []),
-    `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
-    `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
-    `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
+  publish: publishOf(service),
+  subscribe: [
+    `${inboxPrefix(service)}.>`,
+    'evt.>',
+    'hb.>',
+    `$KV.${SECRETS_BUCKET}.>`,
+    ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
+    ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER] : []),
   ],
-  subscribe: [`${inboxPrefix(service)}.>`, 'evt.>', 'hb.>', `$KV.${SECRETS_BUCKET}.>`],
 });
 
-/** An agent may state facts about its own node, send its own heartbeat, and read what is wanted of its own node. */
-export const nodePermissions = (node: { namespace: string; cluster: string; node: string }): Permissions => {
-  const home = `evt.${partitionOf(node.namespace, node.cluster)}.${node.namespace}.${node.cluster}`;
-  return {
-    publish: [
-      `${home}.node-${node.node}.*`,
-      `hb.${node.namespace}.${node.cluster}.${node.node}`,
-      `$JS.API.DIRECT.GET.${STREAMS.events}.${home}.desired-${node.node}.*`,
-      `$JS.API.DIRECT.GET.${STREAMS.events}.${home}.node-${node.node}.*`,
-    ],
-    subscribe: [`${inboxPrefix(`${node.namespace}-${node.cluster}-${node.node}`)}.>`, `${home}.desired-${node.node}.*`],
-  };
-};
+/**
+ * An agent may state facts about its own node, send its own heartbeat, ask for its own state and credential, and hear what
+ * services send to its node. It may use no API of JetStream and no inbox.
+ */
+export const nodePermissions = (address: NodeAddress): Permissions => ({
+  publish: [
+    ...AGENT_EVENT_TYPES.map((type) => agentFactSubject(address, type)),
+    agentSyncSubject(address),
+    agentRenewSubject(address),
+    heartbeatSubject(address.namespace, address.cluster, address.node),
+  ],
+  subscribe: [agentOutputs(address)],
+});

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { AGENT_EVENT_TYPES, agentFactSubject, agentOutputSubject } from './agent.subjects.js';
 import { EVENTS, type EventType } from './events/catalogue.js';
 import { SERVICES } from './events/definition.js';
-import { nodePermissions, servicePermissions } from './permissions.js';
+import { AGENT_FACTS_RECORDER, nodePermissions, servicePermissions } from './permissions.js';
 import { eventSubject } from './subjects.js';
 
 /** As nats-server matches: `*` is one token, `>` is all that follow. */
@@ -26,7 +27,10 @@ describe('the rights of a service', () => {
       const subject = subjectOf(type as EventType, service);
       expect([type, allows(servicePermissions(service).publish, subject)]).toEqual([
         type,
-        writer === service || writer === 'every-service',
+        writer === service ||
+          writer === 'every-service' ||
+          // It records what agents state, once it is validated.
+          (writer === 'node-agent' && service === AGENT_FACTS_RECORDER),
       ]);
     }
   });
@@ -57,26 +61,46 @@ describe('snapshots of etcd', () => {
 });
 
 describe('the rights of a node', () => {
-  const { publish, subscribe } = nodePermissions({ namespace: 'default', cluster: 'demo', node: 'w1' });
-  const own = (context: string, type: string): string =>
+  const w1 = { namespace: 'default', cluster: 'demo', node: 'w1' };
+  const w2 = { ...w1, node: 'w2' };
+  const { publish, subscribe } = nodePermissions(w1);
+  const event = (context: string, type: EventType): string =>
     eventSubject({ namespace: 'default', cluster: 'demo', context }, type);
 
-  it('are its own facts, its own heartbeat, and what is wanted of it', () => {
-    expect(allows(publish, own('node-w1', 'NodeReady'))).toBe(true);
+  it('are its own facts, its own heartbeat, and what services send to it', () => {
+    for (const type of AGENT_EVENT_TYPES)
+      expect([type, allows(publish, agentFactSubject(w1, type))]).toEqual([type, true]);
     expect(allows(publish, 'hb.default.demo.w1')).toBe(true);
-    expect(allows(subscribe, own('desired-w1', 'DesiredVersionsSet'))).toBe(true);
+    expect(allows(subscribe, agentOutputSubject(w1, 'desired'))).toBe(true);
   });
 
-  it('are not those of its neighbour, nor of a service', () => {
+  it('are no event that a service states', () => {
+    for (const type of Object.keys(EVENTS) as EventType[])
+      expect([type, allows(publish, agentFactSubject(w1, type))]).toEqual([type, AGENT_EVENT_TYPES.includes(type)]);
+  });
+
+  it('are not those of its neighbour, nor of a service, nor any of the log or of JetStream', () => {
     for (const subject of [
-      own('node-w2', 'NodeReady'),
+      agentFactSubject(w2, 'NodeReady'),
       'hb.default.demo.w2',
-      own('desired-w1', 'DesiredVersionsSet'),
-      own('bootstrap', 'ClusterReady'),
+      event('node-w1', 'NodeReady'),
+      event('desired-w1', 'DesiredVersionsSet'),
+      event('bootstrap', 'ClusterReady'),
+      agentOutputSubject(w1, 'desired'),
+      agentOutputSubject(w2, 'desired'),
       '$JS.API.DIRECT.GET.EVENTS',
+      '$JS.API.INFO',
+      '$KV.SECRETS.gateway.x',
+      '$SYS.REQ.ACCOUNT.PING',
     ]) {
       expect([subject, allows(publish, subject)]).toEqual([subject, false]);
     }
-    expect(allows(subscribe, own('desired-w2', 'DesiredVersionsSet'))).toBe(false);
+    for (const subject of [
+      agentOutputSubject(w2, 'desired'),
+      event('desired-w1', 'DesiredVersionsSet'),
+      'hb.>',
+      '_INBOX.x',
+    ])
+      expect([subject, allows(subscribe, subject)]).toEqual([subject, false]);
   });
 });

@@ -1,11 +1,16 @@
-import type { EventType } from './events/catalogue.js';
 import { NONE } from './ids.js';
 
 /** Fixed for ever: changing it needs a new stream. */
 export const PARTITION_COUNT = 16;
 
 /** The streams of Fairlead. EVENTS is the truth; the others can be lost without losing history. */
-export const STREAMS = { events: 'EVENTS', heartbeats: 'HB', jobs: 'JOBS', deadLetters: 'DLQ' } as const;
+export const STREAMS = {
+  events: 'EVENTS',
+  heartbeats: 'HB',
+  agentFacts: 'AGENT_FACTS',
+  jobs: 'JOBS',
+  deadLetters: 'DLQ',
+} as const;
 
 /** Sealed secrets live in this key-value bucket, under `<service>.<name>`. */
 export const SECRETS_BUCKET = 'SECRETS';
@@ -70,10 +75,6 @@ export const parseEventSubject = (subject: string): EventSubject | undefined => 
 
 export const heartbeatSubject = (namespace: string, cluster: string, node: string): string =>
   `hb.${namespace}.${cluster}.${node}`;
-
-/** What upgrade-svc wants of a node; the agent reads the last one. */
-export const desiredVersionsSubject = (namespace: string, cluster: string, node: string): string =>
-  eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet' satisfies EventType);
 
 export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;
 export const deadLetterSubject = (service: string, type: string): string => `dlq.${service}.${type}`;

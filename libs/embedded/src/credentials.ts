@@ -3,8 +3,11 @@ export {
   accountOfCreds,
   authenticatorOf,
   claimsOfCreds,
-  mintCredentials as mintNodeCredentials,
-  type MintRequest,
+  mintNodeCredentials,
+  mintNodeJwt,
+  withJwt,
+  type NodeSigning,
+  type NodeUser,
 } from './credentials/creds.js';
 export { natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

@@ -5,6 +5,7 @@ export * from './jetstream/decorators.js';
 export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';
 export { decode, encode, sha256 } from './jetstream/envelope.codec.js';
 export { JetStreamStore } from './jetstream/jetstream.store.js';
+export { readLast } from './jetstream/last.reader.js';
 export { KernelTables1700000000000 } from './jetstream/kernel.migration.js';
 export { Lanes, type Partitions } from './jetstream/lanes.js';
 export type { JobOutcome, Meter } from './jetstream/meter.js';

@@ -6,6 +6,16 @@ export interface Cause {
   readonly actor: string;
   readonly correlationId: string;
   readonly causationId: string;
+  /** Of a fact that was observed elsewhere and is recorded here: what its author said of it. At most one is appended at a time. */
+  readonly observed?: Observation;
+}
+
+export interface Observation {
+  readonly id: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** E.g. `/node-agent/<node>`. */
+  readonly source: string;
 }
 
 /** The position of a stream: what an append expects to find. */

@@ -132,6 +132,13 @@ export const ABSENT: Bootstrap = { status: 'absent' };
 export const hostsOf = (cluster: Cluster): readonly Host[] =>
   Object.values(cluster.hosts).toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1));
 
+/** Whether that incarnation of the cluster has the node, on its way in, in it, or on its way out. */
+export const isMember = (bootstrap: Bootstrap, uid: string, node: string): boolean =>
+  bootstrap.status !== 'absent' &&
+  bootstrap.status !== 'dismantled' &&
+  bootstrap.uid === uid &&
+  Object.hasOwn(bootstrap.hosts, node);
+
 /** Hosts that are still on their way into the cluster. */
 export const newHostsOf = (cluster: Cluster): readonly Host[] =>
   hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');

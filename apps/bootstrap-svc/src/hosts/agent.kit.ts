@@ -1,15 +1,14 @@
 import {
   AGENT_PATHS,
-  inboxPrefix,
-  nodePermissions,
   WorldFailure,
   wordsOf,
   type AgentConfig,
   type AgentProfile,
   type HostProfile,
+  type NodeAddress,
   type StreamId,
 } from '@fairlead/contracts';
-import { accountOfCreds, mintNodeCredentials } from '@fairlead/embedded/credentials';
+import { mintNodeCredentials, mintNodeJwt } from '@fairlead/embedded/credentials';
 import type { OwnRuntime, PrepareInput, Tuning } from '@fairlead/node-scripts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -118,7 +117,6 @@ export class AgentKit {
       profile: agentProfile(this.tuning, machine.profile),
       natsUrls: [...this.settings.natsUrls],
       ...(this.settings.natsCa === undefined ? {} : { natsCa: this.settings.natsCa }),
-      inboxPrefix: inboxPrefix(`${namespace}-${cluster}-${machine.name}`),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,
       desired: { ...desired, software: { ...desired.software } },
       nodeLabels: { ...nodeLabels(machine) },
@@ -126,13 +124,14 @@ export class AgentKit {
   }
 
   private credentialsOf({ namespace, cluster }: StreamId, { machine }: Host): string | null {
-    const { signing } = this.settings;
+    const { signing, credentialLifetimeSeconds: expiresInSeconds } = this.settings;
     if (signing === null) return null;
-    return mintNodeCredentials({
-      signingSeed: signing.seed,
-      accountPublicKey: accountOfCreds(signing.serviceCredentials),
-      name: `${namespace}-${cluster}-${machine.name}`,
-      permissions: nodePermissions({ namespace, cluster, node: machine.name }),
-    });
+    return mintNodeCredentials(signing, { namespace, cluster, node: machine.name, expiresInSeconds });
+  }
+
+  /** New claims for a node's user; undefined: the NATS server asks for none. */
+  renewedClaims(address: NodeAddress, userPublicKey: string): string | undefined {
+    const { signing, credentialLifetimeSeconds: expiresInSeconds } = this.settings;
+    return signing === null ? undefined : mintNodeJwt(signing, { ...address, expiresInSeconds }, userPublicKey);
   }
 }

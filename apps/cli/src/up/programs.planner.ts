@@ -23,7 +23,7 @@ interface NatsSurroundings {
   readonly url: string;
   credsFile(service: ServiceName): string | undefined;
   readonly caFile: string | undefined;
-  readonly signing: { readonly seedFile: string } | undefined;
+  readonly nodeSigningFile: string | undefined;
 }
 
 interface LabProgram {
@@ -105,9 +105,9 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
         AGENT_NATS_URLS: surroundings.nats.url,
         AGENT_NODE_BINARY: surroundings.nodeBinary,
-        ...(surroundings.nats.signing === undefined
+        ...(surroundings.nats.nodeSigningFile === undefined
           ? {}
-          : { NATS_ACCOUNT_SEED_FILE: surroundings.nats.signing.seedFile }),
+          : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),
       };
     case 'infra-svc':
     case 'upgrade-svc':

@@ -14,7 +14,7 @@ const surroundings: Surroundings = {
     url: 'nats://127.0.0.1:20000',
     credsFile: (service) => `/data/creds/${service}.creds`,
     caFile: undefined,
-    signing: { seedFile: '/data/keys/account-signing.nk' },
+    nodeSigningFile: '/data/keys/node-signing.json',
   },
   databases: {
     gateway: 'postgres://gateway',
@@ -76,14 +76,14 @@ describe('the programs of an instance', () => {
 
   it('of which bootstrap-svc alone may mint credentials for nodes, and not even that with a foreign server', () => {
     expect(planned('bootstrap-svc').env).toMatchObject({
-      NATS_ACCOUNT_SEED_FILE: '/data/keys/account-signing.nk',
+      NATS_NODE_SIGNING_FILE: '/data/keys/node-signing.json',
       AGENT_NODE_BINARY: '/usr/bin/node',
     });
     for (const name of ['gateway', 'infra-svc', 'upgrade-svc'])
-      expect(planned(name).env).not.toHaveProperty('NATS_ACCOUNT_SEED_FILE');
+      expect(planned(name).env).not.toHaveProperty('NATS_NODE_SIGNING_FILE');
     expect(
-      planned('bootstrap-svc', { ...surroundings, nats: { ...surroundings.nats, signing: undefined } }).env,
-    ).not.toHaveProperty('NATS_ACCOUNT_SEED_FILE');
+      planned('bootstrap-svc', { ...surroundings, nats: { ...surroundings.nats, nodeSigningFile: undefined } }).env,
+    ).not.toHaveProperty('NATS_NODE_SIGNING_FILE');
   });
 
   it('of which the simulated hosts come after everything else', () =>

@@ -1,4 +1,4 @@
-import { heartbeatSubject, WorldFailure, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
+import { WorldFailure, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
 import { certificatesOn } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
@@ -11,7 +11,7 @@ import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
 import { decide, revisionOf, type AgentFact, type ItemFailure, type Observation } from './agent.decider.js';
 import { plan } from './agent.planner.js';
-import type { AgentClock, AgentLog, EventLog, HostPort, NodeView, NodeWatch, WatchNode } from './agent.ports.js';
+import type { AgentClock, AgentLog, HostPort, NodeView, NodeWatch, Platform, WatchNode } from './agent.ports.js';
 import type { Desired } from './agent.state.js';
 import { DesiredSource } from './desired.source.js';
 import { ensureAll, inspect, type Failed, type Inspection } from './inspection.js';
@@ -20,6 +20,8 @@ import { heartbeatOf, metadataOf } from './node.telling.js';
 
 /** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
 const RESYNC_MS = 60_000;
+/** What is decided is sent at once; this finds what was sent while a connection broke. */
+const ASK_AGAIN_MS = 5 * 60_000;
 const RESYNC_JITTER = 0.5;
 /** A difference that nobody asked for must last so long before a node is taken down for it. */
 const CONFIRM_MS = 5_000;
@@ -32,7 +34,7 @@ export interface AgentParts {
   readonly config: AgentConfig;
   readonly host: HostPort;
   readonly software: HostSoftware;
-  readonly events: EventLog;
+  readonly platform: Platform;
   readonly journal: Journal;
   readonly ask: Ask;
   /** undefined: a host whose files nobody removes. */
@@ -76,10 +78,10 @@ export class AgentLoop {
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
-    const { config, host, software, events, journal, ask, metronome, log, removeFile } = parts;
+    const { config, host, software, platform, journal, ask, metronome, log, removeFile } = parts;
     const identity = { uid: config.uid, node: config.node };
-    const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.because);
-    this.orders = new DesiredSource({ config, events, journal, log, onNew: () => this.beginAnew() });
+    const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.event);
+    this.orders = new DesiredSource({ config, platform, journal, log, onNew: () => this.beginAnew() });
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
@@ -105,10 +107,8 @@ export class AgentLoop {
       metadata: () => metadataOf(config, this.desired, this.parts.journal.reported),
     });
     this.cancels.push(
-      metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => {
-        this.lookAgain();
-        void this.orders.ask();
-      }),
+      metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => this.lookAgain()),
+      metronome.every(ASK_AGAIN_MS, { jitter: RESYNC_JITTER, random }, () => void this.orders.ask()),
       metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
     );
     this.source?.start();
@@ -208,7 +208,7 @@ export class AgentLoop {
     const text = JSON.stringify(certificates);
     if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
     const data = { uid: config.uid, node: config.node, certificates };
-    await journal.record([{ type: 'CertificatesReported', data }], this.desired.because);
+    await journal.record([{ type: 'CertificatesReported', data }], this.desired.event);
     await this.memory.write({ certificates: text });
   }
 
@@ -260,7 +260,7 @@ export class AgentLoop {
       const seen = this.observe();
       const facts = decide(journal.reported, seen);
       if (facts.length === 0) return seen;
-      await journal.record(facts, this.desired.because);
+      await journal.record(facts, this.desired.event);
       for (const { type } of facts) log('info', type, { revision: seen.desired.revision });
       // A change of readiness must not wait for the next regular heartbeat.
       this.beat();
@@ -320,7 +320,7 @@ export class AgentLoop {
   }
 
   private beat(): void {
-    const { config, clock, events, journal } = this.parts;
+    const { config, clock, platform, journal } = this.parts;
     const { reported } = journal;
     const { bootId } = this.facts;
     const now = {
@@ -331,7 +331,6 @@ export class AgentLoop {
       software: this.software,
       source: this.source?.last,
     };
-    const subject = heartbeatSubject(config.namespace, config.cluster, config.node);
-    events.publish(subject, new TextEncoder().encode(JSON.stringify(heartbeatOf(config, now))));
+    platform.sendHeartbeat(heartbeatOf(config, now));
   }
 }

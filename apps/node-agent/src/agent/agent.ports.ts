@@ -1,3 +1,13 @@
+import type {
+  AgentCredentialsMessage,
+  AgentDesiredMessage,
+  AgentFactAnswer,
+  AgentFactMessage,
+  AgentStateMessage,
+  EventType,
+  Heartbeat,
+} from '@fairlead/contracts';
+
 /** What a command did. A command that cannot be started is code 127 with the reason as its stderr. */
 export interface CommandResult {
   /** null: ended by a signal or by its timeout. */
@@ -43,34 +53,27 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Never given secrets. */
 export type AgentLog = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** A message as it is in the log. */
-export interface LoggedMessage {
-  readonly seq: number;
-  readonly bytes: Uint8Array;
-}
-
-export type Appended = { readonly kind: 'appended'; readonly seq: number } | { readonly kind: 'conflict' };
-
-/** The event log as one node's credential reaches it. Methods reject with WorldFailure while it cannot be reached. */
-export interface EventLog {
+/**
+ * The services, as one node's credential reaches them: messages to and from this node, and nothing else. Requests reject with
+ * WorldFailure when no answer comes in time.
+ */
+export interface Platform {
   /** Calls back at once when connected, and again after every reconnect. */
   onConnected(callback: () => void): void;
   isConnected(): boolean;
-  /** The newest message on exactly this subject. */
-  last(subject: string): Promise<LoggedMessage | undefined>;
-  /** Appends if the newest message below `filter` still has the sequence `expectedSeq`; an id that is known already is a conflict too. */
-  append(subject: string, bytes: Uint8Array, expected: AppendExpectation): Promise<Appended>;
-  /** Messages published from now on; missing some while away is possible. */
-  subscribe(subject: string, callback: (bytes: Uint8Array) => void): void;
-  /** Telemetry: dropped while away. */
-  publish(subject: string, bytes: Uint8Array): void;
+  /** Resolves when the fact is in the log (`rejected` null), or to why it never will be. */
+  state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer>;
+  /** What the node is to be, and, to recover lost state, what it stated last. */
+  sync(recover: boolean): Promise<AgentStateMessage>;
+  /** What the node is to be, as soon as it is decided; missing some while away is possible. */
+  onDesired(callback: (desired: AgentDesiredMessage) => void): void;
+  /** Dropped while away. */
+  sendHeartbeat(heartbeat: Heartbeat): void;
+  /** Claims for the user with this public key. */
+  renew(user: string): Promise<AgentCredentialsMessage>;
+  /** From the next connect on. */
+  useCredentials(text: string): void;
   close(): Promise<void>;
-}
-
-export interface AppendExpectation {
-  readonly id: string;
-  readonly expectedSeq: number;
-  readonly filter: string;
 }
 
 /** What Kubernetes says about the node. */

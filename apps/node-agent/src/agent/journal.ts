@@ -1,37 +1,20 @@
-import {
-  Envelope,
-  eventSubject,
-  streamSubject,
-  WorldFailure,
-  type AgentConfig,
-  type StreamId,
-} from '@fairlead/contracts';
-import { createHash, randomUUID } from 'node:crypto';
+import { WorldFailure, type AgentConfig } from '@fairlead/contracts';
+import { randomUUID } from 'node:crypto';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
-import { evolve, isOwnEvent, NOTHING_REPORTED, OWN_EVENTS, type AgentFact, type Reported } from './agent.decider.js';
-import type { AgentClock, AgentLog, EventLog, HostPort } from './agent.ports.js';
-import {
-  EMPTY_STREAM,
-  type AgentState,
-  type Because,
-  type Desired,
-  type Pending,
-  type Position,
-} from './agent.state.js';
-import { envelopeOf } from './envelope.js';
+import { evolve, isOwnEvent, NOTHING_REPORTED, type AgentFact, type Reported } from './agent.decider.js';
+import type { AgentClock, AgentLog, HostPort, Platform } from './agent.ports.js';
+import type { AgentState, Desired, Pending } from './agent.state.js';
 import { saveState } from './state.store.js';
 
 /** A node that is away for weeks still says how it came to be as it is, but not every flap. */
 export const OUTBOX_LENGTH_MAX = 200;
 const RETRY = { firstMs: 250, maxMs: 15_000 };
-/** More than one is only possible while two agents run for one node. */
-const CONFLICTS_MAX = 5;
 
 export interface JournalOptions {
   readonly config: AgentConfig;
   readonly host: HostPort;
-  readonly events: EventLog;
+  readonly platform: Platform;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
   readonly random: () => number;
@@ -40,18 +23,9 @@ export interface JournalOptions {
   readonly onDrained: () => void;
 }
 
-interface Found {
-  readonly position: Position;
-  readonly id: string;
-  readonly uid: unknown;
-  readonly fact: AgentFact;
-}
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-
 /**
- * What the agent has said. A fact is in the local state first; then it is published with the position that the stream
- * must have, one at a time, until the log has it: once, in order, however often the agent or NATS goes away between.
+ * What the agent has stated. A fact is in the local state first; then it is sent, one at a time, until it is answered: it is in the
+ * log once and in order, however often the agent or NATS goes away between.
  */
 export class Journal {
   private draining: Promise<void> | undefined;
@@ -64,7 +38,7 @@ export class Journal {
     private state: AgentState,
     private readonly options: JournalOptions,
   ) {
-    options.events.onConnected(() => this.nudge());
+    options.platform.onConnected(() => this.nudge());
   }
 
   get reported(): Reported {
@@ -84,14 +58,15 @@ export class Journal {
     return this.state.outbox.length === 0;
   }
 
-  async record(facts: readonly AgentFact[], because: Because | null): Promise<void> {
+  /** `desired`: id of the event by which the node was asked for it. */
+  async record(facts: readonly AgentFact[], desired: string | null): Promise<void> {
     const time = this.options.clock.now().toISOString();
     const pending = facts.map((fact): Pending => ({
       id: randomUUID(),
       time,
       type: fact.type,
       data: fact.data,
-      because,
+      desired,
     }));
     const isReached = facts.some(({ type }) => type === 'NodeInitialized');
     await this.save({
@@ -112,15 +87,11 @@ export class Journal {
     return this.save({ ...this.state, changed: [...new Set([...this.state.changed, ...changed])] });
   }
 
-  /** Asks the log what this node said last, when the local state was lost. Rejects while the log is away. */
+  /** Asks what this node stated last, when the local state was lost. Rejects while nobody answers. */
   async recover(): Promise<void> {
-    const found = await this.lastFacts();
-    const ours = found.filter(({ uid }) => uid === this.options.config.uid);
-    await this.save({
-      ...this.state,
-      reported: ours.map(({ fact }) => fact).reduce(evolve, NOTHING_REPORTED),
-      position: found.at(-1)?.position ?? EMPTY_STREAM,
-    });
+    const { last } = await this.options.platform.sync(true);
+    const facts = (last ?? []).filter(({ type }) => isOwnEvent(type)) as unknown as readonly AgentFact[];
+    await this.save({ ...this.state, reported: facts.reduce(evolve, NOTHING_REPORTED) });
   }
 
   async close(): Promise<void> {
@@ -128,11 +99,6 @@ export class Journal {
     this.cancelRetry();
     await this.draining;
     await this.saving;
-  }
-
-  private get stream(): StreamId {
-    const { namespace, cluster, node } = this.options.config;
-    return { namespace, cluster, context: `node-${node}` };
   }
 
   private bounded(outbox: Pending[]): Pending[] {
@@ -154,7 +120,7 @@ export class Journal {
   }
 
   private nudge(): void {
-    if (this.closed || this.isDrained || this.draining !== undefined || !this.options.events.isConnected()) return;
+    if (this.closed || this.isDrained || this.draining !== undefined || !this.options.platform.isConnected()) return;
     this.cancelRetry();
     this.draining = this.drain().finally(() => {
       this.draining = undefined;
@@ -162,12 +128,8 @@ export class Journal {
   }
 
   private async drain(): Promise<void> {
-    let conflicts = 0;
     try {
-      while (!this.closed && this.state.outbox.length > 0) {
-        conflicts = (await this.publishHead()) ? 0 : conflicts + 1;
-        if (conflicts > CONFLICTS_MAX) throw new Error('somebody else writes to the stream of this node');
-      }
+      while (!this.closed && this.state.outbox.length > 0) await this.sendHead();
       this.attempt = 0;
     } catch (error) {
       this.attempt += 1;
@@ -179,58 +141,13 @@ export class Journal {
     if (this.isDrained) this.options.onDrained();
   }
 
-  /** False: the stream does not end where we thought; it does now. */
-  private async publishHead(): Promise<boolean> {
+  private async sendHead(): Promise<void> {
     const [head] = this.state.outbox;
-    if (head === undefined) return true;
-    const position = this.state.position ?? (await this.findPosition(head));
-    // findPosition may have found that the log has it already.
-    if (this.state.outbox[0] !== head) return true;
-    const bytes = new TextEncoder().encode(JSON.stringify(envelopeOf(this.options.config, head, position)));
-    const appended = await this.options.events.append(eventSubject(this.stream, head.type), bytes, {
-      id: head.id,
-      expectedSeq: position.seq,
-      filter: `${streamSubject(this.stream)}.>`,
-    });
-    if (appended.kind === 'conflict') {
-      this.state = { ...this.state, position: null };
-      return false;
-    }
-    await this.save({
-      ...this.state,
-      position: { seq: appended.seq, streamVersion: position.streamVersion + 1, hash: sha256(bytes) },
-      outbox: this.state.outbox.filter((pending) => pending !== head),
-    });
-    return true;
-  }
-
-  /** Where the stream ends; drops the head of the outbox when the log turns out to have it. */
-  private async findPosition(head: Pending): Promise<Position> {
-    const found = await this.lastFacts();
-    const position = found.at(-1)?.position ?? EMPTY_STREAM;
-    const isStored = found.some(({ id }) => id === head.id);
-    const outbox = isStored ? this.state.outbox.filter((pending) => pending !== head) : this.state.outbox;
-    await this.save({ ...this.state, position, outbox });
-    return position;
-  }
-
-  /** The newest fact of each type, oldest first: enough to know how the node stands and where the stream ends. */
-  private async lastFacts(): Promise<readonly Found[]> {
-    const found = await Promise.all(OWN_EVENTS.map((type) => this.lastFact(type)));
-    return found.filter((fact) => fact !== undefined).sort((a, b) => a.position.seq - b.position.seq);
-  }
-
-  private async lastFact(type: (typeof OWN_EVENTS)[number]): Promise<Found | undefined> {
-    const message = await this.options.events.last(eventSubject(this.stream, type));
-    if (message === undefined) return undefined;
-    const envelope = Envelope.strip().parse(JSON.parse(new TextDecoder().decode(message.bytes)));
-    const stated = envelope.type.split('.')[0] ?? '';
-    if (!isOwnEvent(stated)) throw new Error(`${stated} is no event of an agent`);
-    return {
-      position: { seq: message.seq, streamVersion: envelope.streamversion, hash: sha256(message.bytes) },
-      id: envelope.id,
-      uid: envelope.data['uid'],
-      fact: { type: stated, data: envelope.data } as AgentFact,
-    };
+    if (head === undefined) return;
+    const { id, time, type, desired, data } = head;
+    const { rejected } = await this.options.platform.state(type, { id, time, desired, data });
+    // It would be rejected for ever, and hold up what follows.
+    if (rejected !== null) this.options.log('error', 'a fact was rejected', { type, cause: rejected });
+    await this.save({ ...this.state, outbox: this.state.outbox.filter((pending) => pending !== head) });
   }
 }

@@ -35,7 +35,7 @@ export const desired = (over: Partial<Desired> = {}): Desired => ({
   software: WANTED,
   changesAllowed: true,
   change: change(),
-  because: null,
+  event: null,
   ...over,
 });
 

@@ -1,7 +1,8 @@
+import type { NodeAddress } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { NodeRow } from './nodes.projection.js';
+import { nodeKey, type NodeRow } from './nodes.projection.js';
 
 /** Reads the node rows of this service. */
 @Injectable()
@@ -15,5 +16,13 @@ export class NodesQueries {
       [partitions],
     );
     return rows.map(({ doc }) => doc);
+  }
+
+  /** undefined: no cluster has, or still has, this node. */
+  async one({ namespace, cluster, node }: NodeAddress): Promise<NodeRow | undefined> {
+    const rows = await this.database.query<{ doc: NodeRow }[]>('select doc from nodes where key = $1', [
+      nodeKey(namespace, cluster, node),
+    ]);
+    return rows[0]?.doc;
   }
 }

@@ -45,6 +45,21 @@ export const rolloutEvents = {
     doc: 'A lost node sends heartbeats again.',
     data: z.strictObject({ uid, node, lostForMs: z.int() }),
   }),
+  AgentMessagesRejected: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'health-<node>',
+    doc: 'Messages from the agent of the node were rejected; its cluster goes on without them.',
+    data: z.strictObject({
+      uid,
+      node,
+      count: z.int().min(1).describe('Since the last event of this type, at this replica'),
+      reason: z
+        .enum(['invalid', 'other-node', 'other-cluster', 'too-many'])
+        .describe('Of the last one: why it counts for nothing'),
+      detail: z.string().max(300),
+    }),
+  }),
 } as const;
 
 /** What is true on a node. Written by its own agent and nobody else. */

@@ -35,6 +35,8 @@ interface ClaimsDraft {
   readonly subject: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly expiresAtSeconds?: number | undefined;
+  /** Absent: now. */
+  readonly issuedAtSeconds?: number;
 }
 
 /** A JWT that says of `subject` what `draft` says, signed by `signer`. */
@@ -43,7 +45,7 @@ export const signClaims = (draft: ClaimsDraft, signer: NKey): string => {
     name: draft.name,
     sub: draft.subject,
     iss: signer.publicKey,
-    iat: Math.floor(Date.now() / 1000),
+    iat: draft.issuedAtSeconds ?? Math.floor(Date.now() / 1000),
     ...(draft.expiresAtSeconds === undefined ? {} : { exp: draft.expiresAtSeconds }),
     nats: { ...draft.fields, type: draft.type, version: 2 },
   };
@@ -63,26 +65,61 @@ export const readClaims = (jwt: string): Claims => {
   return claims;
 };
 
-/** What an account may use: everything, JetStream too. The limits of an embedded server are those of the machine. */
-export const unlimitedAccount = (
-  signingKeys: readonly string[],
-  jetStream: boolean,
-): Readonly<Record<string, unknown>> => ({
+/** A key that signs users of an account; with a scope it signs only users that may do what the scope says. */
+export type SigningKey =
+  | string
+  | { readonly kind: 'user_scope'; readonly key: string; readonly role: string; readonly template: UserTemplate };
+
+type UserTemplate = Readonly<Record<string, unknown>>;
+
+export interface AccountClaims {
+  readonly signingKeys: readonly SigningKey[];
+  readonly jetStream: boolean;
+  /** Subjects that other accounts may import. */
+  readonly exports?: readonly string[];
+  readonly imports?: readonly { readonly subject: string; readonly account: string }[];
+  /** A message of its clients may have so many bytes; absent: as many as the server takes. */
+  readonly payloadMaxBytes?: number;
+}
+
+const JETSTREAM_UNLIMITED = {
+  mem_storage: UNLIMITED,
+  disk_storage: UNLIMITED,
+  streams: UNLIMITED,
+  consumer: UNLIMITED,
+};
+const NO_JETSTREAM = { mem_storage: 0, disk_storage: 0, streams: 0, consumer: 0 };
+
+/** What an account may use, and what it shares with others. Leaf nodes never: no other server joins by an account's credential. */
+export const accountFields = (account: AccountClaims): Readonly<Record<string, unknown>> => ({
   limits: {
     subs: UNLIMITED,
     data: UNLIMITED,
-    payload: UNLIMITED,
+    payload: account.payloadMaxBytes ?? UNLIMITED,
     imports: UNLIMITED,
     exports: UNLIMITED,
     wildcards: true,
     conn: UNLIMITED,
-    leaf: UNLIMITED,
-    ...(jetStream
-      ? { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }
-      : { mem_storage: 0, disk_storage: 0, streams: 0, consumer: 0 }),
+    leaf: 0,
+    ...(account.jetStream ? JETSTREAM_UNLIMITED : NO_JETSTREAM),
   },
   default_permissions: { pub: {}, sub: {} },
-  signing_keys: [...signingKeys],
+  signing_keys: [...account.signingKeys],
+  exports: (account.exports ?? []).map((subject) => ({ name: subject, subject, type: 'stream' })),
+  imports: (account.imports ?? []).map((from) => ({ name: from.subject, ...from, type: 'stream' })),
+});
+
+/** What every user of a scoped signing key may do. Subjects may contain `{{tag(name)}}`, which is the user's own tag. */
+export const userTemplate = (
+  permissions: UserPermissions,
+  limits: { readonly subscriptionsMax: number; readonly payloadMaxBytes: number },
+): UserTemplate => ({
+  pub: subjectsOf(permissions.publish),
+  sub: subjectsOf(permissions.subscribe),
+  subs: limits.subscriptionsMax,
+  data: UNLIMITED,
+  payload: limits.payloadMaxBytes,
+  allowed_connection_types: ['STANDARD'],
 });
 
 /** The claims of a user of that account. */

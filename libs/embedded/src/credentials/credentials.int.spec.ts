@@ -1,12 +1,14 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { inboxPrefix, nodePermissions } from '@fairlead/contracts';
+import { inboxPrefix } from '@fairlead/contracts';
 import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { cacheFolder } from '../folder/cache-folder.js';
 import { resolveNatsServer } from '../nats/nats.resolver.js';
 import { startNats, type RunningNats } from '../nats/nats.server.js';
-import { claimsOfCreds, mintCredentials } from './creds.js';
+import { claimsOfCreds, mintNodeCredentials, type NodeSigning } from './creds.js';
+import { keyOfSeed } from './nkey.js';
 import { CREDENTIAL_NAMES, ensureCredentials, type NatsCredentials } from './operator.store.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
@@ -20,12 +22,12 @@ describe('credentials', () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   it('are made once, for each service and the administrator, and readable by their owner alone', () => {
-    const { credsFile, signingSeedFile, account } = ensureCredentials(dataDir);
+    const { credsFile, nodeSigningFile, operatorJwt, system, account, nodes } = ensureCredentials(dataDir);
     const texts = CREDENTIAL_NAMES.map((name) => readFileSync(credsFile(name), 'utf8'));
-    for (const file of [signingSeedFile, ...CREDENTIAL_NAMES.map(credsFile)])
+    for (const file of [nodeSigningFile, ...CREDENTIAL_NAMES.map(credsFile)])
       expect(statSync(file).mode & 0o777).toBe(0o600);
     const again = ensureCredentials(dataDir);
-    expect(again.account).toEqual(account);
+    expect(again).toMatchObject({ operatorJwt, system, account, nodes });
     expect(CREDENTIAL_NAMES.map((name) => readFileSync(again.credsFile(name), 'utf8'))).toEqual(texts);
   });
 
@@ -36,6 +38,28 @@ describe('credentials', () => {
     ensureCredentials(dataDir, (name) => (name === 'infra-svc' ? { ...narrow, publish: ['a', 'c'] } : narrow));
     expect(readFileSync(credsFile('gateway'), 'utf8')).toBe(before);
     expect(claimsOfCreds(readFileSync(credsFile('infra-svc'), 'utf8')).nats['pub']).toEqual({ allow: ['a', 'c'] });
+  });
+});
+
+describe('keys of an instance whose nodes were in the account of the services', () => {
+  it('sign nothing that the credentials of those nodes would pass by', () => {
+    const dataDir = throwawayFolder();
+    ensureCredentials(dataDir);
+    const file = join(dataDir, 'keys', 'nats-operator.json');
+    const {
+      nodesSeed: _account,
+      nodeSigningSeed: _key,
+      ...old
+    } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+    writeFileSync(file, JSON.stringify(old));
+    const { credsFile } = ensureCredentials(dataDir);
+    const after = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+    expect(after['signingSeed']).not.toBe(old['signingSeed']);
+    expect(after['accountSeed']).toBe(old['accountSeed']);
+    expect(claimsOfCreds(readFileSync(credsFile('gateway'), 'utf8')).iss).toBe(
+      keyOfSeed(after['signingSeed'] ?? '').publicKey,
+    );
+    rmSync(dataDir, { recursive: true, force: true });
   });
 });
 
@@ -82,14 +106,10 @@ describe('the server, on credentials', () => {
     void listen();
     return words;
   };
-  const nodeCreds = (node: string, expiresInSeconds?: number): string =>
-    mintCredentials({
-      signingSeed: readFileSync(auth.signingSeedFile, 'utf8'),
-      accountPublicKey: auth.account.publicKey,
-      name: node,
-      permissions: nodePermissions({ namespace: 'lab', cluster: 'demo', node }),
-      ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
-    });
+  const nodeCreds = (node: string, expiresInSeconds = 600): string => {
+    const signing = JSON.parse(readFileSync(auth.nodeSigningFile, 'utf8')) as NodeSigning;
+    return mintNodeCredentials(signing, { namespace: 'lab', cluster: 'demo', node, expiresInSeconds });
+  };
 
   /** Publishes, and resolves to the server's objection, if it has one. The server answers in order, so it comes before the flush ends. */
   const publish = async (connection: NatsConnection, subject: string): Promise<string | undefined> => {
@@ -109,7 +129,7 @@ describe('the server, on credentials', () => {
       },
     });
     await admin.flush();
-    const node = await connectAs(nodeCreds('demo-cp-1'), inboxPrefix('lab-demo-demo-cp-1'));
+    const node = await connectAs(nodeCreds('demo-cp-1'));
 
     expect(await publish(node, 'hb.lab.demo.demo-cp-2')).toMatch(
       /Permissions Violation for Publish to "hb\.lab\.demo\.demo-cp-2"/i,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fromPublic, fromSeed, createAccount, createOperator, createUser } from '@nats-io/nkeys';
 import { readClaims, signClaims } from './claims.js';
 import { isSignedBy, keyOfSeed, newKey, type KeyKind } from './nkey.js';
-import { accountOfCreds, claimsOfCreds, mintCredentials } from './creds.js';
+import { accountOfCreds, claimsOfCreds, mintCredentials, mintNodeCredentials, mintNodeJwt, withJwt } from './creds.js';
 
 const account = newKey('account');
 const signing = newKey('account');
@@ -41,6 +41,30 @@ describe('a minted credential', () => {
     expect(claimsOfCreds(mint({ publish: [] })).nats['pub']).toEqual({ deny: ['>'] }));
 
   it('is a new user each time', () => expect(claimsOfCreds(mint()).sub).not.toBe(claimsOfCreds(mint()).sub));
+});
+
+describe("a node's credential", () => {
+  const nodeSigning = { accountPublicKey: account.publicKey, signingSeed: signing.seed };
+  const w1 = { namespace: 'lab', cluster: 'demo', node: 'demo-w-1', expiresInSeconds: 3_600 };
+
+  it('says who its holder is and when it ends, and leaves what it may do to the scope of its signer', () => {
+    const claims = claimsOfCreds(mintNodeCredentials(nodeSigning, w1));
+    expect(claims.nats).toEqual({
+      issuer_account: account.publicKey,
+      tags: ['namespace:lab', 'cluster:demo', 'node:demo-w-1'],
+      type: 'user',
+      version: 2,
+    });
+    expect((claims.exp ?? 0) - claims.iat).toBe(3_600);
+  });
+
+  it('is renewed for the same user, whose seed stays where it is', () => {
+    const before = mintNodeCredentials(nodeSigning, w1);
+    const user = claimsOfCreds(before).sub;
+    const after = withJwt(before, mintNodeJwt(nodeSigning, { ...w1, expiresInSeconds: 7_200 }, user));
+    expect(claimsOfCreds(after)).toMatchObject({ sub: user, name: 'lab/demo/demo-w-1' });
+    expect(/BEGIN USER NKEY SEED-+\s+(\S+)/.exec(after)?.[1]).toBe(/BEGIN USER NKEY SEED-+\s+(\S+)/.exec(before)?.[1]);
+  });
 });
 
 describe('a claim', () => {

@@ -1,14 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES, type ServiceName } from '@fairlead/contracts';
 import { ensureCertificates } from '../credentials/authority.store.js';
-import { accountOfCreds } from '../credentials/creds.js';
-import {
-  ensureCredentials,
-  SIGNING_SEED_FILE,
-  type CredentialName,
-  type NatsCredentials,
-} from '../credentials/operator.store.js';
+import { ensureCredentials, NODE_SIGNING_FILE, type CredentialName } from '../credentials/operator.store.js';
 import { EnvironmentFault, wordsOf } from '../faults.js';
 import { cacheFolder } from '../folder/cache-folder.js';
 import { openDataFolder, portsOf, type Ports } from '../folder/data-folder.js';
@@ -48,8 +42,8 @@ export interface NatsAccess {
   credsFile(name: CredentialName): string | undefined;
   /** The authority of its certificate; undefined when it is reached without TLS, or is one that the system trusts. */
   readonly caFile: string | undefined;
-  /** What bootstrap-svc needs to mint credentials for nodes; undefined when it is not ours to do. */
-  readonly signing: { readonly seedFile: string; readonly accountPublicKey: string } | undefined;
+  /** What bootstrap-svc needs to sign credentials for nodes; undefined when the server asks nodes for none. */
+  readonly nodeSigningFile: string | undefined;
 }
 
 export interface Environment {
@@ -121,15 +115,16 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
   };
   const certificates = natsHost === undefined ? undefined : await ensureCertificates(dataDir, [natsHost]);
   const { url, monitorUrl } = await startNats({ dataDir, binary, auth, certificates, supervisor, ...address });
-  return { url, monitorUrl, credsFile: auth.credsFile, caFile: certificates?.caFile, signing: signingOf(auth) };
+  return {
+    url,
+    monitorUrl,
+    credsFile: auth.credsFile,
+    caFile: certificates?.caFile,
+    nodeSigningFile: auth.nodeSigningFile,
+  };
 };
 
-const signingOf = ({ signingSeedFile, account }: NatsCredentials): NatsAccess['signing'] => ({
-  seedFile: signingSeedFile,
-  accountPublicKey: account.publicKey,
-});
-
-/** A server of somebody else: its creds files, and a signing seed beside them if it lets us mint credentials for nodes. */
+/** A server of somebody else: its creds files, and beside them what signs credentials for nodes. */
 const foundNats = async (
   url: string,
   { credsDir, caFile }: { readonly credsDir: string | undefined; readonly caFile: string | undefined },
@@ -138,12 +133,9 @@ const foundNats = async (
     credsDir === undefined ? undefined : join(credsDir, `${name}.creds`);
   const adminFile = credsFile('admin');
   await checkFound(url, { credsFile: adminFile, caFile });
-  const seedFile = credsDir === undefined ? undefined : join(credsDir, SIGNING_SEED_FILE);
-  const signing =
-    adminFile === undefined || seedFile === undefined || !existsSync(seedFile)
-      ? undefined
-      : { seedFile, accountPublicKey: accountOfCreds(readFileSync(adminFile, 'utf8')) };
-  return { url, monitorUrl: undefined, credsFile, caFile, signing };
+  const signingFile = credsDir === undefined ? undefined : join(credsDir, NODE_SIGNING_FILE);
+  const nodeSigningFile = signingFile !== undefined && existsSync(signingFile) ? signingFile : undefined;
+  return { url, monitorUrl: undefined, credsFile, caFile, nodeSigningFile };
 };
 
 const checkFound = async (url: string, identity: NatsIdentity): Promise<void> => {

@@ -7,7 +7,12 @@ export interface NatsConfig {
   readonly storeDir: string;
   /** File with the server's certificate and key. With it the server talks to nobody without TLS. */
   readonly certificateFile?: string;
-  readonly auth: { readonly operatorJwt: string; readonly system: AccountToken; readonly account: AccountToken };
+  readonly auth: {
+    readonly operatorJwt: string;
+    readonly system: AccountToken;
+    readonly account: AccountToken;
+    readonly nodes: AccountToken;
+  };
 }
 
 /** Larger than any event or job; a cluster's body with its names fits a hundred times. */
@@ -41,6 +46,7 @@ resolver: MEMORY
 resolver_preload: {
   ${auth.system.publicKey}: ${auth.system.jwt}
   ${auth.account.publicKey}: ${auth.account.jwt}
+  ${auth.nodes.publicKey}: ${auth.nodes.jwt}
 }
 `;
 

@@ -47,6 +47,7 @@ describe('the configuration of the server', () => {
       operatorJwt: 'OPERATOR-JWT',
       system: { publicKey: 'ASYSTEM', jwt: 'SYSTEM-JWT' },
       account: { publicKey: 'AFAIRLEAD', jwt: 'FAIRLEAD-JWT' },
+      nodes: { publicKey: 'ANODES', jwt: 'NODES-JWT' },
     };
     const config = { host: '127.0.0.1', port: 20_001, monitorPort: 20_002, storeDir: '/data/nats', auth };
     expectGolden('nats.conf', import.meta.url, natsConfig(config));

@@ -69,10 +69,12 @@ export class JetStreamStore implements EventStore {
 
   private encodeAll(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): EncodedEvent[] {
     const { now, newId, source } = this.options;
+    const { observed } = cause;
+    if (observed !== undefined && facts.length > 1) throw new Error('an observation is one fact');
     const time = now().toISOString();
     let position = expected;
     return facts.map((fact) => {
-      const encoded = encode(stream, position, fact, { id: newId(), time, source, cause });
+      const encoded = encode(stream, position, fact, { ...(observed ?? { id: newId(), time, source }), cause });
       position = { seq: position.seq, streamVersion: encoded.envelope.streamversion, hash: encoded.hash };
       return encoded;
     });

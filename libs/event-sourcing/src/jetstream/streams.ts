@@ -1,11 +1,32 @@
-import { SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from '@fairlead/contracts';
-import { DiscardPolicy, jetstreamManager, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream';
+import {
+  AGENT_FACTS_FILTER,
+  AGENT_MESSAGE_MAX_BYTES,
+  SECRETS_BUCKET,
+  SNAPSHOTS_BUCKET,
+  STREAMS,
+} from '@fairlead/contracts';
+import {
+  DiscardPolicy,
+  jetstreamManager,
+  PersistMode,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { Objm } from '@nats-io/obj';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 
 const MINUTE_MS = 60_000;
 const HEARTBEAT_AGE_MS = 120_000;
+const HEARTBEAT_MAX_BYTES = 16 * 1024;
+/** Larger than any event; nats-server's own limit is 1 MiB a message. */
+const EVENT_MAX_BYTES = 768 * 1024;
+/** An agent sends one fact after the other, so that more of one type from one node are a flood. */
+const AGENT_FACTS_PER_SUBJECT_MAX = 16;
+const AGENT_FACTS_MAX_BYTES = 128 * 1024 * 1024;
+/** The shortest that nats-server takes. Agents name no message, so there is nothing to compare. */
+const DUPLICATE_WINDOW_MIN_MS = 100;
 const DEAD_LETTERS_MAX = 100_000;
 
 /** Older servers accept options that they do not honour, so refuse them: expected sequences on wildcards came with 2.11, atomic batches with 2.12. */
@@ -48,6 +69,7 @@ const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string 
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New,
+  max_msg_size: EVENT_MAX_BYTES,
   num_replicas: replicas,
   duplicate_window: nanos(10 * MINUTE_MS),
   deny_delete: true,
@@ -56,16 +78,44 @@ const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string 
   allow_atomic: true,
 });
 
-const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string })[] => [
+/**
+ * What agents send. Nothing is acknowledged by the server (`no_ack`): a reply subject is the sender's to choose, and an answer would be
+ * published into the account of the services. Facts are written without waiting for the disk, since an agent keeps each until the
+ * service that records it has answered.
+ */
+const agentStreams: readonly (Partial<StreamConfig> & { name: string })[] = [
   {
     name: STREAMS.heartbeats,
     subjects: ['hb.>'],
     storage: StorageType.Memory,
     max_msgs_per_subject: 1,
     max_age: nanos(HEARTBEAT_AGE_MS),
+    max_msg_size: HEARTBEAT_MAX_BYTES,
     allow_direct: true,
+    no_ack: true,
     num_replicas: 1,
   },
+  {
+    name: STREAMS.agentFacts,
+    description: 'Facts that agents state, until they are validated and recorded',
+    subjects: [AGENT_FACTS_FILTER],
+    storage: StorageType.File,
+    persist_mode: PersistMode.Async,
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs_per_subject: AGENT_FACTS_PER_SUBJECT_MAX,
+    max_msg_size: AGENT_MESSAGE_MAX_BYTES,
+    max_bytes: AGENT_FACTS_MAX_BYTES,
+    max_age: nanos(HEARTBEAT_AGE_MS),
+    duplicate_window: nanos(DUPLICATE_WINDOW_MIN_MS),
+    no_ack: true,
+    num_replicas: 1,
+  },
+];
+
+const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string })[] => [
+  ...agentStreams,
   {
     name: STREAMS.jobs,
     subjects: ['job.>'],

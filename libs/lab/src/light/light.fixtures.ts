@@ -117,7 +117,6 @@ export const prepareInput = (machine: TestMachine, cluster: string, uid: string)
     node: machine.name,
     role: 'control-plane',
     natsUrls: ['nats://127.0.0.1:1'],
-    inboxPrefix: '_INBOX_test',
     heartbeatIntervalMs: 10_000,
     desired: {
       revision: 1,

@@ -76,7 +76,6 @@ export const AGENT_CONFIG: AgentConfig = AgentConfig.parse({
   node: WORKER.name,
   role: 'worker',
   natsUrls: ['nats://198.18.7.1:4222'],
-  inboxPrefix: '_INBOX_default-demo-demo-w-1-q3m9d',
   heartbeatIntervalMs: 10_000,
   desired: { revision: 1, software: { kubelet: '1.34.4', containerd: '1.7.24' }, changesAllowed: true },
   nodeLabels: WORKER.labels,

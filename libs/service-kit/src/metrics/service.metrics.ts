@@ -1,5 +1,5 @@
 import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** From a commit at once to a projection that is made anew. */
 const AGE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300];
@@ -68,6 +68,12 @@ export class ServiceMetrics implements Meter {
   requestEnded(request: { method: string; route: string; status: number; durationMs: number }): void {
     const { method, route, status, durationMs } = request;
     this.http.observe({ method, route, status: String(status) }, durationMs / S);
+  }
+
+  /** Answers how to count one more. */
+  addCounter({ name, help, labels }: Omit<GaugeWish, 'read'>): (of: Readonly<Record<string, string>>) => void {
+    const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.registry] });
+    return (of) => counter.inc({ ...of });
   }
 
   addGauge({ name, help, labels, read }: GaugeWish): void {

@@ -1,0 +1,258 @@
+import {
+  AgentCredentialsMessage,
+  AgentDesiredMessage,
+  AgentFactAnswer,
+  agentFactSubject,
+  agentOutputs,
+  agentRenewSubject,
+  AgentStateMessage,
+  agentSyncSubject,
+  heartbeatSubject,
+  WorldFailure,
+  type AgentConfig,
+  type AgentFactMessage,
+  type EventType,
+  type Heartbeat,
+} from '@fairlead/contracts';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
+import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import type { AgentLog, Platform } from '../../agent/agent.ports.js';
+import { backoffMs } from '../../time/backoff.js';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const RECONNECT = { firstMs: 250, maxMs: 5_000 };
+/** A server that is gone without a word is noticed after two missed pings. */
+const PING_INTERVAL_MS = 20_000;
+
+export interface NatsPlatformOptions {
+  readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'uid' | 'natsUrls' | 'natsCa'>;
+  /** Text of a creds file; empty: the server asks for none. */
+  readonly credentials: string;
+  readonly random: () => number;
+  readonly log: AgentLog;
+}
+
+interface Waiting {
+  readonly accepts: (answer: Answer) => boolean;
+  readonly resolve: (answer: Answer) => void;
+}
+
+type Answer =
+  | { readonly kind: 'recorded'; readonly message: AgentFactAnswer }
+  | { readonly kind: 'state'; readonly message: AgentStateMessage }
+  | { readonly kind: 'credentials'; readonly message: AgentCredentialsMessage };
+
+/** Unknown fields of newer services are dropped; what does not match is no answer. */
+const answerIn = (output: string, json: unknown): Answer | undefined => {
+  switch (output) {
+    case 'recorded': {
+      const message = AgentFactAnswer.safeParse(json).data;
+      return message && { kind: 'recorded', message };
+    }
+    case 'state': {
+      const message = AgentStateMessage.safeParse(json).data;
+      return message && { kind: 'state', message };
+    }
+    case 'credentials': {
+      const message = AgentCredentialsMessage.safeParse(json).data;
+      return message && { kind: 'credentials', message };
+    }
+    default:
+      return undefined;
+  }
+};
+
+const jsonIn = (message: Msg): unknown => {
+  try {
+    return message.json();
+  } catch {
+    return undefined; // No schema accepts it.
+  }
+};
+
+/**
+ * The services over NATS: one subscription for everything that they send to this node, and requests that are answered there; a node has
+ * no right to an inbox. Connects in the background and for ever; until then every request rejects.
+ */
+export class NatsPlatform implements Platform {
+  private nc: NatsConnection | undefined;
+  private connected = false;
+  private closing = false;
+  private endPause = (): void => undefined;
+  /** Failed connects in a row. */
+  private attempt = 0;
+  private credentials: string;
+  private readonly onConnects: (() => void)[] = [];
+  private hearDesired: (desired: AgentDesiredMessage) => void = () => undefined;
+  private readonly waiting = new Set<Waiting>();
+  private readonly opened: Promise<void>;
+
+  constructor(private readonly options: NatsPlatformOptions) {
+    this.credentials = options.credentials;
+    this.opened = this.open();
+  }
+
+  onConnected(callback: () => void): void {
+    this.onConnects.push(callback);
+    if (this.connected) callback();
+  }
+
+  isConnected(): boolean {
+    return this.connected;
+  }
+
+  async state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer> {
+    const answer = await this.request(
+      agentFactSubject(this.options.config, type),
+      fact,
+      ({ kind, message }) => kind === 'recorded' && message.id === fact.id,
+    );
+    return answer.message as AgentFactAnswer;
+  }
+
+  async sync(recover: boolean): Promise<AgentStateMessage> {
+    const { config } = this.options;
+    const answer = await this.request(
+      agentSyncSubject(config),
+      { uid: config.uid, recover },
+      ({ kind, message }) => kind === 'state' && (!recover || message.last !== null),
+    );
+    return answer.message as AgentStateMessage;
+  }
+
+  async renew(user: string): Promise<AgentCredentialsMessage> {
+    const { config } = this.options;
+    const answer = await this.request(
+      agentRenewSubject(config),
+      { uid: config.uid, user },
+      ({ kind, message }) => kind === 'credentials' && message.user === user,
+    );
+    return answer.message as AgentCredentialsMessage;
+  }
+
+  onDesired(callback: (desired: AgentDesiredMessage) => void): void {
+    this.hearDesired = callback;
+  }
+
+  sendHeartbeat(heartbeat: Heartbeat): void {
+    const { namespace, cluster, node } = this.options.config;
+    // While away the client would keep them all; a late heartbeat is worth nothing.
+    if (this.connected) this.nc?.publish(heartbeatSubject(namespace, cluster, node), JSON.stringify(heartbeat));
+  }
+
+  useCredentials(text: string): void {
+    this.credentials = text;
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    this.connected = false;
+    this.endPause();
+    await this.nc?.close();
+    await this.opened;
+  }
+
+  private async open(): Promise<void> {
+    const { config, random, log } = this.options;
+    while (!this.closing) {
+      try {
+        this.nc = await connect({
+          servers: [...config.natsUrls],
+          name: `agent ${config.namespace}/${config.cluster}/${config.node}`,
+          ...natsTrust(config.natsCa, config.natsUrls),
+          // Asked at each connect, so that renewed credentials count from the next one on.
+          ...(this.credentials === ''
+            ? {}
+            : { authenticator: (nonce?: string) => authenticatorOf(this.credentials)(nonce) }),
+          noAsyncTraces: true,
+          maxReconnectAttempts: -1,
+          ignoreAuthErrorAbort: true,
+          reconnectDelayHandler: () => backoffMs(RECONNECT, (this.attempt += 1), random),
+          pingInterval: PING_INTERVAL_MS,
+        });
+        break;
+      } catch (error) {
+        this.attempt += 1;
+        const delayMs = backoffMs(RECONNECT, this.attempt, random);
+        if (this.attempt === 1) log('warn', 'NATS cannot be reached; trying again for ever', { cause: String(error) });
+        await this.pause(delayMs);
+      }
+    }
+    if (this.nc === undefined) return;
+    if (this.closing) return this.nc.close();
+    this.subscribeOn(this.nc);
+    void this.follow(this.nc);
+    this.nowConnected();
+  }
+
+  /** Ends at once when this is closed meanwhile. */
+  private pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      this.endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  private nowConnected(): void {
+    this.attempt = 0;
+    this.connected = true;
+    for (const callback of this.onConnects) callback();
+  }
+
+  private async follow(nc: NatsConnection): Promise<void> {
+    for await (const status of nc.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection') this.connected = false;
+      else if (status.type === 'reconnect') this.nowConnected();
+      else if (status.type === 'error') this.options.log('warn', 'NATS says', { error: status.error.message });
+    }
+  }
+
+  private subscribeOn(nc: NatsConnection): void {
+    const subject = agentOutputs(this.options.config);
+    nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) this.hear(message);
+        else this.options.log('warn', 'subscription failed', { subject, cause: error.message });
+      },
+    });
+  }
+
+  private hear(message: Msg): void {
+    const output = message.subject.slice(message.subject.lastIndexOf('.') + 1);
+    const json = jsonIn(message);
+    const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;
+    if (desired !== undefined) return this.hearDesired(desired);
+    const answer = answerIn(output, json);
+    if (answer === undefined) return this.options.log('error', 'a message that cannot be read is ignored', { output });
+    for (const waiting of this.waiting) if (waiting.accepts(answer)) waiting.resolve(answer);
+  }
+
+  private request(subject: string, body: unknown, accepts: (answer: Answer) => boolean): Promise<Answer> {
+    const failure = (message: string): WorldFailure =>
+      new WorldFailure({ operation: 'ask the services', target: subject, message });
+    const { nc } = this;
+    if (nc === undefined || !this.connected) return Promise.reject(failure('NATS is away'));
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        accepts,
+        resolve: (answer) => {
+          end();
+          resolve(answer);
+        },
+      };
+      const timer = setTimeout(() => {
+        end();
+        reject(failure(`no answer within ${ANSWER_TIMEOUT_MS / 1_000} s`));
+      }, ANSWER_TIMEOUT_MS);
+      const end = (): void => {
+        clearTimeout(timer);
+        this.waiting.delete(waiting);
+      };
+      this.waiting.add(waiting);
+      nc.publish(subject, JSON.stringify(body));
+    });
+  }
+}

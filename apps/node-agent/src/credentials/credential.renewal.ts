@@ -1,0 +1,79 @@
+import { AGENT_PATHS, wordsOf } from '@fairlead/contracts';
+import { claimsOfCreds, withJwt } from '@fairlead/embedded/credentials';
+import type { AgentClock, AgentLog, HostPort, Platform } from '../agent/agent.ports.js';
+import { replaceFile } from '../software/item.js';
+import type { Metronome } from '../time/metronome.js';
+
+/** A credential is renewed when so much of its life is over; the rest is for the services to be away. */
+const RENEW_AT = 1 / 3;
+const RETRY_MS = 60_000;
+const RETRY_JITTER = 0.5;
+/** A timer of JavaScript takes no longer delay. */
+const WAIT_MAX_MS = 24 * 60 * 60_000;
+
+export interface CredentialRenewalParts {
+  readonly platform: Pick<Platform, 'renew' | 'useCredentials' | 'onConnected'>;
+  readonly host: HostPort;
+  readonly metronome: Metronome;
+  readonly clock: AgentClock;
+  readonly random: () => number;
+  readonly log: AgentLog;
+}
+
+/** Keeps the node's NATS credential alive: the services sign new claims for the same user, whose seed never leaves the host. */
+export class CredentialRenewal {
+  private cancel = (): void => undefined;
+  private stopped = false;
+
+  constructor(
+    private credentials: string,
+    private readonly parts: CredentialRenewalParts,
+  ) {}
+
+  start(): void {
+    if (this.credentials !== '') this.waitFor(this.dueInMs());
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.cancel();
+  }
+
+  /** 0: it is due; infinite: this credential does not end. */
+  private dueInMs(): number {
+    const { iat, exp } = claimsOfCreds(this.credentials);
+    if (exp === undefined) return Number.POSITIVE_INFINITY;
+    const dueAtMs = (iat + (exp - iat) * RENEW_AT) * 1_000;
+    return Math.max(0, dueAtMs - this.parts.clock.now().getTime());
+  }
+
+  private waitFor(delayMs: number): void {
+    if (this.stopped || delayMs === Number.POSITIVE_INFINITY) return;
+    this.cancel = this.parts.metronome.after(Math.min(delayMs, WAIT_MAX_MS), () => void this.renewIfDue());
+  }
+
+  private async renewIfDue(): Promise<void> {
+    const { log, random } = this.parts;
+    try {
+      if (this.dueInMs() === 0) await this.renew();
+      this.waitFor(this.dueInMs());
+    } catch (error) {
+      log('warn', 'the NATS credential could not be renewed; trying again', { cause: wordsOf(error) });
+      this.waitFor(RETRY_MS * (1 - RETRY_JITTER * random()));
+    }
+  }
+
+  private async renew(): Promise<void> {
+    const { platform, host, log } = this.parts;
+    const before = claimsOfCreds(this.credentials);
+    const { jwt } = await platform.renew(before.sub);
+    const renewed = withJwt(this.credentials, jwt);
+    const after = claimsOfCreds(renewed);
+    if (after.sub !== before.sub || (after.exp ?? 0) <= (before.exp ?? 0))
+      throw new Error('the services sent claims of another user, or claims that end no later');
+    await replaceFile(host, AGENT_PATHS.credentials, renewed, 0o600);
+    this.credentials = renewed;
+    platform.useCredentials(renewed);
+    log('info', 'the NATS credential was renewed', { until: new Date((after.exp ?? 0) * 1_000).toISOString() });
+  }
+}

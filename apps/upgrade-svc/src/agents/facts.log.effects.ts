@@ -1,0 +1,68 @@
+import { eventSubject, isRefusal, WorldFailure, type NodeAddress, type StoredEvent } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { nodeKey } from '../nodes/nodes.projection.js';
+import type { AgentChannel } from './agents.ports.js';
+import type { StatedFact } from './fact.rules.js';
+import { agentFacts } from './facts.decider.js';
+import { AGENT_CHANNEL } from './tokens.js';
+
+const CAUSES_REMEMBERED_MAX = 20_000;
+
+const causeKey = ({ namespace, cluster, node }: NodeAddress, id: string): string =>
+  `${nodeKey(namespace, cluster, node)}|${id}`;
+
+/** Writes facts of agents to the log, each once, as facts of the node that its subject names. */
+@Injectable()
+export class FactsLog {
+  /** Correlation ids by what was asked of nodes. */
+  private readonly correlations = new LRUCache<string, string>({ max: CAUSES_REMEMBERED_MAX });
+
+  constructor(
+    @Inject(AGENT_CHANNEL) private readonly channel: AgentChannel,
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Resolves when the fact is in the log. Rejects with WorldFailure while the log cannot be reached. */
+  async record({ address, id, time, desired, fact }: StatedFact): Promise<void> {
+    const { namespace, cluster, node } = address;
+    const now = this.clock.now().toISOString();
+    const correlationId = desired === null ? undefined : await this.correlationOf(address, desired);
+    const because =
+      correlationId === undefined || desired === null
+        ? // Nothing in the log led to it: it is the first cause of what follows, and its own cause is the node.
+          { correlationId: id, causationId: `node/${node}` }
+        : { correlationId, causationId: desired };
+    // The clock of a node may be wrong; nothing is observed in the future.
+    const observed = { id, time: time < now ? time : now, source: `/node-agent/${node}` };
+    const outcome = await this.handle(
+      agentFacts,
+      { namespace, cluster, context: `node-${node}` },
+      { type: 'RecordFact', data: { id, fact } },
+      { actor: `node/${node}`, ...because, observed },
+    );
+    if (isRefusal(outcome))
+      throw new WorldFailure({ operation: 'record a fact', target: node, message: outcome.message });
+  }
+
+  /** What was asked of a node: facts that follow from it name it, also after more was asked. */
+  remember({ meta, data }: StoredEvent<'DesiredVersionsSet'>): void {
+    const { namespace, cluster, id, correlationId } = meta;
+    this.correlations.set(causeKey({ namespace, cluster, node: data.node }, id), correlationId);
+  }
+
+  /** undefined: nothing that was asked of this node lately. A node cannot name causes elsewhere in the log. */
+  private async correlationOf(address: NodeAddress, desired: string): Promise<string | undefined> {
+    const known = this.correlations.get(causeKey(address, desired));
+    if (known !== undefined) return known;
+    const { namespace, cluster, node } = address;
+    const subject = eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet');
+    const last = await this.channel.last(subject);
+    if (last?.type !== 'DesiredVersionsSet' || last.meta.id !== desired) return undefined;
+    this.remember(last as StoredEvent<'DesiredVersionsSet'>);
+    return last.meta.correlationId;
+  }
+}

@@ -1,0 +1,102 @@
+import {
+  AGENT_EVENT_TYPES,
+  AGENT_MESSAGE_MAX_BYTES,
+  AgentSyncMessage,
+  eventSubject,
+  parseAgentInput,
+  wordsOf,
+  type AgentDesiredMessage,
+  type AgentStateMessage,
+  type NodeAddress,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import { OnEvent } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { nodeKey } from '../nodes/nodes.projection.js';
+import { NodesQueries } from '../nodes/nodes.queries.js';
+import type { AgentChannel } from './agents.ports.js';
+import { FactsLog } from './facts.log.effects.js';
+import { MessageBudget } from './message.budget.js';
+import { AGENT_CHANNEL } from './tokens.js';
+
+const desiredMessage = ({ meta, data }: StoredEvent<'DesiredVersionsSet'>): AgentDesiredMessage => ({
+  id: meta.id,
+  correlationId: meta.correlationId,
+  data,
+});
+
+const jsonIn = (bytes: Uint8Array): unknown => {
+  try {
+    return bytes.length > AGENT_MESSAGE_MAX_BYTES ? undefined : JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined; // No schema accepts it.
+  }
+};
+
+/** Tells agents what their nodes are to be: as soon as it is decided, and whenever they ask. */
+@Controller()
+export class AgentStates implements OnApplicationBootstrap {
+  private readonly logger = new Logger('agents');
+  private readonly budget = new MessageBudget();
+  private started = false;
+
+  constructor(
+    @Inject(AGENT_CHANNEL) private readonly channel: AgentChannel,
+    @Inject(NodesQueries) private readonly nodes: NodesQueries,
+    @Inject(FactsLog) private readonly facts: FactsLog,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.started) return;
+    this.started = true;
+    this.channel.syncs((subject, bytes) => this.answer(subject, bytes));
+  }
+
+  @OnEvent('DesiredVersionsSet')
+  async desiredVersionsSet(event: StoredEvent<'DesiredVersionsSet'>): Promise<void> {
+    const { namespace, cluster } = event.meta;
+    this.facts.remember(event);
+    this.channel.send({ namespace, cluster, node: event.data.node }, 'desired', desiredMessage(event));
+  }
+
+  /** An agent that gets no answer asks again. */
+  private async answer(subject: string, bytes: Uint8Array): Promise<void> {
+    try {
+      const address = parseAgentInput(subject);
+      const request = AgentSyncMessage.safeParse(jsonIn(bytes)).data;
+      if (address === undefined || request === undefined) return;
+      const key = nodeKey(address.namespace, address.cluster, address.node);
+      if (!this.budget.take(key, bytes.length, performance.now())) return;
+      if ((await this.nodes.one(address))?.uid !== request.uid) return;
+      this.channel.send(address, 'state', await this.stateOf(address, request));
+    } catch (error) {
+      this.logger.warn(`${subject} is not answered: ${wordsOf(error)}`);
+    }
+  }
+
+  private async stateOf(address: NodeAddress, { recover, uid }: AgentSyncMessage): Promise<AgentStateMessage> {
+    const { namespace, cluster, node } = address;
+    const last = await this.channel.last(
+      eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet'),
+    );
+    const isOurs = last?.type === 'DesiredVersionsSet' && last.data.uid === uid;
+    return {
+      desired: isOurs ? desiredMessage(last as StoredEvent<'DesiredVersionsSet'>) : null,
+      last: recover ? await this.lastFactsOf(address, uid) : null,
+    };
+  }
+
+  private async lastFactsOf(
+    { namespace, cluster, node }: NodeAddress,
+    uid: string,
+  ): Promise<AgentStateMessage['last']> {
+    const stream = { namespace, cluster, context: `node-${node}` };
+    const found = await Promise.all(AGENT_EVENT_TYPES.map((type) => this.channel.last(eventSubject(stream, type))));
+    return found
+      .filter((event) => event !== undefined)
+      .filter((event) => 'uid' in event.data && event.data.uid === uid)
+      .sort((a, b) => a.meta.seq - b.meta.seq)
+      .map(({ type, data }) => ({ type, data }));
+  }
+}

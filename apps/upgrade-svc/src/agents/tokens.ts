@@ -1,0 +1,1 @@
+export const AGENT_CHANNEL = Symbol('upgrade-svc.agent-channel');

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { EVENTS, type EventType } from './events/catalogue.js';
+import { ClusterUid } from './ids.js';
+
+/** Ids of events, as agents name the cause of a fact. */
+const EventId = z.string().min(1).max(128);
+
+/** A fact as an agent sends it; which node and which type it is about is the subject's to say. */
+export const AgentFactMessage = z.object({
+  id: z.uuid().describe('Drawn once: a repetition is recorded once'),
+  time: z.iso.datetime().describe('When it was observed, by the clock of the node'),
+  desired: EventId.nullable().describe('Id of the DesiredVersionsSet that it follows from; null: of none'),
+  data: z.record(z.string(), z.unknown()),
+});
+export type AgentFactMessage = z.infer<typeof AgentFactMessage>;
+
+/** Answers every fact: an agent keeps it until then. */
+export const AgentFactAnswer = z.object({
+  id: z.string(),
+  /** null: it is in the log. */
+  rejected: z.string().nullable(),
+});
+export type AgentFactAnswer = z.infer<typeof AgentFactAnswer>;
+
+export const AgentSyncMessage = z.object({
+  uid: ClusterUid,
+  recover: z.boolean().describe('The local state is lost: say, too, what the node stated last'),
+});
+export type AgentSyncMessage = z.infer<typeof AgentSyncMessage>;
+
+/** What a node is to be, with the event that said so. */
+export const AgentDesiredMessage = z.object({
+  id: EventId,
+  correlationId: z.string(),
+  data: EVENTS.DesiredVersionsSet.data.strip(),
+});
+export type AgentDesiredMessage = z.infer<typeof AgentDesiredMessage>;
+
+export const AgentStateMessage = z.object({
+  desired: AgentDesiredMessage.nullable().describe('null: nothing was asked of the node yet'),
+  last: z
+    .array(z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) }))
+    .nullable()
+    .describe('The last fact of each type, oldest first; null: not asked for'),
+});
+export type AgentStateMessage = z.infer<typeof AgentStateMessage>;
+
+/** Public key of a NATS user (`U` and 55 characters of base32). */
+const UserPublicKey = z.string().regex(/^U[A-Z2-7]{55}$/);
+
+export const AgentRenewMessage = z.object({
+  uid: ClusterUid,
+  user: UserPublicKey.describe('Public key of the user; its seed never leaves the node'),
+});
+export type AgentRenewMessage = z.infer<typeof AgentRenewMessage>;
+
+export const AgentCredentialsMessage = z.object({
+  user: UserPublicKey,
+  jwt: z.string().min(1).max(8_192).describe('Says what the user may do, until when; worth nothing without its seed'),
+});
+export type AgentCredentialsMessage = z.infer<typeof AgentCredentialsMessage>;
+
+/** The data of a fact that an agent may state, by the schema of its type; unknown fields of newer agents are dropped. */
+export const agentFactData = (type: EventType): z.ZodType<Readonly<Record<string, unknown>>> =>
+  (EVENTS[type].data as unknown as z.ZodObject).strip();

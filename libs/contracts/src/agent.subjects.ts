@@ -1,0 +1,60 @@
+import { EVENTS, isEventType, type EventType } from './events/catalogue.js';
+
+/**
+ * Where agents and services meet. Agents are clients of a NATS account of their own, which exports `agent.in.>` and `hb.>` to the
+ * account of the services and imports `agent.out.>` from it. Nothing else crosses, and nobody answers to a reply subject: an
+ * answer goes to the subject that belongs to the node which asked.
+ */
+export interface NodeAddress {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly node: string;
+}
+
+const placeOf = ({ namespace, cluster, node }: NodeAddress): string => `${namespace}.${cluster}.${node}`;
+
+/** An agent states a fact about its node: an `AgentFactMessage`. */
+export const agentFactSubject = (address: NodeAddress, type: EventType): string =>
+  `agent.in.${placeOf(address)}.fact.${type}`;
+
+/** An agent asks what its node is to be and what it said last: an `AgentSyncMessage`. */
+export const agentSyncSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.sync`;
+
+/** An agent asks for a new credential: an `AgentRenewMessage`. */
+export const agentRenewSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.renew`;
+
+/** What services send to an agent. */
+export type AgentOutput = 'recorded' | 'desired' | 'state' | 'credentials';
+
+export const agentOutputSubject = (address: NodeAddress, output: AgentOutput): string =>
+  `agent.out.${placeOf(address)}.${output}`;
+
+/** Everything that services send to one agent. */
+export const agentOutputs = (address: NodeAddress): string => `agent.out.${placeOf(address)}.*`;
+
+export const AGENT_FACTS_FILTER = 'agent.in.*.*.*.fact.*';
+export const AGENT_SYNC_FILTER = 'agent.in.*.*.*.sync';
+export const AGENT_RENEW_FILTER = 'agent.in.*.*.*.renew';
+
+/** What the account of the nodes exports to that of the services. */
+export const AGENT_INPUT_EXPORTS = ['agent.in.>', 'hb.>'] as const;
+/** What the account of the services exports to that of the nodes. */
+export const AGENT_OUTPUT_EXPORTS = ['agent.out.>'] as const;
+
+/** The types of facts that an agent may state about its own node. */
+export const AGENT_EVENT_TYPES: readonly EventType[] = (Object.keys(EVENTS) as EventType[]).filter(
+  (type) => EVENTS[type].writer === 'node-agent',
+);
+
+/** A message larger than this is no agent's. */
+export const AGENT_MESSAGE_MAX_BYTES = 32 * 1024;
+
+/** The node that a subject below `agent.in` belongs to, and the fact's type if it carries one; undefined: no such subject. */
+export const parseAgentInput = (
+  subject: string,
+): (NodeAddress & { readonly input: string; readonly type: EventType | undefined }) | undefined => {
+  const [prefix, direction, namespace, cluster, node, input, type, ...rest] = subject.split('.');
+  if (prefix !== 'agent' || direction !== 'in' || rest.length > 0) return undefined;
+  if (namespace === undefined || cluster === undefined || node === undefined || input === undefined) return undefined;
+  return { namespace, cluster, node, input, type: type !== undefined && isEventType(type) ? type : undefined };
+};
