@@ -35,7 +35,7 @@ export class LaneProbe {
       handlers: undefined,
       announceParked: (consumer) => fail(`${consumer} was parked`),
       log: { log: () => undefined, warn: () => undefined, error: fail },
-      meter: { eventsTaken: () => undefined },
+      meter: { eventsTaken: () => undefined, eventsRejected: (reason) => fail(`a message was rejected: ${reason}`) },
     });
   }
 

@@ -5,7 +5,7 @@ import {
   encode,
   ensureStreams,
   JetStreamStore,
-  KernelTables1700000000000,
+  KERNEL_MIGRATIONS,
   rebuildProjection,
 } from '@fairlead/event-sourcing/jetstream';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
@@ -42,7 +42,7 @@ const withDatabase = async <T>(
   work: (pool: pg.Pool, url: string) => Promise<T>,
 ): Promise<T> => {
   const url = environment.databases['upgrade-svc'];
-  const database = new DataSource({ type: 'postgres', url, migrations: [KernelTables1700000000000] });
+  const database = new DataSource({ type: 'postgres', url, migrations: [...KERNEL_MIGRATIONS] });
   await database.initialize();
   await database.runMigrations();
   await database.query('create table joins (key text primary key, seq bigint not null, doc jsonb not null)');
@@ -60,7 +60,7 @@ const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Fi
   withDatabase(environment, async (pool, url) => {
     const probe = new LaneProbe({ nc, pool, databaseUrl: url, projection: joins });
     await probe.start();
-    const store = new JetStreamStore({ nc, source: '/bench', now: () => new Date(), newId: randomUUID });
+    const store = new JetStreamStore({ nc, source: '/bootstrap-svc', now: () => new Date(), newId: randomUUID });
     const lags: number[] = [];
     const pending: Promise<void>[] = [];
     const startedAt = performance.now();
@@ -70,7 +70,7 @@ const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Fi
       const stream = { namespace: 'bench', cluster: `c-${index}`, context: 'bootstrap' };
       const fact = { type: 'WorkerJoined', data: { uid, node: 'w1' as NodeName } } as const;
       const appended = store.append(stream, { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }, [fact], {
-        actor: 'bench',
+        actor: 'system/bootstrap-svc',
         correlationId: 'b',
         causationId: 'b',
       });
@@ -101,8 +101,8 @@ const fill = async (nc: NatsConnection): Promise<void> => {
     const stamp = {
       id: `fill-${index}`,
       time: new Date().toISOString(),
-      source: '/bench',
-      cause: { actor: 'bench', correlationId: 'b', causationId: 'b' },
+      source: '/bootstrap-svc',
+      cause: { actor: 'system/bootstrap-svc', correlationId: 'b', causationId: 'b' },
     };
     const position = { seq: 0, streamVersion: Math.floor(index / REPLAY_CLUSTERS), hash: FIRST_PREVHASH };
     const { subject, bytes } = encode(

@@ -1,6 +1,7 @@
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { clusterFilter, type Fact, type SecretRef, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import { ensureStreams, JetStreamStore, makeTail } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import { NatsSecrets, SECRETS, startService, type RunningService, type SecretStore } from '@fairlead/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -36,9 +37,10 @@ describe('bootstrap-svc', () => {
   };
 
   const say = async (context: string, ...facts: readonly Fact[]): Promise<void> => {
-    const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
     const stream: StreamId = { ...CLUSTER, context };
     for (const fact of facts) {
+      const { source, actor } = writerOf(stream, fact.type);
+      const store = new JetStreamStore({ nc: admin, source, now: () => new Date(), newId: randomUUID });
       const own = (await store.read(clusterFilter('default', 'demo'), 0)).filter(
         ({ event }) => event.meta.context === context,
       );
@@ -48,7 +50,7 @@ describe('bootstrap-svc', () => {
         streamVersion: own.length,
         hash: last?.hash ?? '0'.repeat(64),
       };
-      expect((await store.append(stream, expected, [fact], CAUSE)).kind).toBe('appended');
+      expect((await store.append(stream, expected, [fact], { ...CAUSE, actor })).kind).toBe('appended');
     }
   };
 

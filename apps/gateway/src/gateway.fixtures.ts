@@ -1,6 +1,7 @@
 import { EVENTS, NONE, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import { startService, type RunningService } from '@fairlead/service-kit';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +45,10 @@ const contextOf = (fact: Fact): string => {
   const { context } = EVENTS[fact.type];
   const node = 'node' in fact.data ? String(fact.data.node) : '';
   const connection = 'connection' in fact.data ? String(fact.data.connection) : '';
-  return context.replace('<node>', node).replace('<connection>', connection).replace('<service>', 'spec');
+  return context
+    .replace('<node>', node)
+    .replace('<connection>', connection)
+    .replace('<service>', 'service' in fact.data ? String(fact.data.service) : '');
 };
 
 export const startTestGateway = async (): Promise<TestGateway> => {
@@ -72,7 +76,6 @@ export const startTestGateway = async (): Promise<TestGateway> => {
   };
   await startReplica();
   const token = readFileSync(tokenFile, 'utf8').trim();
-  const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
   const baseUrl = (replica = 0): string => `http://127.0.0.1:${replicas[replica]?.port}`;
 
   return {
@@ -102,6 +105,8 @@ export const startTestGateway = async (): Promise<TestGateway> => {
 
     state: async (fact, at = {}) => {
       const stream = { namespace: 'default', cluster: 'demo', context: contextOf(fact), ...at };
+      const { source, actor } = writerOf(stream, fact.type);
+      const store = new JetStreamStore({ nc: admin, source, now: () => new Date(), newId: randomUUID });
       const read = await store.read(`${streamSubject(stream)}.>`, 0);
       const last = read.at(-1);
       const position = {
@@ -109,7 +114,7 @@ export const startTestGateway = async (): Promise<TestGateway> => {
         streamVersion: read.length,
         hash: last?.hash ?? '0'.repeat(64),
       };
-      const cause = { actor: 'system/spec', correlationId: 'spec', causationId: 'spec' };
+      const cause = { actor, correlationId: 'spec', causationId: 'spec' };
       const outcome = await store.append(stream, position, [fact], cause);
       if (outcome.kind === 'conflict' || outcome.events[0] === undefined)
         throw new Error(`${fact.type} was not stated`);

@@ -16,7 +16,9 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { ensureStreams, JetStreamStore } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import { NatsSecrets, SECRETS, startService, type RunningService, type SecretStore } from '@fairlead/service-kit';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,6 +49,7 @@ describe('infra-svc', () => {
   let environment: TestEnvironment;
   let lab: LabProcess;
   let folder: string;
+  let nc: NatsConnection;
   let store: JetStreamStore;
   const services: RunningService[] = [];
   const cause = { actor: 'user/spec', correlationId: 'spec', causationId: 'spec' };
@@ -66,7 +69,9 @@ describe('infra-svc', () => {
       last === undefined
         ? { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }
         : { seq: last.event.meta.seq, streamVersion: last.event.meta.streamVersion, hash: last.hash };
-    const appended = await store.append(stream, position, [fact], cause);
+    const { source, actor } = writerOf(stream, fact.type);
+    const writer = new JetStreamStore({ nc, source, now: () => new Date(), newId: randomUUID });
+    const appended = await writer.append(stream, position, [fact], { ...cause, actor });
     if (appended.kind === 'conflict') throw new Error('nobody else writes wishes here');
   };
   const stream = (cluster: string, context: string): StreamId => ({ namespace: 'default', cluster, context });
@@ -108,7 +113,7 @@ describe('infra-svc', () => {
     folder = mkdtempSync(join(tmpdir(), 'fairlead-infra-'));
     const masterKey = randomBytes(32);
     writeFileSync(join(folder, 'master.key'), masterKey.toString('base64'));
-    const nc = await environment.connect('admin');
+    nc = await environment.connect('admin');
     await ensureStreams(nc);
     store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
     await new NatsSecrets(nc, 'gateway', masterKey).put(TOKEN_REF, LAB_TOKEN, 'shared');

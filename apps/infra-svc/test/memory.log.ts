@@ -6,7 +6,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
-import type { AppendResult, Cause, EventStore, StreamPosition } from '@fairlead/event-sourcing';
+import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from '@fairlead/event-sourcing';
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -27,6 +27,14 @@ export class MemoryLog implements EventStore {
     return this.events
       .filter((event, at) => event.meta.seq > afterSeq && matches(filter, this.subjects[at] ?? ''))
       .map((event) => ({ event, hash: `hash-${event.meta.seq}` }));
+  }
+
+  async entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]> {
+    const found = await this.read(filter, afterSeq);
+    return found.map(({ event, hash }) => {
+      const { seq, context } = event.meta;
+      return { seq, context, hash, event, rejection: undefined };
+    });
   }
 
   async append(

@@ -11,6 +11,7 @@ import { ensureCredentials } from '@fairlead/embedded';
 import { mintNodeCredentials, type NodeSigning } from '@fairlead/embedded/credentials';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, makeHandle, readAll, sha256 } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import { ServiceMetrics } from '@fairlead/service-kit';
 import { expect } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -99,7 +100,8 @@ export class LogEnvironment {
   /** Appends as a service would; returns the event's id. */
   async append(stream: StreamId, fact: Fact): Promise<string> {
     const now = (): Date => new Date();
-    const store = new JetStreamStore({ nc: this.admin, source: '/upgrade-svc', now, newId: randomUUID });
+    const { source, actor } = writerOf(stream, fact.type);
+    const store = new JetStreamStore({ nc: this.admin, source, now, newId: randomUUID });
     const read = await store.read(`${streamSubject(stream)}.>`, 0);
     const last = read.at(-1);
     const position = {
@@ -107,7 +109,7 @@ export class LogEnvironment {
       streamVersion: read.length,
       hash: last?.hash ?? FIRST_PREVHASH,
     };
-    const cause = { actor: 'system/upgrade-svc', correlationId: 'wish-1', causationId: 'wish-1' };
+    const cause = { actor, correlationId: 'wish-1', causationId: 'wish-1' };
     const appended = await store.append(stream, position, [fact], cause);
     if (appended.kind === 'conflict') throw new Error('the spec lost a race with itself');
     const [event] = appended.events;

@@ -1,6 +1,7 @@
 import { heartbeatSubject, parseEventSubject, partitionOf, type Fact, type StoredEvent } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import { startService, type RunningService } from '@fairlead/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -61,11 +62,12 @@ describe('upgrade-svc, two replicas', () => {
 
   const append = async (fact: Fact, cluster = 'demo'): Promise<void> => {
     const context = CONTEXT_OF[fact.type]!;
-    const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
+    const { source, actor } = writerOf({ namespace: 'default', cluster, context }, fact.type);
+    const store = new JetStreamStore({ nc: admin, source, now: () => new Date(), newId: randomUUID });
     const read = await store.read(`evt.${partitionOf('default', cluster)}.default.${cluster}.${context}.>`, 0);
     const last = read.at(-1);
     const position = { seq: last?.event.meta.seq ?? 0, streamVersion: read.length, hash: last?.hash ?? '0'.repeat(64) };
-    const cause = { actor: 'user/spec', correlationId: 'wish', causationId: 'wish' };
+    const cause = { actor, correlationId: 'wish', causationId: 'wish' };
     const outcome = await store.append({ namespace: 'default', cluster, context }, position, [fact], cause);
     expect(outcome.kind).toBe('appended');
   };

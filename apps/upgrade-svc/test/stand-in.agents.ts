@@ -9,6 +9,7 @@ import {
   type NodeName,
 } from '@fairlead/contracts';
 import { decode, JetStreamStore } from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import type { LabCluster } from './lab.cluster.js';
@@ -20,9 +21,10 @@ const BEAT_MS = 500;
 export type Tell = (context: string, fact: Fact) => Promise<void>;
 
 export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
-  const store = new JetStreamStore({ nc, source: '/spec', now: () => new Date(), newId: randomUUID });
   return async (context, fact) => {
     const stream = { namespace: 'default', cluster, context };
+    const { source, actor } = writerOf(stream, fact.type);
+    const store = new JetStreamStore({ nc, source, now: () => new Date(), newId: randomUUID });
     for (let tries = 1; tries <= 20; tries += 1) {
       const read = await store.read(`${streamSubject(stream)}.>`, 0);
       const last = read.at(-1);
@@ -31,7 +33,7 @@ export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
         streamVersion: read.length,
         hash: last?.hash ?? FIRST_HASH,
       };
-      const cause = { actor: 'user/spec', correlationId: 'spec', causationId: 'spec' };
+      const cause = { actor, correlationId: 'spec', causationId: 'spec' };
       if ((await store.append(stream, position, [fact], cause)).kind === 'appended') return;
     }
     throw new Error(`${fact.type} could not be appended to ${context}`);

@@ -5,7 +5,14 @@ export * from './certificates.js';
 export * from './cluster-spec.js';
 export * from './envelope.js';
 export * from './events/catalogue.js';
-export { SERVICES, type EventDefinition, type ServiceName, type Writer } from './events/definition.js';
+export {
+  scopeOf,
+  SERVICES,
+  type EventDefinition,
+  type Scope,
+  type ServiceName,
+  type Writer,
+} from './events/definition.js';
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
 export { UPGRADE_MODES } from './events/rollout.events.js';
 export { SoftwareVersions } from './events/node.events.js';

@@ -23,6 +23,7 @@ const join = (node: string): Join => ({ type: 'Join', data: node as NodeName });
 /** A log whose answer is lost now and then after it has stored, as a network does it. */
 const forgetful = (store: MemoryStore, loses: () => boolean): EventStore => ({
   read: (filter, afterSeq) => store.read(filter, afterSeq),
+  entries: (filter, afterSeq) => store.entries(filter, afterSeq),
   append: async (...args) => {
     const answer = await store.append(...args);
     if (loses()) throw new Error('the answer was lost');
@@ -64,6 +65,7 @@ describe('a decision', () => {
     let attempts = 0;
     const contested: EventStore = {
       read: (filter, afterSeq) => store.read(filter, afterSeq),
+      entries: (filter, afterSeq) => store.entries(filter, afterSeq),
       append: () => {
         attempts += 1;
         return Promise.resolve({ kind: 'conflict' });
@@ -79,9 +81,10 @@ describe('a decision', () => {
     let raced = false;
     const read: { filter: string; afterSeq: number }[] = [];
     const watched: EventStore = {
-      read: (filter, afterSeq) => {
+      read: (filter, afterSeq) => store.read(filter, afterSeq),
+      entries: (filter, afterSeq) => {
         read.push({ filter, afterSeq });
-        return store.read(filter, afterSeq);
+        return store.entries(filter, afterSeq);
       },
       append: async (...args) => {
         if (!raced) return store.append(...args);

@@ -11,7 +11,7 @@ import {
 } from '@fairlead/contracts';
 import type { Command, Decider } from './decider.js';
 import { FoldCache, type Folded } from './fold.cache.js';
-import type { Cause, EventStore } from './store.js';
+import type { Cause, EventStore, LogEntry } from './store.js';
 
 /** How often a decision is taken anew when somebody else wrote to the stream in between. */
 export const ATTEMPTS_MAX = 5;
@@ -32,23 +32,29 @@ export type Handle = <State, C extends Command, E extends Fact>(
   cause: Cause,
 ) => Promise<Decided<State> | Refusal>;
 
+/** A decision must not be taken without what a newer release has written; what a node says is no decision's own past. */
+const refuseNewer = ({ context, rejection }: LogEntry): void => {
+  if (rejection?.reason === 'newer-version' && !context.startsWith('node-'))
+    throw new Error(`no decision is possible here: ${rejection.detail}; upgrade this service`);
+};
+
+/** What is no event changes no state, but the stream goes on after it. */
 const apply = <State, C extends Command, E extends Fact>(
   decider: Decider<State, C, E>,
   folded: Folded<State>,
-  read: readonly { event: StoredEvent; hash: string }[],
+  read: readonly LogEntry[],
   context: string,
 ): Folded<State> =>
-  read.reduce<Folded<State>>(
-    (before, { event, hash }) => ({
-      state: decider.evolve(before.state, event),
-      readSeq: event.meta.seq,
-      position:
-        event.meta.context === context
-          ? { seq: event.meta.seq, streamVersion: event.meta.streamVersion, hash }
-          : before.position,
-    }),
-    folded,
-  );
+  read.reduce<Folded<State>>((before, entry) => {
+    refuseNewer(entry);
+    const { seq, hash, event } = entry;
+    const streamVersion = event?.meta.streamVersion ?? before.position.streamVersion + 1;
+    return {
+      state: event === undefined ? before.state : decider.evolve(before.state, event),
+      readSeq: seq,
+      position: entry.context === context ? { seq, streamVersion, hash } : before.position,
+    };
+  }, folded);
 
 const empty = <State>(initial: State): Folded<State> => ({
   state: initial,
@@ -85,7 +91,7 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
   ): Promise<Decided<State> | Refusal | 'conflict'> => {
     const filter = filterOf(decider.reads, stream);
     const known = cache.get(decider, filter, stream.context) ?? empty(decider.initial);
-    const folded = apply(decider, known, await store.read(filter, known.readSeq), stream.context);
+    const folded = apply(decider, known, await store.entries(filter, known.readSeq), stream.context);
     const facts = decider.decide(folded.state, command);
     if (isRefusal(facts)) return facts;
     if (facts.length === 0) {

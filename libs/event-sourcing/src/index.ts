@@ -1,4 +1,5 @@
 export * from './decider.js';
 export * from './process.js';
 export * from './projection.js';
-export type { AppendResult, Cause, EventStore, StreamPosition } from './store.js';
+export { addressOf, envelopeFault, REJECTIONS, type Rejection, type RejectionReason } from './acceptance.js';
+export type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from './store.js';

@@ -3,10 +3,12 @@ export { makeHandle, ATTEMPTS_MAX, type Decided, type Handle } from './handle.js
 export { consumerNames, type Consumers } from './jetstream/consumers.js';
 export * from './jetstream/decorators.js';
 export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';
-export { decode, encode, sha256 } from './jetstream/envelope.codec.js';
+export { decode, encode, read, sha256, type Decoded } from './jetstream/envelope.codec.js';
 export { JetStreamStore } from './jetstream/jetstream.store.js';
 export { readLast } from './jetstream/last.reader.js';
-export { KernelTables1700000000000 } from './jetstream/kernel.migration.js';
+export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
+export type { Stall } from './jetstream/lane.progress.js';
+export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { Lanes, type Partitions } from './jetstream/lanes.js';
 export type { JobOutcome, Meter } from './jetstream/meter.js';
 export { DatabasePositions, type Positions } from './jetstream/positions.js';

@@ -1,5 +1,5 @@
 import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
-import type { AppendResult, Cause, EventStore, StreamPosition } from './store.js';
+import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from './store.js';
 
 /** As nats-server matches: `*` is one token, `>` is all that follow. */
 const matches = (filter: string, subject: string): boolean => {
@@ -26,6 +26,14 @@ export class MemoryStore implements EventStore {
       (event) => event.meta.seq > afterSeq && matches(filter, `${streamSubject(event.meta)}.${event.type}`),
     );
     return Promise.resolve(found.map((event) => ({ event, hash: `hash-${event.meta.seq}` })));
+  }
+
+  async entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]> {
+    const found = await this.read(filter, afterSeq);
+    return found.map(({ event, hash }) => {
+      const { seq, context } = event.meta;
+      return { seq, context, hash, event, rejection: undefined };
+    });
   }
 
   append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {

@@ -1,5 +1,14 @@
-import { isRefusal, type Fact, type RefusalCode, type StoredEvent } from '@fairlead/contracts';
+import {
+  eventSubject,
+  isRefusal,
+  type EventType,
+  type Fact,
+  type RefusalCode,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
 import { isDeepStrictEqual } from 'node:util';
+import { addressOf, isRejection } from './acceptance.js';
 import type { Command, Decider } from './decider.js';
 
 const WRITTEN_AT = Date.parse('2026-01-01T00:00:00.000Z');
@@ -24,6 +33,15 @@ export const stored = (fact: Fact, seq = 1, meta: Partial<StoredEvent['meta']> =
       ...meta,
     },
   }) as StoredEvent;
+
+/** Who has to have stated an event of a type in a stream, so that readers take it: for specs that state the facts of others. */
+export const writerOf = (stream: StreamId, type: EventType): { readonly source: string; readonly actor: string } => {
+  const address = addressOf(eventSubject(stream, type));
+  if (address === undefined || isRejection(address))
+    throw new Error(`${type} has no place in ${JSON.stringify(stream)}`);
+  const [actor = ''] = address.actors;
+  return { source: address.source, actor: actor.endsWith('/') ? `${actor}spec` : actor };
+};
 
 const expectEqual = (actual: unknown, expected: unknown): void => {
   if (isDeepStrictEqual(actual, expected)) return;

@@ -1,4 +1,5 @@
 import type { Fact, StoredEvent, StreamId } from '@fairlead/contracts';
+import type { Rejection } from './acceptance.js';
 
 /** Who and why: goes into the envelope of everything that follows. */
 export interface Cause {
@@ -31,10 +32,25 @@ export type AppendResult =
   | { readonly kind: 'appended'; readonly events: readonly StoredEvent[]; readonly position: StreamPosition }
   | { readonly kind: 'conflict' };
 
+/** A message of the log, whether it is an event or not: it counts in the order of its stream and in its hash chain. */
+export interface LogEntry {
+  readonly seq: number;
+  /** The stream that it is in, by its subject. */
+  readonly context: string;
+  /** SHA-256 of the message. */
+  readonly hash: string;
+  /** undefined: readers skip it. */
+  readonly event: StoredEvent | undefined;
+  /** Why it is no event; undefined: it is one, or of a type that this release does not know. */
+  readonly rejection: Rejection | undefined;
+}
+
 /** The log, as deciders' shell needs it. */
 export interface EventStore {
   /** Events that match the subject filter after a sequence, in order, each with its raw message's SHA-256. */
   read(filter: string, afterSeq: number): Promise<readonly { readonly event: StoredEvent; readonly hash: string }[]>;
+  /** Every message that matches, events or not, in order: what a hash chain and a position follow from. */
+  entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]>;
   /** Appends all facts or none, if the stream is still at `expected`. Rejects with WorldFailure when the log cannot be reached. */
   append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
 }

@@ -19,6 +19,13 @@ const Environment = z.object({
     .max(600_000)
     .default(5_000)
     .describe('After so long without a sign of life a job goes to another replica'),
+  STALL_AFTER_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(3_600_000)
+    .default(30_000)
+    .describe('A partition of the log that has not moved for so long while events wait makes the service not ready'),
   LOG_FORMAT: z.enum(['json', 'pretty']).default('json'),
   LOG_LEVEL: z.enum(['error', 'warn', 'log', 'debug']).default('log'),
 });
@@ -34,6 +41,7 @@ export interface ServiceConfig {
   readonly port: number;
   readonly masterKey: Uint8Array;
   readonly jobAckWaitMs: number;
+  readonly stallAfterMs: number;
   readonly logFormat: 'json' | 'pretty';
   readonly logLevel: 'error' | 'warn' | 'log' | 'debug';
 }
@@ -80,6 +88,7 @@ export const readServiceConfig = (env: Readonly<Record<string, string | undefine
     port: parsed.PORT,
     masterKey: readMasterKey(parsed.FAIRLEAD_MASTER_KEY_FILE),
     jobAckWaitMs: parsed.JOB_ACK_WAIT_MS,
+    stallAfterMs: parsed.STALL_AFTER_MS,
     logFormat: parsed.LOG_FORMAT,
     logLevel: parsed.LOG_LEVEL,
   });

@@ -1,4 +1,4 @@
-import type { Lanes, Partitions } from '@fairlead/event-sourcing/jetstream';
+import type { Lanes, Partitions, Stall } from '@fairlead/event-sourcing/jetstream';
 
 type Owned = ReadonlySet<number>;
 
@@ -15,6 +15,10 @@ export class LateLanes implements Partitions {
 
   owned(): Owned {
     return this.lanes?.owned() ?? new Set();
+  }
+
+  stalls(): readonly Stall[] {
+    return this.lanes?.stalls() ?? [];
   }
 
   onChange(listener: (owned: Owned) => void): () => void {

@@ -178,7 +178,7 @@ describe('a service on the kit', () => {
   let environment: TestEnvironment;
   let folder: string;
   let service: RunningService;
-  const cause = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
+  const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
 
   const env = () => ({
     NATS_URL: environment.nats.url,
@@ -210,7 +210,8 @@ describe('a service on the kit', () => {
     const store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
     const released: Fact = { type: 'ParkedClusterReleased', data: { service: 'bootstrap-svc', consumer, mode } };
     const stream = { namespace: 'default', cluster, context: 'audit' };
-    await store.append(stream, { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }, [released], cause);
+    const position = { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH };
+    await store.append(stream, position, [released], { ...cause, actor: 'user/spec' });
   };
 
   beforeAll(async () => {

@@ -5,12 +5,7 @@ import {
   type AuditView,
   type StoredEvent,
 } from '@fairlead/contracts';
-
-/** An event as it was read, with the SHA-256 of its stored message. */
-export interface ReadEvent {
-  readonly event: StoredEvent;
-  readonly hash: string;
-}
+import type { LogEntry } from '@fairlead/event-sourcing';
 
 type Verification = AuditView['verification'];
 
@@ -19,22 +14,30 @@ interface Link {
   readonly version: number;
 }
 
-const faultOf = ({ event: { meta } }: ReadEvent, before: Link): string | undefined => {
+const faultOf = ({ event, rejection }: LogEntry, before: Link): string | undefined => {
+  if (rejection !== undefined)
+    return `is no event (${rejection.reason}): ${rejection.detail}; it was added by an intruder or a fault, and has no effect`;
+  if (event === undefined) return undefined;
+  const { meta } = event;
   if (meta.streamVersion !== before.version + 1)
     return `is number ${meta.streamVersion} of its stream, not ${before.version + 1}: an event is missing or was added`;
   if (meta.prevHash !== before.hash) return 'does not follow from the event before it: that one was changed';
   return undefined;
 };
 
-/** Computes the hash chain of each context anew. The last event of a stream has no witness but itself. */
-export const verify = (history: readonly ReadEvent[]): Verification => {
+/**
+ * Computes the hash chain of each context again. The last event of a stream has no witness but itself. A message that is no
+ * event is reported and counts as a link, for its writers go on after it.
+ */
+export const verify = (history: readonly LogEntry[]): Verification => {
   const links = new Map<string, Link>();
   const faults: Verification['faults'] = [];
   for (const read of history) {
-    const { context, seq, streamVersion } = read.event.meta;
-    const fault = faultOf(read, links.get(context) ?? { hash: FIRST_PREVHASH, version: 0 });
+    const { context, seq, event } = read;
+    const before = links.get(context) ?? { hash: FIRST_PREVHASH, version: 0 };
+    const fault = faultOf(read, before);
     if (fault !== undefined) faults.push({ seq, context, fault });
-    links.set(context, { hash: read.hash, version: streamVersion });
+    links.set(context, { hash: read.hash, version: event?.meta.streamVersion ?? before.version + 1 });
   }
   return { intact: faults.length === 0, events: history.length, streams: links.size, faults };
 };
@@ -53,9 +56,10 @@ const causesOf = (event: StoredEvent, byId: ReadonlyMap<string, StoredEvent>): A
 };
 
 /** The history as people read it: who, what, why, in order. */
-export const auditEntries = (history: readonly ReadEvent[]): AuditEntry[] => {
-  const byId = new Map(history.map(({ event }) => [event.meta.id, event]));
-  return history.map(({ event }) => ({
+export const auditEntries = (history: readonly LogEntry[]): AuditEntry[] => {
+  const events = history.flatMap(({ event }) => event ?? []);
+  const byId = new Map(events.map((event) => [event.meta.id, event]));
+  return events.map((event) => ({
     seq: event.meta.seq,
     id: event.meta.id,
     time: event.meta.time,

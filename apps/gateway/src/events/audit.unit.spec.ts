@@ -1,11 +1,12 @@
 import { FIRST_PREVHASH, type Fact } from '@fairlead/contracts';
+import type { LogEntry } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { accepted, clusterReady, requested } from '../story.fixtures.js';
-import { auditEntries, verify, type ReadEvent } from './audit.js';
+import { auditEntries, verify } from './audit.js';
 
 /** Two streams of one cluster, linked as the store links them. */
-const history = (): ReadEvent[] => {
+const history = (): LogEntry[] => {
   const links = new Map<string, { hash: string; version: number }>();
   const facts: readonly (readonly [Fact, string])[] = [
     [requested, 'wish'],
@@ -19,7 +20,7 @@ const history = (): ReadEvent[] => {
     const hash = `hash-${index + 1}`;
     links.set(context, { hash, version: before.version + 1 });
     const meta = { context, prevHash: before.hash, streamVersion: before.version + 1 };
-    return { event: stored(fact, index + 1, meta), hash };
+    return { seq: index + 1, context, hash, event: stored(fact, index + 1, meta), rejection: undefined };
   });
 };
 
@@ -37,6 +38,37 @@ describe('the verification of a history', () => {
     const { intact, faults } = verify(history().filter((_, index) => index !== 0));
     expect([intact, faults.map(({ seq }) => seq)]).toEqual([false, [5]]);
     expect(faults[0]?.fault).toMatch('number 2 of its stream, not 1');
+  });
+});
+
+describe('a message that is no event', () => {
+  const intruder: LogEntry = {
+    seq: 6,
+    context: 'wish',
+    hash: 'hash-6',
+    event: undefined,
+    rejection: { reason: 'actor', detail: 'its actor is not user/... or system/...' },
+  };
+  const after = stored(clusterReady, 7, { context: 'wish', prevHash: 'hash-6', streamVersion: 4 });
+  const withIntruder = [
+    ...history(),
+    { ...intruder, seq: 6 },
+    { seq: 7, context: 'wish', hash: 'hash-7', event: after, rejection: undefined },
+  ];
+
+  it('is reported as an intruder, and what was stated after it follows from it', () => {
+    const { intact, events, faults } = verify(withIntruder);
+    expect([intact, events]).toEqual([false, 7]);
+    expect(faults).toEqual([{ seq: 6, context: 'wish', fault: expect.stringContaining('is no event (actor)') }]);
+  });
+
+  it('is missed when it was removed', () => {
+    const { faults } = verify(withIntruder.filter(({ seq }) => seq !== 6));
+    expect(faults.map(({ seq }) => seq)).toEqual([7]);
+  });
+
+  it('is no entry', () => {
+    expect(auditEntries(withIntruder).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 7]);
   });
 });
 

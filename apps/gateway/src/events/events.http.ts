@@ -89,7 +89,7 @@ export class ClusterEventsHttp {
     refusals: ['namespace.unknown', 'cluster.unknown'],
   })
   async audit(@Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath): Promise<AuditView> {
-    const history = await this.store.read(clusterFilter(namespace, cluster), 0);
+    const history = await this.store.entries(clusterFilter(namespace, cluster), 0);
     if (history.length === 0) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
     return { kind: 'Audit', namespace, cluster, items: auditEntries(history), verification: verify(history) };
   }

@@ -23,10 +23,15 @@ export type ContextPattern =
   | 'stock-<connection>'
   | 'parked-<service>';
 
+/** What a fact is about: it stands in the stream of exactly that, and says nothing about anything else. `any`: whichever its context is in. */
+export type Scope = 'cluster' | 'namespace' | 'installation' | 'any';
+
 export interface EventDefinition<Data extends z.ZodType = z.ZodType> {
   readonly version: number;
   readonly writer: Writer;
   readonly context: ContextPattern;
+  /** Absent: what its context belongs to (`scopeOf`). */
+  readonly scope?: Scope;
   /** One sentence: what is now true. */
   readonly doc: string;
   readonly data: Data;
@@ -34,3 +39,10 @@ export interface EventDefinition<Data extends z.ZodType = z.ZodType> {
 
 export const defineEvent = <Data extends z.ZodType>(definition: EventDefinition<Data>): EventDefinition<Data> =>
   definition;
+
+/** Connections and their hosts belong to no namespace; everything else is a cluster's, unless its definition says otherwise. */
+export const scopeOf = ({ scope, context }: Pick<EventDefinition, 'scope' | 'context'>): Scope => {
+  if (scope !== undefined) return scope;
+  if (context.includes('<connection>')) return 'installation';
+  return context.includes('<service>') ? 'any' : 'cluster';
+};

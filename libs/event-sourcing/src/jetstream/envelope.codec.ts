@@ -1,15 +1,19 @@
 import {
   EVENTS,
+  Envelope,
   eventSubject,
-  parseEventSubject,
-  type Envelope,
+  type EventDefinition,
   type Fact,
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
-import type { Cause, StreamPosition } from '../store.js';
+import { addressOf, envelopeFault, isRejection, type EventAddress, type Rejection } from '../acceptance.js';
+import type { Cause, LogEntry, StreamPosition } from '../store.js';
 import { lift } from '../upcast.js';
+import type { RawEvent } from './direct.reader.js';
+import { isUsualEnvelope } from './envelope.check.js';
+import { DEPTH_MAX, parseMessage } from './message.text.js';
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -30,10 +34,32 @@ export interface Stamp {
   readonly cause: Cause;
 }
 
-const utf8 = new TextEncoder();
-const text = new TextDecoder();
+/** What a message of the log is to its readers. `unknown`: its type is that of another release. */
+export type Decoded =
+  | { readonly kind: 'event'; readonly event: StoredEvent }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
-/** Checks the data against the event's schema (a fault there is a bug of the decider) and wraps it. */
+/** Largest messages: an agent tells of one node; a service may tell of all machines of a cluster, up to what NATS takes. */
+const AGENT_BYTES_MAX = 64 * 1_024;
+const SERVICE_BYTES_MAX = 1_024 * 1_024;
+
+const SUBJECTS_CACHED_MAX = 20_000;
+/** Subjects come again and again: one per cluster, context and type. */
+const addresses = new Map<string, EventAddress | Rejection | undefined>();
+
+const knownAddressOf = (subject: string): EventAddress | Rejection | undefined => {
+  const known = addresses.get(subject);
+  if (known !== undefined || addresses.has(subject)) return known;
+  const address = addressOf(subject);
+  if (addresses.size >= SUBJECTS_CACHED_MAX) addresses.clear();
+  addresses.set(subject, address);
+  return address;
+};
+
+const utf8 = new TextEncoder();
+
+/** Checks the data against the event's schema and the envelope against its subject (a fault there is a bug of the decider) and wraps it. */
 export const encode = (stream: StreamId, after: StreamPosition, fact: Fact, stamp: Stamp): EncodedEvent => {
   const { cause } = stamp;
   const definition = EVENTS[fact.type];
@@ -53,28 +79,73 @@ export const encode = (stream: StreamId, after: StreamPosition, fact: Fact, stam
     prevhash: after.hash,
     data: definition.data.parse(fact.data) as Record<string, unknown>,
   };
+  const subject = eventSubject(stream, fact.type);
+  const address = knownAddressOf(subject);
+  const fault = isRejection(address) || address === undefined ? address : envelopeFault(address, envelope);
+  if (fault !== undefined) throw new Error(`no reader would take ${envelope.type} on ${subject}: ${fault.detail}`);
   const bytes = utf8.encode(JSON.stringify(envelope));
-  return { id: stamp.id, subject: eventSubject(stream, fact.type), bytes, hash: sha256(bytes), envelope };
+  return { id: stamp.id, subject, bytes, hash: sha256(bytes), envelope };
 };
 
-/** undefined: not an event that this release knows. */
-export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredEvent | undefined =>
-  toStored(subject, seq, JSON.parse(text.decode(bytes)) as Envelope);
+const rejected = (reason: Rejection['reason'], detail: string): Decoded => ({
+  kind: 'rejected',
+  rejection: { reason, detail },
+});
 
-export const toStored = (subject: string, seq: number, envelope: Envelope): StoredEvent | undefined => {
-  const address = parseEventSubject(subject);
-  if (address === undefined) return undefined;
-  const lifted = lift(envelope.type, envelope.data);
-  if (lifted === undefined) return undefined;
-  return {
-    type: lifted.type,
-    data: lifted.data,
+const bytesMaxOf = ({ writer }: EventDefinition): number =>
+  writer === 'node-agent' ? AGENT_BYTES_MAX : SERVICE_BYTES_MAX;
+
+const issueOf = (issues: readonly { readonly path: PropertyKey[]; readonly message: string }[]): string => {
+  const [issue] = issues;
+  return issue === undefined ? 'it does not match its schema' : `${issue.path.join('.')}: ${issue.message}`;
+};
+
+/** The one way from a stored message to an event: what it is comes from its subject, and its body has to agree. Never throws. */
+export const read = (subject: string, seq: number, bytes: Uint8Array): Decoded => {
+  const address = knownAddressOf(subject);
+  if (address === undefined) return { kind: 'unknown' };
+  if (isRejection(address)) return { kind: 'rejected', rejection: address };
+  const limit = bytesMaxOf(address.definition);
+  if (bytes.length > limit) return rejected('too-large', `${bytes.length} bytes are more than ${limit}`);
+  const parsed = parseMessage(bytes);
+  if (parsed === 'not-json') return rejected('not-json', 'it is not JSON in UTF-8');
+  if (parsed === 'too-deep') return rejected('too-deep', `it is nested deeper than ${DEPTH_MAX} levels`);
+  if (isUsualEnvelope(parsed.value)) return readEnvelope(address, seq, parsed.value);
+  const envelope = Envelope.safeParse(parsed.value);
+  if (!envelope.success) return rejected('envelope', issueOf(envelope.error.issues));
+  return readEnvelope(address, seq, envelope.data);
+};
+
+const readEnvelope = (address: EventAddress, seq: number, envelope: Envelope): Decoded => {
+  const rejection = envelopeFault(address, envelope);
+  if (rejection !== undefined) return { kind: 'rejected', rejection };
+  let lifted: ReturnType<typeof lift>;
+  try {
+    lifted = lift(envelope.type, envelope.data);
+  } catch (error) {
+    return rejected('data', `it cannot be lifted: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (lifted === undefined) return { kind: 'unknown' };
+  const data = address.definition.data.safeParse(lifted.data);
+  if (!data.success) return rejected('data', issueOf(data.error.issues));
+  return { kind: 'event', event: eventOf(address, seq, envelope, data.data) };
+};
+
+const eventOf = (
+  { type, namespace, cluster, context }: Pick<EventAddress, 'type' | 'namespace' | 'cluster' | 'context'>,
+  seq: number,
+  envelope: Envelope,
+  data: unknown,
+): StoredEvent =>
+  ({
+    type,
+    data,
     meta: {
       id: envelope.id,
       seq,
-      namespace: address.namespace,
-      cluster: address.cluster,
-      context: address.context,
+      namespace,
+      cluster,
+      context,
       time: envelope.time,
       actor: envelope.actor,
       source: envelope.source,
@@ -83,5 +154,30 @@ export const toStored = (subject: string, seq: number, envelope: Envelope): Stor
       streamVersion: envelope.streamversion,
       prevHash: envelope.prevhash,
     },
-  } as StoredEvent;
+  }) as StoredEvent;
+
+/** undefined: not an event, or of a type that this release does not know. */
+export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredEvent | undefined => {
+  const decoded = read(subject, seq, bytes);
+  return decoded.kind === 'event' ? decoded.event : undefined;
+};
+
+/** A subject is evt.<partition>.<namespace>.<cluster>.<context>.<Type>; what has another form is in the stream that its tokens name. */
+const CONTEXT_TOKEN = 4;
+
+export const entryOf = ({ subject, seq, bytes }: RawEvent): LogEntry => {
+  const decoded = read(subject, seq, bytes);
+  return {
+    seq,
+    context: subject.split('.')[CONTEXT_TOKEN] ?? '',
+    hash: sha256(bytes),
+    event: decoded.kind === 'event' ? decoded.event : undefined,
+    rejection: decoded.kind === 'rejected' ? decoded.rejection : undefined,
+  };
+};
+
+/** An event as it was encoded by `encode`, which has checked it. */
+export const toStored = (subject: string, seq: number, envelope: Envelope): StoredEvent | undefined => {
+  const address = knownAddressOf(subject);
+  return address === undefined || isRejection(address) ? undefined : eventOf(address, seq, envelope, envelope.data);
 };

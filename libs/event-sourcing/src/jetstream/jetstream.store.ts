@@ -1,8 +1,8 @@
 import { streamSubject, WorldFailure, wordsOf, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
-import type { AppendResult, Cause, EventStore, StreamPosition } from '../store.js';
+import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from '../store.js';
 import { readAll } from './direct.reader.js';
-import { decode, encode, sha256, toStored, type EncodedEvent } from './envelope.codec.js';
+import { encode, entryOf, toStored, type EncodedEvent } from './envelope.codec.js';
 
 export interface JetStreamStoreOptions {
   readonly nc: NatsConnection;
@@ -28,12 +28,14 @@ export class JetStreamStore implements EventStore {
   constructor(private readonly options: JetStreamStoreOptions) {}
 
   async read(filter: string, afterSeq: number): Promise<readonly { event: StoredEvent; hash: string }[]> {
-    const found: { event: StoredEvent; hash: string }[] = [];
+    const entries = await this.entries(filter, afterSeq);
+    return entries.flatMap(({ event, hash }) => (event === undefined ? [] : [{ event, hash }]));
+  }
+
+  async entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]> {
+    const found: LogEntry[] = [];
     for await (const batch of readAll(this.options.nc, filter, afterSeq)) {
-      for (const { subject, seq, bytes } of batch) {
-        const event = decode(subject, seq, bytes);
-        if (event !== undefined) found.push({ event, hash: sha256(bytes) });
-      }
+      for (const message of batch) found.push(entryOf(message));
     }
     return found;
   }

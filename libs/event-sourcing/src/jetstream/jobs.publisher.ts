@@ -6,13 +6,16 @@ import type { Cause } from '../store.js';
 import type { Job } from './decorators.js';
 
 const PUBLISH_TIMEOUT_MS = 10_000;
+/** The server counts headers, too. */
+const HEADERS_ROOM = 1_024;
 
 /** The same question always has the same id, so that asking it twice within the duplicate window queues it once. */
 const idOf = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join('\u0000')).digest('hex').slice(0, 32);
 
 export const jobOf = (service: string, process: string, { reaction, event, index }: Caused<JobReaction>): Job => ({
-  id: idOf(service, process, event.meta.id, index),
+  // The id of an event is its writer's choice; its place in the log is not.
+  id: idOf(service, process, event.meta.id, event.meta.seq, index),
   type: reaction.type,
   namespace: event.meta.namespace,
   cluster: event.meta.cluster,
@@ -50,7 +53,11 @@ export const jobOfTimer = (
 export const publishJob = async (nc: NatsConnection, service: string, job: Job): Promise<void> => {
   const header = headers();
   header.set('Nats-Msg-Id', job.id);
-  const answer = await nc.request(jobSubject(service, job.type), JSON.stringify(job), {
+  const text = JSON.stringify(job);
+  const limit = nc.info?.max_payload ?? Infinity;
+  if (Buffer.byteLength(text) + HEADERS_ROOM > limit)
+    throw new RangeError(`the job ${job.type} takes more than the ${limit} bytes of a message`);
+  const answer = await nc.request(jobSubject(service, job.type), text, {
     headers: header,
     timeout: PUBLISH_TIMEOUT_MS,
   });

@@ -1,5 +1,27 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** Messages of the log that readers skip because they are no events. */
+export class RejectedEvents1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create table rejected_events (
+        place text not null,
+        reason text not null,
+        count bigint not null,
+        first_seq bigint not null,
+        last_seq bigint not null,
+        subject text not null,
+        detail text not null,
+        rejected_at timestamptz not null default now(),
+        primary key (place, reason)
+      )`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table rejected_events');
+  }
+}
+
 /** The kernel's own tables, in every service's database. */
 export class KernelTables1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -49,3 +71,6 @@ export class KernelTables1700000000000 implements MigrationInterface {
     await runner.query('drop table positions, process_state, timers, parked, job_attempts');
   }
 }
+
+/** What every service's database gets before its own tables. */
+export const KERNEL_MIGRATIONS = [KernelTables1700000000000, RejectedEvents1700000000001] as const;

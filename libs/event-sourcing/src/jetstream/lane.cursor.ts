@@ -24,6 +24,17 @@ export class LaneCursor {
     return Math.min(...[...this.positions.values()].map(({ seq }) => seq));
   }
 
+  /** What any consumer has seen. */
+  highest(): number {
+    return Math.max(...[...this.positions.values()].map(({ seq }) => seq));
+  }
+
+  /** Whether a consumer has seen an event by now, however far it moves later. */
+  frozen(): (consumer: string, seq: number) => boolean {
+    const positions = new Map(this.positions);
+    return (consumer, seq) => seq <= (positions.get(consumer) ?? NOWHERE).seq;
+  }
+
   move(consumers: readonly string[], upTo: number): void {
     for (const consumer of consumers) {
       const { seq, epoch } = this.position(consumer);

@@ -17,10 +17,19 @@ export type LaneChanges = Omit<BatchChanges, 'partition' | 'positions' | 'tables
   readonly jobs: readonly { readonly process: string; readonly caused: Caused<JobReaction> }[];
 };
 
-export const NO_CHANGES: LaneChanges = { tables: [], states: [], timers: [], parked: [], released: [], jobs: [] };
+export const NO_CHANGES: LaneChanges = {
+  tables: [],
+  states: [],
+  timers: [],
+  parked: [],
+  released: [],
+  rejected: [],
+  jobs: [],
+};
 
-export const changesAnything = ({ tables, states, timers, parked, jobs }: LaneChanges): boolean =>
-  timers.length + parked.length + jobs.length > 0 || [...tables, ...states].some(({ rows }) => rows.length > 0);
+export const changesAnything = ({ tables, states, timers, parked, rejected, jobs }: LaneChanges): boolean =>
+  timers.length + parked.length + rejected.length + jobs.length > 0 ||
+  [...tables, ...states].some(({ rows }) => rows.length > 0);
 
 interface Folded {
   readonly consumer: string;

@@ -1,8 +1,11 @@
+import pLimit from 'p-limit';
 import type { Pool, PoolClient } from 'pg';
 import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
 import type { Poison } from '../projection.js';
 import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
-import { inTransaction } from './transaction.js';
+import { storableText } from './message.text.js';
+import { writeRejected, type RejectedMessage } from './rejections.js';
+import { inTransaction, orNothing } from './transaction.js';
 
 /** Another replica has moved a position of this partition: this one no longer owns it. */
 export class LostOwnership extends Error {
@@ -45,10 +48,19 @@ export interface BatchChanges {
   readonly timers: readonly TimerChange[];
   readonly parked: readonly { readonly consumer: string; readonly poison: Poison }[];
   readonly released: readonly { readonly consumer: string; readonly clusterKey: string }[];
+  readonly rejected: readonly RejectedMessage[];
 }
 
+/** What of a batch is written whichever of its pieces are not. */
+export type ApartBase = Pick<BatchChanges, 'partition' | 'positions' | 'released' | 'rejected'>;
+
+type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
+
+/** Writes a piece of a batch, or nothing of it: then it answers the data error. */
+export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
+
 /** Positions move by compare-and-set: whoever finds another number than it left has been replaced. */
-const movePositions = async (client: PoolClient, { partition, positions }: BatchChanges): Promise<void> => {
+const movePositions = async (client: PoolClient, { partition, positions }: ApartBase): Promise<void> => {
   if (positions.length === 0) return;
   const moved = await client.query(
     `update positions p set seq = c.seq_to
@@ -129,7 +141,10 @@ export const writeTimer = async (
   );
 };
 
-const park = async (client: PoolClient, { parked, released }: BatchChanges): Promise<void> => {
+const park = async (
+  client: PoolClient,
+  { parked, released }: Pick<BatchChanges, 'parked' | 'released'>,
+): Promise<void> => {
   for (const { consumer, clusterKey } of released) {
     await client.query('delete from parked where consumer = $1 and cluster_key = $2', [consumer, clusterKey]);
   }
@@ -137,9 +152,16 @@ const park = async (client: PoolClient, { parked, released }: BatchChanges): Pro
     await client.query(
       `insert into parked (consumer, cluster_key, seq, event_id, error) values ($1, $2, $3, $4, $5)
        on conflict (consumer, cluster_key) do nothing`,
-      [consumer, poison.clusterKey, poison.seq, poison.eventId, poison.error],
+      [consumer, poison.clusterKey, poison.seq, poison.eventId, storableText(poison.error)],
     );
   }
+};
+
+const writePiece = async (client: PoolClient, { tables, states, timers }: Piece): Promise<void> => {
+  for (const { table, rows } of tables) await writeRows(client, table, rows);
+  for (const { process, rows } of states) await writeStates(client, process, rows);
+  for (const { process, clusterKey, caused } of timers)
+    await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
 };
 
 interface ParkedRow {
@@ -153,6 +175,8 @@ interface ParkedRow {
 
 /** What lanes ask of the service's database. */
 export class LaneStore {
+  private readonly apart = pLimit(1);
+
   constructor(readonly pool: Pool) {}
 
   /** The positions of the consumers in a partition; a consumer that is new starts before the first event. */
@@ -210,11 +234,22 @@ export class LaneStore {
   async commit(changes: BatchChanges): Promise<void> {
     await inTransaction(this.pool, async (client) => {
       await movePositions(client, changes);
-      for (const { table, rows } of changes.tables) await writeRows(client, table, rows);
-      for (const { process, rows } of changes.states) await writeStates(client, process, rows);
-      for (const { process, clusterKey, caused } of changes.timers)
-        await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
+      await writePiece(client, changes);
       await park(client, changes);
+      await writeRejected(client, changes.rejected);
     });
+  }
+
+  /** One transaction in which each piece is written or not; `work` answers who is parked because of those that were not. */
+  async commitApart(base: ApartBase, work: (write: WritePiece) => Promise<BatchChanges['parked']>): Promise<void> {
+    // It holds one connection and reads by another, so only one at a time may do so.
+    await this.apart(() =>
+      inTransaction(this.pool, async (client) => {
+        await movePositions(client, base);
+        const parked = await work((piece) => orNothing(client, () => writePiece(client, piece)));
+        await park(client, { parked, released: base.released });
+        await writeRejected(client, base.rejected);
+      }),
+    );
   }
 }

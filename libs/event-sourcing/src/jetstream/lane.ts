@@ -4,14 +4,18 @@ import { clusterKeyOf, type Poison } from '../projection.js';
 import { Alarm } from './alarm.js';
 import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
 import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
+import { isDataError } from './data.errors.js';
 import { decode } from './envelope.codec.js';
 import { callHandler, type EventHandlers } from './event.handlers.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
 import { LaneCursor } from './lane.cursor.js';
 import { changesAnything, LaneFold, NO_CHANGES, type LaneChanges } from './lane.fold.js';
-import { LostOwnership, type LaneStore } from './lane.store.js';
+import { LaneProgress, type Stall } from './lane.progress.js';
+import { Quarantine } from './lane.quarantine.js';
+import { LostOwnership, type BatchChanges, type LaneStore } from './lane.store.js';
 import type { Meter } from './meter.js';
 import { ParkedClusters } from './parked.clusters.js';
+import { decodeBatch, RejectionTeller, type DecodedBatch, type RejectedMessage } from './rejections.js';
 
 export interface LaneLog {
   log(message: string): void;
@@ -27,7 +31,7 @@ export interface LaneOptions {
   /** undefined when the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: LaneLog;
-  readonly meter: Pick<Meter, 'eventsTaken'>;
+  readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
   /** States in the log that a cluster is parked; rejects when the log cannot be reached. */
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
@@ -41,8 +45,12 @@ const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
 /** A log or database that restarts fails a try or two; what fails more often is said. */
 const FAILURES_UNTIL_TOLD = 3;
+/** And again after so many more: about every minute. */
+const FAILURES_UNTIL_TOLD_AGAIN = 30;
 /** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
+
+type Parked = BatchChanges['parked'];
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
@@ -61,6 +69,11 @@ export class Lane {
   private readonly cursor: LaneCursor;
   private readonly fold: LaneFold;
   private readonly parked = new ParkedClusters();
+  private readonly progress: LaneProgress;
+  private readonly quarantine: Quarantine;
+  private readonly teller: RejectionTeller;
+  /** Parked, and not yet said in the log. */
+  private unannounced: Parked[number][] = [];
   private readonly handlersConsumer: readonly string[];
 
   constructor(
@@ -70,6 +83,14 @@ export class Lane {
     this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
     this.cursor = new LaneCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
     this.fold = new LaneFold(options.consumers, options.store);
+    this.progress = new LaneProgress(partition);
+    this.teller = new RejectionTeller((line) => options.log.warn(`partition ${partition}: ${line}`));
+    this.quarantine = new Quarantine({
+      consumers: consumerNames(options.consumers),
+      fold: this.fold,
+      store: options.store,
+      publish: (jobs) => this.publish(jobs),
+    });
   }
 
   start(onLost: (partition: number) => void): void {
@@ -82,6 +103,11 @@ export class Lane {
 
   wake(): void {
     this.alarm.ring();
+  }
+
+  /** How long events have waited for the lane to move. */
+  stall(): Stall {
+    return this.progress.stall();
   }
 
   /** Resolves when the batch under way is committed or given up. */
@@ -106,7 +132,8 @@ export class Lane {
         if (error instanceof LostOwnership) throw error;
         failures += 1;
         loaded = false;
-        if (failures === FAILURES_UNTIL_TOLD)
+        this.progress.failed(wordsOf(error));
+        if (failures % FAILURES_UNTIL_TOLD_AGAIN === FAILURES_UNTIL_TOLD)
           this.options.log.warn(`partition ${this.partition}: ${wordsOf(error)}; trying again`);
         await this.alarm.pause(Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS));
       }
@@ -118,9 +145,10 @@ export class Lane {
     this.cursor.load(await this.options.store.positions(this.partition, this.cursor.consumers));
     const parked = await this.options.store.parked();
     this.parked.load(parked);
-    for (const { consumer, poison, announced } of parked) {
-      if (!announced && partitionOfKey(poison.clusterKey) === this.partition) await this.announce(consumer, poison);
-    }
+    this.unannounced = parked.filter(
+      ({ poison, announced }) => !announced && partitionOfKey(poison.clusterKey) === this.partition,
+    );
+    await this.announce();
     this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
@@ -130,6 +158,7 @@ export class Lane {
     const found = await this.step();
     if (!found && wasWoken) await this.lookAgain();
     if (this.alarm.hasRung || !this.running) return;
+    await this.announce();
     const flushes = this.cursor.isAheadOfDatabase();
     await this.alarm.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
     if (flushes && !this.alarm.hasRung) await this.commit(NO_CHANGES);
@@ -148,8 +177,12 @@ export class Lane {
     this.alarm.reset(); // Before reading: what comes from now on may not be in this batch.
     const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
     const last = raw[raw.length - 1];
-    if (last === undefined) return false;
-    const events = raw.flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
+    if (last === undefined) {
+      this.progress.moved();
+      return false;
+    }
+    this.progress.waits(raw[0]?.seq ?? last.seq);
+    const { events, rejected } = decodeBatch(raw);
     // A release changes who is parked, so what comes after it is a batch of its own.
     const release = events.findIndex(
       (event) => event.type === 'ParkedClusterReleased' && event.data.service === this.options.service,
@@ -157,57 +190,106 @@ export class Lane {
     if (release === 0) await this.release(events[0]!);
     const upTo = release < 0 ? last.seq : release === 0 ? events[0]!.meta.seq : events[release]!.meta.seq - 1;
     await this.apply(
-      events.filter((event) => event.meta.seq <= upTo),
+      {
+        events: events.filter((event) => event.meta.seq <= upTo),
+        rejected: rejected.filter(({ seq }) => seq <= upTo && seq > this.cursor.highest()),
+      },
       upTo,
     );
+    this.progress.moved();
     if (release >= 0 || raw.length === READ_BATCH) this.alarm.ring();
     return true;
   }
 
-  private async apply(events: readonly StoredEvent[], upTo: number): Promise<void> {
-    const changes = await this.fold.changesOf(events, (consumer, event) => this.concerns(consumer, event));
+  private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
+    const seen = this.cursor.frozen();
+    const concerns = (consumer: string, event: StoredEvent): boolean =>
+      !seen(consumer, event.meta.seq) && !this.parked.holds(consumer, event);
     const calls = events.filter((event) => this.isHandled(event));
     this.cursor.move(consumerNames(this.options.consumers), upTo);
     if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
-    if (changesAnything(changes)) await this.commit(changes);
+    try {
+      const changes = { ...(await this.fold.changesOf(events, concerns)), rejected };
+      if (changesAnything(changes)) await this.commit(changes);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      await this.commitApart(events, concerns, { released: [], rejected });
+    }
+    this.told(rejected);
     if (calls.length > 0) await this.callHandlers(calls, upTo);
     const nowMs = Date.now();
     this.options.meter.eventsTaken(events.map((event) => nowMs - Date.parse(event.meta.time)));
     this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
-  private concerns(consumer: string, event: StoredEvent): boolean {
-    return !this.cursor.hasSeen(consumer, event.meta.seq) && !this.parked.holds(consumer, event);
+  private isHandled(event: StoredEvent): boolean {
+    return (
+      this.options.handlers?.types.has(event.type) === true &&
+      !this.cursor.hasSeen(HANDLERS_CONSUMER, event.meta.seq) &&
+      !this.parked.holds(HANDLERS_CONSUMER, event)
+    );
   }
 
-  private isHandled(event: StoredEvent): boolean {
-    return this.options.handlers?.types.has(event.type) === true && this.concerns(HANDLERS_CONSUMER, event);
+  private told(rejected: readonly RejectedMessage[]): void {
+    this.teller.tell(rejected);
+    for (const { reason } of rejected) this.options.meter.eventsRejected(reason, 1);
   }
 
   /** Jobs are queued before the commit: a crash in between queues them again, under the same ids. */
   private async commit(changes: LaneChanges): Promise<void> {
-    const { service, nc, store } = this.options;
-    await Promise.all(
-      changes.jobs.map(({ process, caused }) => publishJob(nc, service, jobOf(service, process, caused))),
-    );
+    await this.publish(changes.jobs);
     const positions = this.cursor.moves();
-    await store.commit({ ...changes, partition: this.partition, positions });
+    await this.options.store.commit({ ...changes, partition: this.partition, positions });
     this.cursor.wrote(positions);
     this.fold.remember(changes);
-    for (const { consumer, poison } of changes.parked) this.park(consumer, poison);
-    for (const { consumer, poison } of changes.parked) await this.announce(consumer, poison);
+    await this.park(changes.parked);
   }
 
-  private park(consumer: string, poison: Poison): void {
-    this.parked.add(consumer, poison);
-    this.options.log.error(
-      `${consumer} cannot take event ${poison.seq} of ${poison.clusterKey}; the cluster is parked there: ${poison.error}`,
-    );
+  /** For a batch of which something cannot be written: that is parked, the rest is written. Answers what was parked. */
+  private async commitApart(
+    events: readonly StoredEvent[],
+    concerns: (consumer: string, event: StoredEvent) => boolean,
+    base: Pick<BatchChanges, 'released' | 'rejected'>,
+  ): Promise<Parked> {
+    const positions = this.cursor.moves();
+    const parked = await this.quarantine.commit(events, concerns, { ...base, partition: this.partition, positions });
+    this.cursor.wrote(positions);
+    await this.park(parked);
+    return parked;
   }
 
-  private async announce(consumer: string, poison: Poison): Promise<void> {
-    await this.options.announceParked(consumer, poison);
-    await this.options.store.parkedAnnounced(consumer, poison.clusterKey);
+  private async publish(jobs: LaneChanges['jobs']): Promise<void> {
+    const { service, nc } = this.options;
+    await Promise.all(jobs.map(({ process, caused }) => publishJob(nc, service, jobOf(service, process, caused))));
+  }
+
+  private async park(parked: Parked): Promise<void> {
+    for (const { consumer, poison } of parked) {
+      this.parked.add(consumer, poison);
+      this.options.log.error(
+        `${consumer} cannot take event ${poison.seq} of ${poison.clusterKey}; the cluster is parked there: ${poison.error}`,
+      );
+    }
+    this.unannounced.push(...parked);
+    await this.announce();
+  }
+
+  /** What cannot be said in the log now is said later; no other cluster waits for it. */
+  private async announce(): Promise<void> {
+    const { announceParked, store, log } = this.options;
+    const left: Parked[number][] = [];
+    for (const one of this.unannounced.splice(0)) {
+      try {
+        await announceParked(one.consumer, one.poison);
+        await store.parkedAnnounced(one.consumer, one.poison.clusterKey);
+      } catch (error) {
+        left.push(one);
+        log.warn(
+          `partition ${this.partition}: the log was not told that ${one.poison.clusterKey} is parked: ${wordsOf(error)}`,
+        );
+      }
+    }
+    this.unannounced.push(...left);
   }
 
   /** Their effects are repeatable: a crash before their position is written calls them again. */
@@ -239,13 +321,21 @@ export class Lane {
       before: event.meta.seq,
     });
     if (mode === 'replay') this.fold.startOver(consumer, events);
-    const changes = await this.fold.changesOf(events, (candidate) => candidate === consumer);
-    // What followed from events before the fault was done long ago; a replay only mends the state.
+    // What followed from events before the fault was done long ago; a replay only sets the state right.
     const since = ({ meta }: StoredEvent): boolean => meta.seq >= parkedAt;
-    const jobs = changes.jobs.filter(({ caused }) => since(caused.event));
+    const isOwn = (candidate: string): boolean => candidate === consumer;
+    const released = [{ consumer, clusterKey }];
     const unheard = consumer === HANDLERS_CONSUMER ? await this.firstUnheard(events.filter(since)) : undefined;
-    const parked = unheard === undefined ? changes.parked : [...changes.parked, { consumer, poison: unheard }];
-    await this.commit({ ...changes, jobs, parked, released: [{ consumer, clusterKey }] });
+    let parked: Parked;
+    try {
+      const changes = await this.fold.changesOf(events, isOwn);
+      const jobs = changes.jobs.filter(({ caused }) => since(caused.event));
+      parked = unheard === undefined ? changes.parked : [...changes.parked, { consumer, poison: unheard }];
+      await this.commit({ ...changes, jobs, parked, released });
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      parked = await this.commitApart(events, isOwn, { released, rejected: [] });
+    }
     if (parked.length === 0) this.parked.remove(consumer, clusterKey);
   }
 

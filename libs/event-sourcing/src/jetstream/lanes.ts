@@ -7,6 +7,7 @@ import type { EventHandlers } from './event.handlers.js';
 import { Lane, type LaneLog } from './lane.js';
 import { LaneStore } from './lane.store.js';
 import { Leases } from './leases.js';
+import type { Stall } from './lane.progress.js';
 import type { Meter } from './meter.js';
 
 export interface LanesOptions {
@@ -18,7 +19,7 @@ export interface LanesOptions {
   readonly handlers: EventHandlers | undefined;
   readonly announceParked: (consumer: string, poison: Poison) => Promise<void>;
   readonly log: LaneLog;
-  readonly meter: Pick<Meter, 'eventsTaken'>;
+  readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
 }
 
 /** The partitions that this replica works on now. */
@@ -26,6 +27,8 @@ export interface Partitions {
   owned(): ReadonlySet<number>;
   /** Called after every change; answers how to stop. */
   onChange(listener: (owned: ReadonlySet<number>) => void): () => void;
+  /** How each of them stands: one whose events wait for long is stalled. */
+  stalls(): readonly Stall[];
 }
 
 type AdvanceListener = (partition: number, seq: number) => void;
@@ -72,6 +75,10 @@ export class Lanes implements Partitions {
   onChange(listener: (owned: ReadonlySet<number>) => void): () => void {
     this.changeListeners.add(listener);
     return () => this.changeListeners.delete(listener);
+  }
+
+  stalls(): readonly Stall[] {
+    return [...this.lanes.values()].map((lane) => lane.stall());
   }
 
   /** Tells of every commit of this replica's lanes. */

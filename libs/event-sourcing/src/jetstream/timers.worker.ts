@@ -7,7 +7,7 @@ import { processConsumer } from './consumers.js';
 import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
 import type { LaneLog } from './lane.js';
 import { writeTimer } from './lane.store.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, orNothing } from './transaction.js';
 
 export interface TimersOptions {
   readonly service: string;
@@ -91,7 +91,8 @@ export class TimersWorker {
     } catch (error) {
       return this.putOff(client, row, error);
     }
-    await this.carryOut(client, row, reactions);
+    const refused = await orNothing(client, () => this.carryOut(client, row, reactions));
+    if (refused !== undefined) return this.putOff(client, row, refused);
     await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3 and due_at = $4', [
       row.process,
       row.cluster_key,
@@ -100,7 +101,7 @@ export class TimersWorker {
     ]);
   }
 
-  /** A fault in pure code is that of its own timer: no other waits for it. */
+  /** A fault in pure code or in its data is that of its own timer: no other waits for it. */
   private async putOff(client: PoolClient, row: TimerRow, error: unknown): Promise<void> {
     this.options.log.error(
       `${row.process} cannot take the timer ${row.key} of ${row.cluster_key}; it is put off: ${

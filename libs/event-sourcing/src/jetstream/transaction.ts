@@ -1,3 +1,4 @@
+import { isDataError } from './data.errors.js';
 import type { Pool, PoolClient } from 'pg';
 
 /** The query that is under way rejects by itself; a connection that breaks between two queries is told here. */
@@ -21,5 +22,19 @@ export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) =>
   } finally {
     client.off('error', brokenBetweenQueries);
     client.release(broken);
+  }
+};
+
+/** Inside a transaction: all of the work, or nothing of it and the data error that is to blame. */
+export const orNothing = async (client: PoolClient, work: () => Promise<unknown>): Promise<Error | undefined> => {
+  await client.query('savepoint piece');
+  try {
+    await work();
+    await client.query('release savepoint piece');
+    return undefined;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    await client.query('rollback to savepoint piece');
+    return error;
   }
 };

@@ -30,6 +30,15 @@ export const logGauges = ({ service, nc, database, partitions }: Surroundings): 
     read: () => [{ labels: {}, value: partitions.owned().size }],
   },
   {
+    name: 'fairlead_partition_stalled_seconds',
+    help: 'For how long events of a partition have waited without it moving; 0 where none waits',
+    labels: ['partition'],
+    read: () =>
+      partitions
+        .stalls()
+        .map(({ partition, forMs }) => ({ labels: { partition: String(partition) }, value: forMs / 1_000 })),
+  },
+  {
     name: 'fairlead_parked_clusters',
     help: 'Clusters that a consumer of this service cannot go on with; "fairlead parked list" names them',
     labels: ['consumer'],

@@ -1,3 +1,4 @@
+import { REJECTIONS, type RejectionReason } from '@fairlead/event-sourcing';
 import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -28,6 +29,7 @@ export interface GaugeWish {
 export class ServiceMetrics implements Meter {
   private readonly registry = new Registry();
   private readonly eventAge: Histogram;
+  private readonly rejected: Counter<'reason'>;
   private readonly jobs: Histogram<'type' | 'outcome'>;
   private readonly http: Histogram<'method' | 'route' | 'status'>;
 
@@ -41,6 +43,14 @@ export class ServiceMetrics implements Meter {
       buckets: AGE_BUCKETS_S,
       registers: [registry],
     });
+    this.rejected = new Counter({
+      name: 'fairlead_events_rejected_total',
+      help: 'Messages of the log that are no events and were skipped; "fairlead parked list" names their streams',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+    // An alert on an increase must see the first one.
+    for (const reason of REJECTIONS) this.rejected.inc({ reason }, 0);
     this.jobs = new Histogram({
       name: 'fairlead_job_duration_seconds',
       help: 'Attempts of jobs: done, later (called again), failed (tried again), buried (given up)',
@@ -59,6 +69,10 @@ export class ServiceMetrics implements Meter {
 
   eventsTaken(agesMs: readonly number[]): void {
     for (const ageMs of agesMs) this.eventAge.observe(Math.max(0, ageMs) / S);
+  }
+
+  eventsRejected(reason: RejectionReason, count: number): void {
+    this.rejected.inc({ reason }, count);
   }
 
   jobEnded({ type, outcome, durationMs }: { type: string; outcome: JobOutcome; durationMs: number }): void {

@@ -1,0 +1,11 @@
+/** SQLSTATE classes that speak of what is written, not of the server: cardinality, data, constraints, limits of a row or an index. */
+const DATA_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '54']);
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** A fault of the data itself: trying again cannot help, and only the cluster that it belongs to has to wait. */
+export const isDataError = (error: unknown): error is Error => {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof SyntaxError || error instanceof RangeError || error.name === 'ZodError') return true;
+  const code = 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && SQLSTATE.test(code) && DATA_CLASSES.has(code.slice(0, 2));
+};
