@@ -592,6 +592,23 @@ describe('the others', () => {
     });
   });
 
+  it('parked rejected lists what lies in the log and is no event', async () => {
+    const rejected = {
+      stream: 'evt.5.default.demo.node-demo-w-1',
+      reason: 'type',
+      count: 3,
+      firstSeq: 7,
+      lastSeq: 9,
+      subject: 'evt.5.default.demo.node-demo-w-1.NodeReady',
+      detail: 'it calls itself ClusterDeletionRequested.v1',
+      rejectedTime: '2026-01-01T00:00:00.000Z',
+    };
+    gateway.on('GET', '/parked', { body: { kind: 'ParkedList', items: [], rejected: [rejected] } });
+    expect((await ask(['parked', 'rejected'])).stdout).toMatch(
+      /evt\.5\.default\.demo\.node-demo-w-1 +type +3 +9 +it calls itself ClusterDeletionRequested\.v1/,
+    );
+  });
+
   it('version is told also without a server', async () => {
     expect(await run(['version', '--server', 'http://127.0.0.1:1'])).toMatchObject({
       code: 0,

@@ -21,6 +21,7 @@ export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
 export type ParkedView = Schemas['Parked'];
+export type RejectedView = Schemas['Rejected'];
 export type TokenView = Schemas['Token'];
 export type UpgradeView = Schemas['Upgrade'];
 export type UpgradeSummary = Schemas['UpgradeSummary'];
@@ -129,6 +130,7 @@ export interface Api {
   audit(at: ClusterAt): Promise<AuditView>;
 
   parked(): Promise<readonly ParkedView[]>;
+  rejected(): Promise<readonly RejectedView[]>;
   releaseParked(release: ParkedReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;

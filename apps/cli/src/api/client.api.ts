@@ -293,10 +293,11 @@ async function* followed(
   }
 }
 
-type OperatorMethods = 'parked' | 'releaseParked' | 'tokens' | 'createToken' | 'revokeToken';
+type OperatorMethods = 'parked' | 'rejected' | 'releaseParked' | 'tokens' | 'createToken' | 'revokeToken';
 
 const operatorMethods = (access: Access, client: FairleadClient): Pick<Api, OperatorMethods> => ({
   parked: () => itemsOf(access, client.GET('/parked')),
+  rejected: async () => (await dataOf(access, client.GET('/parked'))).rejected,
   releaseParked: (release) => done(client.POST('/parked/release', { body: release })),
   tokens: () => itemsOf(access, client.GET('/tokens')),
   createToken: (request) => dataOf(access, client.POST('/tokens', { body: request })),

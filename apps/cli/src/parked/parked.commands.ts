@@ -39,7 +39,37 @@ export const addParkedCommands = (program: Command, io: Io): void => {
         };
       }),
     );
+  addRejected(parked, io);
   addRelease(parked, io);
+};
+
+const addRejected = (parked: Command, io: Io): void => {
+  addCommand(parked, {
+    usage: 'rejected',
+    summary: 'List messages of the log that are no events',
+    description:
+      'List streams of the log with messages that are no events: the body cannot be read, or does not agree with its subject. Every service skips them. Whoever wrote them has a credential for that subject.',
+    examples: [['fairlead parked rejected', 'A node whose messages do not count is shown here']],
+  }).action(
+    runs(io, async (session) => {
+      const items = await session.api.rejected();
+      return {
+        data: items,
+        table: {
+          columns: ['stream', 'reason', 'count', 'last seq', 'detail'],
+          rows: items.map(({ stream, reason, count, lastSeq, detail }) => [
+            stream,
+            reason,
+            String(count),
+            String(lastSeq),
+            detail,
+          ]),
+          empty: 'Every message of the log is an event.',
+        },
+        names: items.map(({ stream }) => stream),
+      };
+    }),
+  );
 };
 
 const addRelease = (parked: Command, io: Io): void => {

@@ -1,4 +1,12 @@
-import type { AuditView, ClusterView, ErrorView, EventList, Fact } from '@fairlead/contracts';
+import {
+  eventSubject,
+  type AuditView,
+  type ClusterView,
+  type ErrorView,
+  type EventList,
+  type Fact,
+  type ParkedList,
+} from '@fairlead/contracts';
 import { createFairleadClient, events, EventsFailed, type FairleadEvent } from '@fairlead/api-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
@@ -164,6 +172,28 @@ describe('the audit of a cluster', () => {
       params: { path: { namespace: 'default', cluster: 'never' } },
     });
     expect(error?.reason).toBe('cluster.unknown');
+  });
+});
+
+describe('a message that is no event', () => {
+  it('has no effect, is shown to an administrator, and is a fault of the audit', async () => {
+    const admin = await gateway.environment.connect('admin');
+    const subject = eventSubject({ ...of, cluster: 'demo', context: 'node-w1' }, 'NodeReady');
+    const body = { type: 'ClusterDeletionRequested.v1', source: '/gateway', actor: 'user/alice', data: { uid } };
+    const answer = await admin.request(subject, JSON.stringify(body), { timeout: 5_000 });
+    const { seq } = answer.json<{ seq: number }>();
+    const { body: cluster } = await gateway.ask<ClusterView>('GET', `${path}?minSeq=${seq}`);
+    expect(cluster.status.phase).not.toBe('Deleting');
+    const { body: parked } = await gateway.ask<ParkedList>('GET', `/parked?minSeq=${seq}`);
+    expect(parked).toMatchObject({
+      items: [],
+      rejected: [{ stream: subject.replace(/\.NodeReady$/, ''), reason: 'envelope', count: 1, lastSeq: seq, subject }],
+    });
+    const { body: audit } = await gateway.ask<AuditView>('GET', `${path}/audit`);
+    expect(audit.verification).toMatchObject({ intact: false, faults: [{ seq, context: 'node-w1' }] });
+    expect(audit.items.map((item) => item.seq)).not.toContain(seq);
+    const { body: events } = await gateway.ask<EventList>('GET', `${path}/events`);
+    expect(events.items.map((item) => item.seq)).not.toContain(seq);
   });
 });
 

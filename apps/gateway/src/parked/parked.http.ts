@@ -1,5 +1,19 @@
-import { ParkedList, ParkedReleaseRequest, ReadQuery, refuse, StatusView } from '@fairlead/contracts';
-import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import {
+  ParkedList,
+  ParkedReleaseRequest,
+  ReadQuery,
+  refuse,
+  StatusView,
+  type RejectedView,
+} from '@fairlead/contracts';
+import {
+  HANDLE,
+  POSITIONS,
+  rejectedRows,
+  type Handle,
+  type Positions,
+  type RejectedRow,
+} from '@fairlead/event-sourcing/jetstream';
 import { DATABASE } from '@fairlead/service-kit';
 import { Body, Controller, Get, HttpCode, Inject, Post, Query, Res } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -11,6 +25,12 @@ import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { parkedKey, parkedView, type ParkedDoc } from './parked.projection.js';
+
+const rejectedView = ({ place, rejectedAt, ...row }: RejectedRow): RejectedView => ({
+  ...row,
+  stream: place,
+  rejectedTime: rejectedAt,
+});
 
 @Controller(bothBases('parked'))
 export class ParkedHttp {
@@ -25,14 +45,15 @@ export class ParkedHttp {
   @Documented({
     id: 'listParked',
     tag: 'parked',
-    summary: 'Clusters whose events a consumer of a service could not take',
+    summary: 'Clusters whose events a consumer of a service could not take, and messages of the log that are no events',
     answers: [{ status: 200, description: 'What waits for an operator', schema: ParkedList }],
     refusals: ['wait.seq-ahead', 'wait.too-long'],
   })
   async list(@Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery): Promise<ParkedList> {
     await untilShown(this.positions, minSeq);
     const rows = await this.database.query<{ doc: ParkedDoc }[]>('select doc from parked_clusters order by key');
-    return { kind: 'ParkedList', items: rows.map(({ doc }) => parkedView(doc)) };
+    const rejected = await rejectedRows((sql, values) => this.database.query(sql, [...values]));
+    return { kind: 'ParkedList', items: rows.map(({ doc }) => parkedView(doc)), rejected: rejected.map(rejectedView) };
   }
 
   @Post('release')

@@ -674,7 +674,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Clusters whose events a consumer of a service could not take */
+    /** Clusters whose events a consumer of a service could not take, and messages of the log that are no events */
     get: operations['listParked'];
     put?: never;
     post?: never;
@@ -2025,6 +2025,8 @@ export interface components {
       /** @enum {string} */
       kind: 'ParkedList';
       items: components['schemas']['Parked'][];
+      /** @description The latest first */
+      rejected: components['schemas']['Rejected'][];
     };
     /** @description A cluster whose events a consumer cannot process; no other cluster waits for it */
     Parked: {
@@ -2038,6 +2040,21 @@ export interface components {
       error: string;
       /** @description RFC 3339, UTC */
       parkedTime: string;
+    };
+    /** @description Messages in a stream of the log that are no events: every reader skips them */
+    Rejected: {
+      /** @description evt.<partition>.<namespace>.<cluster>.<context>, as its subject has it */
+      stream: string;
+      reason: string;
+      count: number;
+      firstSeq: number;
+      lastSeq: number;
+      /** @description Of the last one */
+      subject: string;
+      /** @description Of the last one */
+      detail: string;
+      /** @description RFC 3339, UTC */
+      rejectedTime: string;
     };
     /** @description Lets a parked cluster go on */
     ParkedReleaseRequest: {

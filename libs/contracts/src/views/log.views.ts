@@ -80,7 +80,28 @@ export const ParkedView = z
   });
 export type ParkedView = z.infer<typeof ParkedView>;
 
+export const RejectedView = z
+  .strictObject({
+    stream: z.string().describe('evt.<partition>.<namespace>.<cluster>.<context>, as its subject has it'),
+    reason: z.string(),
+    count: z.int(),
+    firstSeq: z.int(),
+    lastSeq: z.int(),
+    subject: z.string().describe('Of the last one'),
+    detail: z.string().describe('Of the last one'),
+    rejectedTime: time,
+  })
+  .meta({
+    id: 'Rejected',
+    description: 'Messages in a stream of the log that are no events: every reader skips them',
+  });
+export type RejectedView = z.infer<typeof RejectedView>;
+
 export const ParkedList = z
-  .strictObject({ kind: z.literal('ParkedList'), items: z.array(ParkedView) })
+  .strictObject({
+    kind: z.literal('ParkedList'),
+    items: z.array(ParkedView),
+    rejected: z.array(RejectedView).describe('The latest first'),
+  })
   .meta({ id: 'ParkedList' });
 export type ParkedList = z.infer<typeof ParkedList>;

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '@fairlead/contracts';
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import type { RejectionReason } from '../acceptance.js';
 import type { RawEvent } from './direct.reader.js';
 import { read } from './envelope.codec.js';
@@ -80,14 +80,16 @@ export interface RejectedRow {
 
 const ROWS_MAX = 1_000;
 
+type StoredRow = Readonly<
+  Record<'place' | 'reason' | 'count' | 'first_seq' | 'last_seq' | 'subject' | 'detail', string> & { rejected_at: Date }
+>;
+
 /** The latest first. */
-export const rejectedRows = async (pool: Pick<Pool, 'query'>): Promise<readonly RejectedRow[]> => {
-  const found = await pool.query<
-    Record<'place' | 'reason' | 'count' | 'first_seq' | 'last_seq' | 'subject' | 'detail', string> & {
-      rejected_at: Date;
-    }
-  >('select * from rejected_events order by last_seq desc limit $1', [ROWS_MAX]);
-  return found.rows.map((row) => ({
+export const rejectedRows = async (
+  query: (sql: string, values: readonly unknown[]) => Promise<readonly StoredRow[]>,
+): Promise<readonly RejectedRow[]> => {
+  const rows = await query('select * from rejected_events order by last_seq desc limit $1', [ROWS_MAX]);
+  return rows.map((row) => ({
     place: row.place,
     reason: row.reason as RejectionReason,
     count: Number(row.count),

@@ -45,7 +45,7 @@ export class ServiceMetrics implements Meter {
     });
     this.rejected = new Counter({
       name: 'fairlead_events_rejected_total',
-      help: 'Messages of the log that are no events and were skipped; "fairlead parked list" names their streams',
+      help: 'Messages of the log that are no events and were skipped; "fairlead parked rejected" names their streams',
       labelNames: ['reason'],
       registers: [registry],
     });

@@ -1,0 +1,357 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  EVENTS,
+  eventSubject,
+  FIRST_PREVHASH,
+  isRefusal,
+  partitionOf,
+  type ClusterUid,
+  type EventType,
+  type Fact,
+  type NodeName,
+  type StreamId,
+} from '@fairlead/contracts';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { timer, type Command, type Decider, type Process, type Projection } from '@fairlead/event-sourcing';
+import {
+  encode,
+  ensureStreams,
+  HANDLE,
+  JetStreamStore,
+  POSITIONS,
+  type Handle,
+  type Positions,
+} from '@fairlead/event-sourcing/jetstream';
+import { writerOf } from '@fairlead/event-sourcing/spec';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { Module } from '@nestjs/common';
+import fc from 'fast-check';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { ServiceDefinition } from './definition.js';
+import { startService, type RunningService } from './run.service.js';
+
+const STALL_AFTER_MS = 400;
+const uid = randomUUID() as ClusterUid;
+const utf8 = new TextEncoder();
+
+interface Row {
+  readonly types: readonly string[];
+  readonly texts: readonly string[];
+}
+
+/** What was said of each cluster, with the words of its failures. */
+const said: Projection<Row> = {
+  name: 'said',
+  table: 'said',
+  keys: ({ meta }) => [`${meta.namespace}/${meta.cluster}`],
+  evolve: (row, event) => ({
+    types: [...(row?.types ?? []), event.type],
+    texts: [...(row?.texts ?? []), ...(event.type === 'NodeNotReady' ? [event.data.message] : [])],
+  }),
+};
+
+/** Sets a timer at a moment that a database knows, or does not. */
+const timers: Process<null> = {
+  name: 'timers',
+  version: 1,
+  initial: null,
+  evolve: (state) => state,
+  react: (_state, event) =>
+    event.type === 'NodeNotReady' && event.data.message === 'timeless' ? [timer('t', '+010000-01-01T00:00:00Z')] : [],
+};
+
+class SaidTable1 implements MigrationInterface {
+  name = 'SaidTable1800000000000';
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create table said (key text primary key, seq bigint not null, doc jsonb not null,
+        constraint fit check (doc::text not like '%unfit%'))`);
+  }
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table said');
+  }
+}
+
+@Module({})
+class Empty {}
+
+const definition: ServiceDefinition = {
+  name: 'bootstrap-svc',
+  module: Empty,
+  projections: [said as Projection<never>],
+  processes: [timers as unknown as Process<never>],
+  migrations: [SaidTable1],
+  entities: [],
+  jobConcurrency: 1,
+};
+
+const eventually = async (what: () => Promise<boolean>, limitMs = 15_000): Promise<void> => {
+  const deadline = Date.now() + limitMs;
+  while (!(await what())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+/** Names of clusters that share a partition, so that each could hold up the others. */
+const neighbours = function* (): Generator<string> {
+  const partition = partitionOf('default', 'cluster-0');
+  for (let index = 0; ; index += 1)
+    if (partitionOf('default', `cluster-${index}`) === partition) yield `cluster-${index}`;
+};
+const names = neighbours();
+const nextName = (): string => names.next().value as string;
+
+const node = 'w1' as NodeName;
+const notReady = (message: string): Fact => ({
+  type: 'NodeNotReady',
+  data: { uid, node, revision: 1, reason: 'KubernetesNotReady', message },
+});
+const joined: Fact = { type: 'WorkerJoined', data: { uid, node } };
+const nodeStream = (cluster: string): StreamId => ({ namespace: 'default', cluster, context: 'node-w1' });
+const bootstrapStream = (cluster: string): StreamId => ({ namespace: 'default', cluster, context: 'bootstrap' });
+
+describe('a log in which anybody may have written', () => {
+  let environment: TestEnvironment;
+  let folder: string;
+  let admin: NatsConnection;
+  let service: RunningService;
+
+  const env = () => ({
+    NATS_URL: environment.nats.url,
+    NATS_CREDS: environment.nats.credsFile('bootstrap-svc'),
+    DATABASE_URL: environment.databases['bootstrap-svc'],
+    FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+    LOG_LEVEL: 'error',
+    STALL_AFTER_MS: String(STALL_AFTER_MS),
+  });
+
+  /** As whoever holds any credential for the subject. */
+  const put = async (subject: string, body: Uint8Array | string): Promise<number> => {
+    const answer = await admin.request(subject, body, { timeout: 5_000 });
+    const { seq, error } = answer.json<{ seq?: number; error?: object }>();
+    if (seq === undefined) throw new Error(JSON.stringify(error));
+    return seq;
+  };
+  const encoded = (stream: StreamId, fact: Fact) => {
+    const { source, actor } = writerOf(stream, fact.type);
+    const cause = { actor, correlationId: 'c', causationId: 'c' };
+    const stamp = { id: randomUUID(), time: new Date().toISOString(), source, cause };
+    return encode(stream, { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH }, fact, stamp);
+  };
+  const state = async (stream: StreamId, fact: Fact): Promise<number> => {
+    const { subject, bytes } = encoded(stream, fact);
+    return put(subject, bytes);
+  };
+  const shown = async (seq: number): Promise<void> => {
+    expect(await service.get<Positions>(POSITIONS).waitFor(seq, 15_000)).toBe(true);
+  };
+  const rowOf = async (cluster: string): Promise<Row | undefined> =>
+    (await service.query<{ doc: Row }>('select doc from said where key = $1', [`default/${cluster}`]))[0]?.doc;
+  const rejected = (cluster: string) =>
+    service.query<{ reason: string; count: string; subject: string }>(
+      `select reason, count, subject from rejected_events where place like $1 order by reason`,
+      [`evt.%.default.${cluster}.%`],
+    );
+  const parked = () =>
+    service.query<{ consumer: string; cluster_key: string; seq: string }>(
+      'select consumer, cluster_key, seq from parked order by consumer',
+      [],
+    );
+  const counted = async (reason: string): Promise<number> => {
+    const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
+    return Number(
+      new RegExp(`^fairlead_events_rejected_total\\{reason="${reason}"[^}]*\\} (\\d+)$`, 'm').exec(text)?.[1],
+    );
+  };
+  const release = async (cluster: string, consumer: string, mode: 'retry' | 'skip' | 'replay'): Promise<number> =>
+    state(
+      { namespace: 'default', cluster, context: 'audit' },
+      { type: 'ParkedClusterReleased', data: { service: 'bootstrap-svc', consumer, mode } },
+    );
+
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-untrusted-'));
+    writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+    admin = await environment.connect('admin');
+    await ensureStreams(admin);
+    service = await startService(definition, env());
+  }, 60_000);
+
+  afterAll(async () => {
+    await service?.stop();
+    await environment?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  }, 30_000);
+
+  it('moves on over arbitrary bytes and arbitrary JSON on the subjects of events, and shows other clusters', async () => {
+    const attacked = nextName();
+    const types = fc.constantFrom(...(Object.keys(EVENTS) as EventType[]));
+    const contexts = fc.constantFrom('node-w1', 'wish', 'bootstrap', 'machines', 'rollout', 'desired-w1', 'audit');
+    const bodies = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.json().map((text) => utf8.encode(text)),
+      fc.constantFrom('not json', 'null', '[]', '{"data":null}').map((text) => utf8.encode(text)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(types, contexts, bodies), { minLength: 1, maxLength: 20 }),
+        async (messages) => {
+          for (const [type, context, body] of messages)
+            await put(eventSubject({ namespace: 'default', cluster: attacked, context }, type), body);
+          const healthy = nextName();
+          await shown(await state(bootstrapStream(healthy), joined));
+          expect(await rowOf(healthy)).toEqual({ types: ['WorkerJoined'], texts: [] });
+        },
+      ),
+      { numRuns: 15 },
+    );
+    expect(await rowOf(attacked)).toBeUndefined();
+    expect(await parked()).toEqual([]);
+    expect((await rejected(attacked)).length).toBeGreaterThan(0);
+  }, 120_000);
+
+  it('takes no deletion of a cluster from its node, and counts the try', async () => {
+    const cluster = nextName();
+    const wish = encoded(
+      { ...nodeStream(cluster), context: 'wish' },
+      { type: 'ClusterDeletionRequested', data: { uid } },
+    );
+    const body = { ...wish.envelope, actor: 'user/alice' };
+    const before = await counted('type');
+    const seq = await put(eventSubject(nodeStream(cluster), 'NodeReady'), JSON.stringify(body));
+    await shown(seq);
+    expect(await rowOf(cluster)).toBeUndefined();
+    expect(await rejected(cluster)).toEqual([
+      { reason: 'type', count: '1', subject: eventSubject(nodeStream(cluster), 'NodeReady') },
+    ]);
+    expect(await counted('type')).toBe(before + 1);
+  });
+
+  it('takes no desired versions of another node than that of their context', async () => {
+    const cluster = nextName();
+    const of = (name: string): StreamId => ({ ...nodeStream(cluster), context: `desired-${name}` });
+    const data = { uid, node: 'cp-1' as NodeName, revision: 9, software: { kubelet: '0.0.0' }, changesAllowed: true };
+    const { bytes } = encoded(of('cp-1'), { type: 'DesiredVersionsSet', data });
+    await shown(await put(eventSubject(of('w1'), 'DesiredVersionsSet'), bytes));
+    expect(await rowOf(cluster)).toBeUndefined();
+    expect(await rejected(cluster)).toMatchObject([{ reason: 'names' }]);
+  });
+
+  it('takes nothing of 900 kB or of great depth from a node, and its next fact', async () => {
+    const cluster = nextName();
+    const subject = eventSubject(nodeStream(cluster), 'NodeNotReady');
+    await put(subject, encoded(nodeStream(cluster), notReady('x'.repeat(900_000))).bytes);
+    await put(subject, `${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+    await shown(await state(nodeStream(cluster), notReady('small')));
+    expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['small'] });
+    expect((await rejected(cluster)).map(({ reason }) => reason)).toEqual(['too-deep', 'too-large']);
+  });
+
+  it('shows text that no database can hold with a replacement in its place', async () => {
+    const cluster = nextName();
+    await shown(await state(nodeStream(cluster), notReady('a\u0000b \ud800')));
+    expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['a\uFFFDb \uFFFD'] });
+    expect(await parked()).toEqual([]);
+  });
+
+  it('lets deciders go on after a message that is no event, and links what they state to it', async () => {
+    const cluster = nextName();
+    await state(bootstrapStream(cluster), joined);
+    const seq = await put(eventSubject(bootstrapStream(cluster), 'ClusterFailed'), 'not json');
+    const command: Command<'Say'> = { type: 'Say', data: null };
+    const speaker: Decider<number, Command<'Say'>, Fact> = {
+      initial: 0,
+      decide: () => [{ type: 'ClusterReady', data: { uid } }],
+      evolve: (heard) => heard + 1,
+    };
+    const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
+    const outcome = await service.get<Handle>(HANDLE)(speaker, bootstrapStream(cluster), command, cause);
+    expect(outcome).toMatchObject({ kind: 'decided', state: 2, events: [{ meta: { streamVersion: 3 } }] });
+    const store = new JetStreamStore({ nc: admin, source: '/spec', now: () => new Date(), newId: randomUUID });
+    const entries = await store.entries(`evt.*.default.${cluster}.>`, 0);
+    expect(entries.map(({ rejection }) => rejection?.reason)).toEqual([undefined, 'not-json', undefined]);
+    expect(isRefusal(outcome) ? undefined : outcome.events[0]?.meta.prevHash).toBe(entries[1]?.hash);
+    await shown(seq);
+  });
+
+  it('parks only the cluster and the consumer that a database refuses, and takes it up on order', async () => {
+    const [bad, good] = [nextName(), nextName()];
+    await state(nodeStream(bad), notReady('first'));
+    const unfit = await state(nodeStream(bad), notReady('unfit'));
+    await state(nodeStream(bad), notReady('third'));
+    await shown(await state(nodeStream(good), notReady('well')));
+    expect(await rowOf(good)).toMatchObject({ texts: ['well'] });
+    expect(await rowOf(bad)).toMatchObject({ texts: ['first'] });
+    expect(await parked()).toEqual([
+      { consumer: 'projection:said', cluster_key: `default/${bad}`, seq: String(unfit) },
+    ]);
+    // Ordered too early it parks again, and nothing else waits for that.
+    await release(bad, 'projection:said', 'retry');
+    await shown(await state(nodeStream(good), notReady('still')));
+    expect(await parked()).toMatchObject([{ seq: String(unfit) }]);
+    await service.query('alter table said drop constraint fit', []);
+    await shown(await release(bad, 'projection:said', 'retry'));
+    await eventually(async () => (await parked()).length === 0);
+    expect((await rowOf(bad))?.texts).toEqual(['first', 'unfit', 'third']);
+  }, 60_000);
+
+  it('parks a process whose timer has no place in a database, and no projection with it', async () => {
+    const cluster = nextName();
+    await shown(await state(nodeStream(cluster), notReady('timeless')));
+    expect((await rowOf(cluster))?.texts).toEqual(['timeless']);
+    expect(await parked()).toMatchObject([{ consumer: 'process:timers@1', cluster_key: `default/${cluster}` }]);
+    await shown(await release(cluster, 'process:timers@1', 'skip'));
+    expect(await parked()).toEqual([]);
+  });
+
+  it('that was poisoned while a service was away is read when it comes back', async () => {
+    const [attacked, healthy] = [nextName(), nextName()];
+    await service.stop();
+    for (const text of ['not json', 'null', '{}']) await put(eventSubject(nodeStream(attacked), 'NodeReady'), text);
+    const seq = await state(bootstrapStream(healthy), joined);
+    service = await startService(definition, env());
+    await shown(seq);
+    expect(await rowOf(healthy)).toMatchObject({ types: ['WorkerJoined'] });
+    expect((await rejected(attacked)).map(({ reason, count }) => `${count} ${reason}`)).toEqual([
+      '2 envelope',
+      '1 not-json',
+    ]);
+  }, 60_000);
+
+  it('makes a service not ready while a partition does not move, naming it, the event and the error', async () => {
+    const ready = async () => {
+      const response = await fetch(`http://127.0.0.1:${service.port}/readyz`);
+      return { status: response.status, body: (await response.json()) as { status: string; log: string } };
+    };
+    expect(await ready()).toMatchObject({ status: 200, body: { log: 'ok' } });
+    await service.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'the disk is on fire'; end $$`,
+      [],
+    );
+    await service.query(
+      'create trigger refuse before insert or update on said for each row execute function refuse()',
+      [],
+    );
+    const cluster = nextName();
+    const seq = await state(bootstrapStream(cluster), joined);
+    await eventually(async () => (await ready()).status === 503);
+    const { body } = await ready();
+    const partition = partitionOf('default', cluster);
+    expect(body.log).toMatch(
+      new RegExp(`^partition ${partition} has not moved for \\d+ s at event ${seq}: the disk is on fire$`),
+    );
+    const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
+    expect(metrics).toMatch(
+      new RegExp(`^fairlead_partition_stalled_seconds\\{partition="${partition}"[^}]*\\} [0-9.]*[1-9]`, 'm'),
+    );
+    await service.query('drop trigger refuse on said', []);
+    await shown(seq);
+    await eventually(async () => (await ready()).status === 200);
+  }, 60_000);
+});
