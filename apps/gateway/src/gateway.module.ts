@@ -30,6 +30,8 @@ import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
 import { IdempotencyStore } from './http/idempotency.store.js';
 import { LogFollower } from './http/log.follower.js';
+import { OwnWrites } from './http/own.writes.js';
+import { OwnWritesInterceptor } from './http/own.writes.interceptor.js';
 import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
@@ -77,6 +79,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_PIPE, useClass: RequestPipe },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
     { provide: APP_FILTER, useClass: RefusedFilter },
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
     { provide: JOB_FAILURES, useValue: tellFailure },
@@ -97,6 +100,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     NodeQueries,
     OperationQueries,
     LogFollower,
+    OwnWrites,
     Registry,
     TokenCommands,
     TokenStore,

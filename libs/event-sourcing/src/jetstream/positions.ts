@@ -1,12 +1,15 @@
 import { parseEventSubject, STREAMS } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
+import { Alarm } from './alarm.js';
 import type { Lanes } from './lanes.js';
 
 /** Lets a reader wait until the service's own rows show an event: read your writes. */
 export interface Positions {
   /** True when every consumer of the service has passed `seq`; false when the time is over; undefined when the log has no such event (yet). */
   waitFor(seq: number, timeoutMs: number): Promise<boolean | undefined>;
+  /** Waits until every consumer of the service has passed `seq` in its partition, or the time is over; answers how far all have come. */
+  reach(partition: number, seq: number, timeoutMs: number): Promise<number>;
 }
 
 const POLL_MS = 25;
@@ -24,44 +27,41 @@ export class DatabasePositions implements Positions {
   async waitFor(seq: number, timeoutMs: number): Promise<boolean | undefined> {
     const partition = await this.partitionOf(seq);
     if (partition === undefined) return undefined;
+    return (await this.reach(partition, seq, timeoutMs)) >= seq;
+  }
+
+  async reach(partition: number, seq: number, timeoutMs: number): Promise<number> {
     const deadline = Date.now() + timeoutMs;
-    for (;;) {
-      const advanced = this.nextAdvance(partition);
-      if (await this.passed(partition, seq)) return true;
-      const left = deadline - Date.now();
-      if (left <= 0) return false;
-      // This replica's own lane tells at once; another replica's progress shows only in the database.
-      await advanced(Math.min(POLL_MS, left));
+    const bell = new Alarm();
+    let told = 0;
+    const stop = this.options.lanes.onAdvance((of, to) => {
+      if (of !== partition) return;
+      told = Math.max(told, to);
+      bell.ring();
+    });
+    try {
+      for (;;) {
+        bell.reset();
+        const reached = told >= seq && told > 0 ? told : Math.max(await this.written(partition), told);
+        const left = deadline - Date.now();
+        if (reached >= seq || left <= 0) return reached;
+        // This replica's own lane tells at once; another replica's progress shows only in the database.
+        if (!bell.hasRung) await bell.pause(Math.min(POLL_MS, left));
+      }
+    } finally {
+      stop();
     }
   }
 
-  private async passed(partition: number, seq: number): Promise<boolean> {
+  /** What the database says; a position that moved over events without any effect is written a moment later. */
+  private async written(partition: number): Promise<number> {
     const { pool, consumers } = this.options;
-    const found = await pool.query<{ n: string }>(
-      'select count(*) as n from positions where partition = $1 and consumer = any($2) and seq >= $3',
-      [partition, consumers, seq],
+    const found = await pool.query<{ n: string; seq: string | null }>(
+      'select count(*) as n, min(seq) as seq from positions where partition = $1 and consumer = any($2)',
+      [partition, consumers],
     );
-    return Number(found.rows[0]?.n) === consumers.length;
-  }
-
-  private nextAdvance(partition: number): (ms: number) => Promise<void> {
-    let advanced = false;
-    let wake: (() => void) | undefined;
-    const stop = this.options.lanes.onAdvance((of) => {
-      if (of !== partition) return;
-      advanced = true;
-      wake?.();
-    });
-    return (ms) =>
-      new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          stop();
-          resolve();
-        };
-        const timer = setTimeout(done, advanced ? 0 : ms);
-        wake = done;
-      });
+    const [row] = found.rows;
+    return Number(row?.n) === consumers.length ? Number(row?.seq) : 0;
   }
 
   private async partitionOf(seq: number): Promise<number | undefined> {

@@ -1,0 +1,51 @@
+import { ClusterName, Namespace, NONE, PARTITION_COUNT, partitionOf } from '@fairlead/contracts';
+
+/** Commands in one partition of the log. */
+export interface Writes {
+  readonly partition: number;
+  /** Subjects of their events. */
+  readonly filter: string;
+}
+
+const NOTHING: readonly Writes[] = [];
+
+const everywhere = (subject: string): readonly Writes[] =>
+  Array.from({ length: PARTITION_COUNT }, (_, partition) => ({ partition, filter: `evt.${partition}.${subject}` }));
+
+const about = (namespace: string, cluster: string): readonly Writes[] => {
+  const partition = partitionOf(namespace, cluster);
+  return [{ partition, filter: `evt.${partition}.${namespace}.${cluster}.wish.>` }];
+};
+
+/** Answered from the log itself. */
+const FROM_LOG: ReadonlySet<string | undefined> = new Set(['events', 'audit']);
+
+const inNamespace = (segments: readonly string[], isRead: boolean): readonly Writes[] => {
+  const [, namespace, clusters, cluster, part] = segments;
+  if (namespace === undefined) return isRead ? everywhere(`*.${NONE}.wish.>`) : NOTHING;
+  if (!Namespace.safeParse(namespace).success) return NOTHING;
+  // A namespace with clusters is not deleted, so deleting one reads its clusters.
+  if (clusters === undefined) return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.wish.>`);
+  if (!isRead || FROM_LOG.has(part)) return NOTHING;
+  if (cluster === undefined) return everywhere(`${namespace}.*.wish.>`);
+  return ClusterName.safeParse(cluster).success ? about(namespace, cluster) : NOTHING;
+};
+
+/** The commands that a request has to see in our rows. `segments` are those of its path, without CB-Ladybug's base. */
+export const writesBehind = (method: string, segments: readonly string[]): readonly Writes[] => {
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (!isRead && method !== 'DELETE') return NOTHING;
+  switch (segments[0]) {
+    case 'ns':
+      return inNamespace(segments, isRead);
+    case 'mcir':
+      return about(NONE, NONE);
+    case 'connections':
+      // A connection that is in use is not removed, so removing one reads all clusters.
+      return isRead ? about(NONE, NONE) : everywhere('*.*.wish.>');
+    case 'parked':
+      return everywhere('*.*.audit.ParkedClusterReleased');
+    default:
+      return NOTHING;
+  }
+};
