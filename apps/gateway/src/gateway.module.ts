@@ -15,6 +15,7 @@ import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
+import { RecordedViews } from './common/recorded.views.js';
 import { Registry } from './common/registry.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
@@ -101,6 +102,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     OperationQueries,
     LogFollower,
     OwnWrites,
+    RecordedViews,
     Registry,
     TokenCommands,
     TokenStore,

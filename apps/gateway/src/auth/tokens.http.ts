@@ -4,6 +4,8 @@ import { accept, showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
 import { RoleEverywhere } from './access.js';
 import { TokenCommands } from './token.commands.js';
 import { TokenStore } from './tokens.store.js';
@@ -29,12 +31,13 @@ export class TokensHttp {
 
   @Post()
   @RoleEverywhere('admin')
+  @KeyedCommand('sealed')
   @Documented({
     id: 'createToken',
     tag: 'tokens',
     summary: 'Make an API token',
     answers: [{ status: 201, description: 'The token, shown this once', schema: CreatedTokenView }],
-    refusals: ['conflict.concurrent'],
+    refusals: ['conflict.concurrent', ...KEY_REFUSALS],
   })
   async create(
     @Body({ schema: TokenRequest }) request: TokenRequest,

@@ -18,6 +18,7 @@ import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
@@ -83,9 +84,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.deleting',
   'connection.unknown',
   'conflict.concurrent',
-  'idempotency.key-invalid',
-  'idempotency.key-reused',
-  'idempotency.in-progress',
+  ...KEY_REFUSALS,
 ];
 
 const PROVISIONING = 'Prefer: wait=N answers with the finished cluster, Provisioned or Failed.';
@@ -151,7 +150,7 @@ export class ClustersHttp {
       status: ended === undefined ? 202 : 201,
       waited: ended !== undefined,
     });
-    return ended === undefined ? this.justRequested(address, decided) : this.viewOf(address);
+    return ended === undefined ? this.justRequested(address, decided) : this.viewAfter(address, ended.seq);
   }
 
   @Get(':cluster')
@@ -183,7 +182,7 @@ export class ClustersHttp {
       { status: 202, description: 'The wish is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent', 'idempotency.key-reused'],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async delete(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -214,13 +213,7 @@ export class ClustersHttp {
       { status: 202, description: 'The wish is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
-    refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
-      'cluster.not-failed',
-      'conflict.concurrent',
-      'idempotency.key-reused',
-    ],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.not-failed', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async retry(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -235,12 +228,22 @@ export class ClustersHttp {
       status: ended === undefined ? 202 : 200,
       waited: ended !== undefined,
     });
-    await this.follower.shown(decided.seq);
-    return this.viewOf(path);
+    return this.viewAfter(path, ended?.seq ?? decided.seq);
   }
 
   private async viewOf({ namespace, cluster }: ClusterAddress): Promise<ClusterView> {
     const view = await this.queries.one(namespace, cluster);
+    if (view === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    return view;
+  }
+
+  private async viewAfter(address: ClusterAddress, seq: number): Promise<ClusterView> {
+    const { namespace, cluster } = address;
+    const view = await this.follower.afterRecord(
+      seq,
+      () => this.queries.one(namespace, cluster),
+      (recorded) => recorded.cluster(namespace, cluster),
+    );
     if (view === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
     return view;
   }
@@ -251,8 +254,7 @@ export class ClustersHttp {
     const cluster = event && clustersProjection.evolve(undefined, event, '');
     if (event !== undefined && cluster !== undefined)
       return clusterView({ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') });
-    await this.follower.shown(seq);
-    return this.viewOf(address);
+    return this.viewAfter(address, seq);
   }
 
   private async waitForBuild(
@@ -260,10 +262,7 @@ export class ClustersHttp {
     decided: Decided<ClusterState>,
     caller: Caller,
   ): Promise<{ seq: number } | undefined> {
-    if (caller.waitMs > 0 && isBuilt(decided.state)) {
-      await this.follower.shown(decided.seq);
-      return { seq: decided.seq };
-    }
+    if (caller.waitMs > 0 && isBuilt(decided.state)) return { seq: decided.seq };
     return this.wait(address, decided.seq, caller, (event) => BUILD_ENDS.has(event.type));
   }
 

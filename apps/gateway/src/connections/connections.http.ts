@@ -12,10 +12,13 @@ import {
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere } from '../auth/access.js';
-import { accept, showSeq, untilShown } from '../http/answers.js';
+import { RecordedViews } from '../common/recorded.views.js';
+import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
 import { Refused, refuseAny } from '../http/refused.js';
 import { ConnectionCommands } from './connections.commands.js';
 import { connectionView, specList, type RegisteredConnectionDoc } from './connections.projection.js';
@@ -28,6 +31,7 @@ export class ConnectionsHttp {
     @Inject(ConnectionCommands) private readonly commands: ConnectionCommands,
     @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
     @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(RecordedViews) private readonly recorded: RecordedViews,
   ) {}
 
   @Get()
@@ -75,7 +79,6 @@ export class ConnectionsHttp {
       'connection.secret-in-settings',
       'connection.settings-invalid',
       'conflict.concurrent',
-      'wait.too-long',
     ],
   })
   async put(
@@ -86,20 +89,23 @@ export class ConnectionsHttp {
   ): Promise<ConnectionView> {
     const { seq } = await this.commands.register(connection, request, caller);
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
-    await untilShown(this.positions, seq);
-    return connectionView(await this.find(connection));
+    const isShown = await shownSoon(this.positions, seq);
+    const doc = isShown ? await this.find(connection) : await this.recorded.connection(connection);
+    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
+    return connectionView(doc);
   }
 
   @Post(':connection/verify')
   @HttpCode(202)
   @RoleEverywhere('operator')
+  @KeyedCommand()
   @Documented({
     id: 'verifyConnection',
     tag: 'connections',
     summary: 'Look again at what a connection offers',
     description: 'Hosts of an inventory that were kept out because they could not be reset are reset, and free again.',
     answers: [{ status: 202, description: 'It will be looked at', schema: StatusView }],
-    refusals: ['connection.not-found', 'conflict.concurrent'],
+    refusals: ['connection.not-found', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async verify(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,

@@ -18,6 +18,7 @@ import { accept } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
@@ -53,7 +54,7 @@ const REFUSALS: readonly RefusalCode[] = [
   'cluster.not-ready',
   'etcd.external',
   'conflict.concurrent',
-  'idempotency.key-reused',
+  ...KEY_REFUSALS,
 ];
 
 const ANSWERS = [
@@ -163,7 +164,14 @@ export class EtcdHttp {
     const waited = ended !== undefined;
     const location = `/ns/${namespace}/clusters/${cluster}/etcd/requests/${requestId}`;
     accept(response, { seq, location, status: waited ? 200 : 202, waited });
-    return this.request({ ...path, request: requestId }, { minSeq: seq });
+    const found = await this.follower.afterRecord(
+      seq,
+      () => this.queries.request(namespace, cluster, requestId),
+      (recorded) => recorded.etcdRequest(namespace, cluster, requestId),
+    );
+    if (found === undefined)
+      throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request: requestId }));
+    return found;
   }
 
   private end(

@@ -7,6 +7,7 @@ import { showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse } from '../http/refused.js';
 import { holds, type Scope } from './holds.decider.js';
@@ -16,7 +17,7 @@ const REFUSALS: readonly RefusalCode[] = [
   'cluster.unknown',
   'upgrade.reason-missing',
   'conflict.concurrent',
-  'idempotency.key-reused',
+  ...KEY_REFUSALS,
 ];
 
 const DESCRIPTION =

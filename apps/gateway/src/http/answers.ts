@@ -1,5 +1,6 @@
 import { refuse } from '@fairlead/contracts';
 import type { Positions } from '@fairlead/event-sourcing/jetstream';
+import { isOutage } from './outage.js';
 import { Refused } from './refused.js';
 import type { HttpResponse } from './http.types.js';
 
@@ -23,6 +24,21 @@ export const accept = (response: HttpResponse, { seq, location, status, waited }
   response.setHeader('Location', location);
   if (waited) response.setHeader('Preference-Applied', 'wait');
   response.status(status);
+};
+
+const RECORDED_WAIT_MS = 1_000;
+
+/**
+ * Waits a moment until this service's own rows show a command that was recorded; false: they are late, or cannot be asked. Never a
+ * refusal: a repetition would record the command again.
+ */
+export const shownSoon = async (positions: Positions, seq: number): Promise<boolean> => {
+  try {
+    return (await positions.waitFor(seq, RECORDED_WAIT_MS)) === true;
+  } catch (error) {
+    if (isOutage(error)) return false;
+    throw error;
+  }
 };
 
 /** Until this service's own rows show the sequence; refused when that takes too long or the log is not there yet. */

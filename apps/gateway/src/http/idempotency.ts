@@ -1,8 +1,9 @@
-import { refuse } from '@fairlead/contracts';
+import { refuse, wordsOf, type RefusalCode } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import {
   Inject,
   Injectable,
+  Logger,
   SetMetadata,
   type CallHandler,
   type CustomDecorator,
@@ -13,14 +14,26 @@ import { Reflector } from '@nestjs/core';
 import { createHash } from 'node:crypto';
 import { catchError, from, mergeMap, of, type Observable } from 'rxjs';
 import { canonicalJson } from '../common/json.js';
+import { openBody, sealBody, type Opener } from './answer.seal.js';
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { IdempotencyStore, type KeyedRequest, type StoredAnswer } from './idempotency.store.js';
+import { isOutage } from './outage.js';
 import { Refused } from './refused.js';
 
 const IDEMPOTENT = 'fairlead:idempotent';
 
-/** The route understands the header Idempotency-Key. Not for routes whose answer holds a secret: answers are stored. */
-export const Idempotent = (): CustomDecorator => SetMetadata(IDEMPOTENT, true);
+/** How the answer is stored until it is given again; sealed: it holds a secret, which only its caller can open. */
+type Stored = 'plain' | 'sealed';
+
+/** The route understands the header Idempotency-Key. */
+export const Idempotent = (stored: Stored = 'plain'): CustomDecorator => SetMetadata(IDEMPOTENT, stored);
+
+/** What a route that understands the header may refuse because of it. */
+export const KEY_REFUSALS = [
+  'idempotency.key-invalid',
+  'idempotency.key-reused',
+  'idempotency.in-progress',
+] as const satisfies readonly RefusalCode[];
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const REPEATED_HEADERS = ['Location', 'X-Fairlead-Seq', 'Preference-Applied'] as const;
@@ -39,6 +52,12 @@ const keyedRequest = (request: HttpRequest): KeyedRequest | undefined => {
   };
 };
 
+interface Claimed {
+  readonly keyed: KeyedRequest;
+  /** undefined: the answer holds no secret. */
+  readonly opener: Opener | undefined;
+}
+
 const answerOf = (response: HttpResponse, body: unknown): StoredAnswer => {
   const headers = REPEATED_HEADERS.flatMap((name) => {
     const value = response.getHeader(name);
@@ -50,6 +69,7 @@ const answerOf = (response: HttpResponse, body: unknown): StoredAnswer => {
 /** Carries a keyed request out once; its repetitions get the first answer. What was refused changed nothing and may be tried again. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
+  private readonly log = new Logger('http');
   private forgotAtMs = 0;
 
   constructor(
@@ -59,18 +79,21 @@ export class IdempotencyInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    if (this.reflector.get<boolean | undefined>(IDEMPOTENT, context.getHandler()) !== true) return next.handle();
+    const stored = this.reflector.get<Stored | undefined>(IDEMPOTENT, context.getHandler());
+    if (stored === undefined) return next.handle();
     const http = context.switchToHttp();
-    const keyed = keyedRequest(http.getRequest<HttpRequest>());
+    const request = http.getRequest<HttpRequest>();
+    const keyed = keyedRequest(request);
     if (keyed === undefined) return next.handle();
+    const opener = stored === 'plain' ? undefined : { bearer: request.headers.authorization ?? '', key: keyed.key };
     const response = http.getResponse<HttpResponse>();
     return from(this.store.claim(keyed, this.clock.now())).pipe(
       mergeMap((claim) => {
         switch (claim.kind) {
           case 'first':
-            return this.carryOut(keyed, response, next);
+            return this.carryOut({ keyed, opener }, response, next);
           case 'answered':
-            return of(this.repeat(claim.answer, response));
+            return of(this.repeat(claim.answer, opener, response));
           case 'in-progress':
             throw new Refused(refuse('idempotency.in-progress'));
           case 'other-request':
@@ -80,18 +103,28 @@ export class IdempotencyInterceptor implements NestInterceptor {
     );
   }
 
-  private carryOut(keyed: KeyedRequest, response: HttpResponse, next: CallHandler): Observable<unknown> {
+  private carryOut({ keyed, opener }: Claimed, response: HttpResponse, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(
-      mergeMap(async (body: unknown) => {
-        await this.store.settle(keyed, answerOf(response, body));
-        await this.forgetOld();
-        return body;
-      }),
       catchError(async (error: unknown) => {
         await this.store.release(keyed);
         throw error;
       }),
+      mergeMap(async (body: unknown) => {
+        await this.settle(keyed, answerOf(response, opener === undefined ? body : sealBody(body, opener)));
+        return body;
+      }),
     );
+  }
+
+  /** What was carried out is answered, also when its answer cannot be kept: its repetitions are told that it is still worked on. */
+  private async settle(keyed: KeyedRequest, answer: StoredAnswer): Promise<void> {
+    try {
+      await this.store.settle(keyed, answer);
+      await this.forgetOld();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      this.log.warn(`the answer to an idempotency key of ${keyed.actor} was not kept: ${wordsOf(error)}`);
+    }
   }
 
   /** Now and then, so that the table stays as small as a day. */
@@ -102,10 +135,12 @@ export class IdempotencyInterceptor implements NestInterceptor {
     await this.store.forget(now, FORGET_ROWS_MAX);
   }
 
-  private repeat(answer: StoredAnswer, response: HttpResponse): unknown {
+  private repeat(answer: StoredAnswer, opener: Opener | undefined, response: HttpResponse): unknown {
+    const opened = opener === undefined ? answer : openBody(answer.body, opener);
+    if (opened === undefined) throw new Refused(refuse('idempotency.key-reused'));
     for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
     response.setHeader('Idempotency-Replayed', 'true');
     response.status(answer.status);
-    return answer.body;
+    return opened.body;
   }
 }

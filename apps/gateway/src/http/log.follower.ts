@@ -1,7 +1,8 @@
 import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
 import { POSITIONS, TAIL, type Positions, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import { untilShown } from './answers.js';
+import { RecordedViews } from '../common/recorded.views.js';
+import { shownSoon, untilShown } from './answers.js';
 
 export interface Awaited {
   readonly namespace: string;
@@ -16,12 +17,15 @@ export interface Patience {
   readonly signal: AbortSignal;
 }
 
+type FromLog<View> = (recorded: RecordedViews) => Promise<View>;
+
 /** Waits for what comes in the log, whichever replica it becomes known to first. */
 @Injectable()
 export class LogFollower {
   constructor(
     @Inject(TAIL) private readonly tail: Tail,
     @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(RecordedViews) private readonly recorded: RecordedViews,
   ) {}
 
   /** Until this replica's answers show the sequence; refused when that takes too long. */
@@ -29,14 +33,19 @@ export class LogFollower {
     return untilShown(this.positions, seq);
   }
 
-  /** The event that ended it, once our own rows show it; undefined when the time was over or the caller has gone. */
+  /** What a recorded command is answered with: from this replica's rows, or, when they are late, from the log. */
+  async afterRecord<View>(seq: number, rows: () => Promise<View>, log: FromLog<View>): Promise<View> {
+    return (await shownSoon(this.positions, seq)) ? rows() : log(this.recorded);
+  }
+
+  /** The event that ended it, once our own rows show it, unless they are late; undefined when the time was over or the caller has gone. */
   async wait(awaited: Awaited, { waitMs, signal: gone }: Patience): Promise<StoredEvent | undefined> {
     if (waitMs === 0) return undefined;
     const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)]);
     const filter = clusterFilter(awaited.namespace, awaited.cluster);
     for await (const event of this.tail(filter, awaited.afterSeq, signal)) {
       if (!awaited.isOver(event)) continue;
-      await this.shown(event.meta.seq);
+      await shownSoon(this.positions, event.meta.seq);
       return event;
     }
     return undefined;

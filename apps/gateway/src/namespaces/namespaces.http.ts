@@ -18,6 +18,8 @@ import { accept, showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { namespaces } from './namespaces.decider.js';
 import { namespacesProjection, namespaceView } from './namespaces.projection.js';
@@ -52,12 +54,13 @@ export class NamespacesHttp {
 
   @Post()
   @RoleEverywhere('admin')
+  @KeyedCommand()
   @Documented({
     id: 'createNamespace',
     tag: 'namespaces',
     summary: 'Create a namespace',
     answers: [{ status: 201, description: 'It exists', schema: NamespaceView }],
-    refusals: ['namespace.name-invalid', 'namespace.exists', 'conflict.concurrent'],
+    refusals: ['namespace.name-invalid', 'namespace.exists', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async create(
     @Body({ schema: NamespaceRequest }) { name: given, description }: NamespaceRequest,

@@ -20,6 +20,7 @@ import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
@@ -92,7 +93,7 @@ export class NodesHttp {
       'cluster.too-many-nodes',
       'connection.unknown',
       'conflict.concurrent',
-      'idempotency.key-reused',
+      ...KEY_REFUSALS,
     ],
   })
   async add(
@@ -151,7 +152,7 @@ export class NodesHttp {
       'cluster.busy',
       'upgrade.open',
       'conflict.concurrent',
-      'idempotency.key-reused',
+      ...KEY_REFUSALS,
     ],
   })
   async remove(

@@ -23,6 +23,8 @@ import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { parkedKey, parkedView, type ParkedDoc } from './parked.projection.js';
 
@@ -59,12 +61,13 @@ export class ParkedHttp {
   @Post('release')
   @HttpCode(202)
   @RoleEverywhere('admin')
+  @KeyedCommand()
   @Documented({
     id: 'releaseParked',
     tag: 'parked',
     summary: 'Let a parked cluster go on; on record',
     answers: [{ status: 202, description: 'The service will take it up', schema: StatusView }],
-    refusals: ['parked.unknown', 'conflict.concurrent'],
+    refusals: ['parked.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async release(
     @Body({ schema: ParkedReleaseRequest }) request: ParkedReleaseRequest,

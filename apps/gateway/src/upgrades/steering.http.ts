@@ -12,6 +12,7 @@ import { applyDecorators, Body, Controller, Inject, Param, Post, Res } from '@ne
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isAborted, isLeftOut, isPaused, isRecorded, isRolledOut, type IsOver } from './upgrade.ends.js';
@@ -33,7 +34,7 @@ const COMMON: readonly RefusalCode[] = [
   'upgrade.unknown',
   'upgrade.phase',
   'conflict.concurrent',
-  'idempotency.key-reused',
+  ...KEY_REFUSALS,
 ];
 
 /** What all routes that steer an upgrade have in common. */

@@ -3,6 +3,7 @@ import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../clusters/clusters.commands.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
+import type { RecordedViews } from '../common/recorded.views.js';
 import { accept } from '../http/answers.js';
 import type { Caller } from '../http/caller.js';
 import type { HttpResponse } from '../http/http.types.js';
@@ -34,6 +35,15 @@ export class UpgradeAnswers {
     return view;
   }
 
+  private async recordedOf(
+    recorded: RecordedViews,
+    { namespace, cluster, upgrade }: UpgradeAddress,
+  ): Promise<UpgradeView> {
+    const view = await recorded.upgrade(namespace, cluster, upgrade);
+    if (view === undefined) throw new Refused(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
+    return view;
+  }
+
   /** Latest first. */
   async listOf({ namespace, cluster }: ClusterAddress): Promise<UpgradeSummary[]> {
     if (!(await this.clusters.exists(namespace, cluster)))
@@ -53,8 +63,11 @@ export class UpgradeAnswers {
     const location = `/ns/${address.namespace}/clusters/${address.cluster}/upgrades/${address.upgrade}`;
     const waited = ended !== undefined;
     accept(response, { seq, location, status: waited ? 200 : 202, waited });
-    await this.follower.shown(seq);
-    return this.viewOf(address);
+    return this.follower.afterRecord(
+      seq,
+      () => this.viewOf(address),
+      (recorded) => this.recordedOf(recorded, address),
+    );
   }
 
   private wait(

@@ -12,6 +12,7 @@ import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/commo
 import { RoleInNamespace } from '../auth/access.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
@@ -82,7 +83,7 @@ export class UpgradesHttp {
       'upgrade.open',
       'upgrade.pool-unknown',
       'conflict.concurrent',
-      'idempotency.key-reused',
+      ...KEY_REFUSALS,
     ],
   })
   async request(

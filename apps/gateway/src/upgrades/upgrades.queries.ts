@@ -5,14 +5,12 @@ import type { DataSource } from 'typeorm';
 import { clusterKey } from '../clusters/clusters.projection.js';
 import type { NodeUpgradesDoc } from './upgrade.nodes.projection.js';
 import { upgradeKey, type UpgradeDoc } from './upgrades.projection.js';
-import { upgradeSummary, upgradeView, type UpgradeRows } from './upgrades.view.js';
+import { upgradeRows, upgradeSummary, upgradeView } from './upgrades.view.js';
 
 interface Row<Doc> {
   readonly seq: string;
   readonly doc: Doc;
 }
-
-const latest = (rows: readonly Row<unknown>[]): number => Math.max(0, ...rows.map(({ seq }) => Number(seq)));
 
 @Injectable()
 export class UpgradeQueries {
@@ -26,7 +24,7 @@ export class UpgradeQueries {
       upgradeKey(namespace, cluster, upgrade),
     ]);
     if (row === undefined) return undefined;
-    return upgradeView(rowsOf(row, await this.nodesOf(namespace, cluster)), this.clock.now().getTime());
+    return upgradeView(upgradeRows(row, await this.nodesOf(namespace, cluster)), this.clock.now().getTime());
   }
 
   /** Those of the cluster's present or last incarnation, latest first. */
@@ -39,7 +37,7 @@ export class UpgradeQueries {
     const uid = rows[0]?.doc.uid;
     return rows
       .filter(({ doc }) => doc.uid === uid)
-      .map((row) => upgradeSummary(rowsOf(row, nodes), this.clock.now().getTime()));
+      .map((row) => upgradeSummary(upgradeRows(row, nodes), this.clock.now().getTime()));
   }
 
   private nodesOf(namespace: string, cluster: string): Promise<Row<NodeUpgradesDoc>[]> {
@@ -48,10 +46,3 @@ export class UpgradeQueries {
     ]);
   }
 }
-
-const rowsOf = (upgrade: Row<UpgradeDoc>, nodes: readonly Row<NodeUpgradesDoc>[]): UpgradeRows => {
-  const own = nodes.filter(
-    ({ doc }) => doc.uid === upgrade.doc.uid && doc.upgrades.some(({ upgradeId }) => upgradeId === upgrade.doc.id),
-  );
-  return { upgrade: upgrade.doc, nodes: own.map(({ doc }) => doc), seq: latest([upgrade, ...own]) };
-};

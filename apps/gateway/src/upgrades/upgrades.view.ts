@@ -20,6 +20,21 @@ export interface UpgradeRows {
   readonly seq: number;
 }
 
+/** As a table holds it; the database answers its 64-bit numbers as text. */
+interface Row<Doc> {
+  readonly seq: string | number;
+  readonly doc: Doc;
+}
+
+/** The rows of one upgrade, out of all of its cluster's nodes. */
+export const upgradeRows = (upgrade: Row<UpgradeDoc>, nodes: readonly Row<NodeUpgradesDoc>[]): UpgradeRows => {
+  const own = nodes.filter(
+    ({ doc }) => doc.uid === upgrade.doc.uid && doc.upgrades.some(({ upgradeId }) => upgradeId === upgrade.doc.id),
+  );
+  const seq = Math.max(0, ...[upgrade, ...own].map((row) => Number(row.seq)));
+  return { upgrade: upgrade.doc, nodes: own.map(({ doc }) => doc), seq };
+};
+
 /** The rows, and the plan's operations with what is known of each. */
 interface Known {
   readonly upgrade: UpgradeDoc;

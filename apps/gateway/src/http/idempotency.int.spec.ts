@@ -1,0 +1,217 @@
+import type { ClusterView, Fact } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { describeApi } from '../documents/describe.js';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { CREATE, uid as storyUid } from '../story.fixtures.js';
+import {
+  operationFailed,
+  PLAN_HASH,
+  upgradeFact,
+  upgradeId as storyId,
+  upgradePlanned,
+} from '../upgrades/upgrades.fixtures.js';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await gateway.startReplica();
+  await prepareWorld(gateway);
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+const BUILT: ReadonlySet<string> = new Set(['ClusterAccepted', 'VmsPlanned', 'NodeReady', 'ClusterReady']);
+const clusters = '/ns/default/clusters';
+
+const requested = async (name: string): Promise<string> =>
+  (await gateway.ask<ClusterView>('POST', clusters, { body: request(name) })).body.uid;
+
+const stateAll = async (name: string, facts: readonly Fact[], ids: Readonly<Record<string, string>>): Promise<void> => {
+  for (const fact of facts) {
+    const text = Object.entries(ids).reduce((before, [from, to]) => before.replaceAll(from, to), JSON.stringify(fact));
+    await gateway.state(JSON.parse(text) as Fact, { cluster: name });
+  }
+};
+
+/** A cluster that is Provisioned; answers its path. */
+const built = async (name: string, then: readonly Fact[] = []): Promise<string> => {
+  const facts = [...CREATE.filter(({ type }) => BUILT.has(type)), ...then];
+  await stateAll(name, facts, { [storyUid]: await requested(name) });
+  return `${clusters}/${name}`;
+};
+
+/** A cluster with an upgrade that is so far; answers the path of the upgrade. */
+const upgrading = async (name: string, facts: readonly Fact[] = []): Promise<string> => {
+  const path = await built(name);
+  const { body } = await gateway.ask<{ id: string; uid: string }>('POST', `${path}/upgrades`, {
+    body: { version: 'v1.35.4' },
+  });
+  await stateAll(name, facts, { [storyUid]: body.uid, [storyId]: body.id });
+  return `${path}/upgrades/${body.id}`;
+};
+
+const approved = [upgradePlanned(), upgradeFact('UpgradeApproved', { planHash: PLAN_HASH })];
+const running = [...approved, upgradeFact('RolloutStarted', { planHash: PLAN_HASH })];
+const halted = [...running, operationFailed('op-6', 'demo-w-2')];
+const saved = (data: object): Fact =>
+  ({
+    type: 'EtcdSnapshotTaken',
+    data: { uid: storyUid, upgradeId: null, operation: null, ...data },
+  }) as unknown as Fact;
+const worker = [{ connection: 'lab', count: 1, spec: 'lab.small' }];
+
+interface Repeated {
+  /** Makes what the route needs; answers its path. */
+  readonly path: () => Promise<string>;
+  readonly body?: object;
+  readonly other: object;
+}
+
+const at = (path: string) => (): Promise<string> => Promise.resolve(path);
+const steered = (name: string, facts: readonly Fact[], body: object | undefined, other: object): Repeated => ({
+  path: async () => `${await upgrading(`up-${name}`, facts)}/${name}`,
+  ...(body === undefined ? {} : { body }),
+  other,
+});
+
+const parked = {
+  service: 'infra-svc',
+  consumer: 'infra-svc:machines',
+  eventSeq: 7,
+  eventId: 'e',
+  error: 'boom',
+};
+
+/** Every POST route, by the id of its operation. */
+const ROUTES: Readonly<Record<string, Repeated>> = {
+  createNamespace: { path: at('/ns'), body: { name: 'one' }, other: { name: 'other' } },
+  createToken: {
+    path: at('/tokens'),
+    body: { name: 'ci', roles: [{ namespace: 'default', role: 'viewer' }] },
+    other: { name: 'ci', roles: [{ namespace: 'default', role: 'operator' }] },
+  },
+  verifyConnection: { path: at('/connections/lab/verify'), other: { x: 1 } },
+  releaseParked: {
+    path: async () => {
+      await built('stuck');
+      const { meta } = await gateway.state({ type: 'ClusterParked', data: parked } as Fact, {
+        cluster: 'stuck',
+        context: 'parked-infra-svc',
+      });
+      await gateway.ask('GET', `/parked?minSeq=${meta.seq}`);
+      return '/parked/release';
+    },
+    body: {
+      service: 'infra-svc',
+      consumer: 'infra-svc:machines',
+      namespace: 'default',
+      cluster: 'stuck',
+      mode: 'retry',
+    },
+    other: {
+      service: 'infra-svc',
+      consumer: 'infra-svc:machines',
+      namespace: 'default',
+      cluster: 'stuck',
+      mode: 'skip',
+    },
+  },
+  createCluster: { path: at(clusters), body: request('made'), other: request('made', { description: 'other' }) },
+  retryCluster: {
+    path: async () => {
+      const cause = { operation: 'kubeadm init', target: 'cp', message: 'no' };
+      const data = { uid: await requested('broken'), reason: 'InitControlPlaneFailedReason', step: 'init', cause };
+      await gateway.state({ type: 'ClusterFailed', data } as unknown as Fact, { cluster: 'broken' });
+      return `${clusters}/broken/retry`;
+    },
+    other: { x: 1 },
+  },
+  addNodes: {
+    path: async () => `${await built('grown')}/nodes`,
+    body: { worker },
+    other: { worker: [{ ...worker[0], count: 2 }] },
+  },
+  takeEtcdSnapshot: { path: async () => `${await built('saved')}/etcd/snapshots`, other: { x: 1 } },
+  restoreEtcd: {
+    path: async () => {
+      const taken = { snapshot: 's1', node: 'demo-cp-1', sha256: 'x', bytes: 1, revision: 2, keys: 3, dataRef: null };
+      return `${await built('restored', [saved({ requestId: null, ...taken })])}/etcd/restore`;
+    },
+    body: { snapshot: 's1', confirm: 'restored' },
+    other: { snapshot: 's2', confirm: 'restored' },
+  },
+  requestUpgrade: {
+    path: async () => `${await built('changed')}/upgrades`,
+    body: { version: 'v1.35.4' },
+    other: { version: 'v1.35.4', approved: true },
+  },
+  approveUpgrade: steered('approve', [upgradePlanned()], { planHash: PLAN_HASH }, { planHash: 'x' }),
+  pauseUpgrade: steered('pause', running, { reason: 'lunch' }, { reason: 'tea' }),
+  resumeUpgrade: steered(
+    'resume',
+    [...running, upgradeFact('RolloutPaused', { by: 'user', reason: 'lunch' })],
+    undefined,
+    { x: 1 },
+  ),
+  abortUpgrade: steered('abort', running, { reason: 'no' }, { reason: 'never' }),
+  retryUpgrade: steered('retry', halted, undefined, { x: 1 }),
+  skipUpgradeNode: steered('skip', running, { node: 'demo-w-2', reason: 'a' }, { node: 'demo-w-2', reason: 'b' }),
+  overrideUpgradeRule: steered('override', running, { rule: 'D7', reason: 'a' }, { rule: 'D7', reason: 'b' }),
+  rollBackUpgradeNode: steered('rollback', halted, { node: 'demo-w-2' }, { node: 'demo-w-1' }),
+};
+
+describe('an idempotency key', () => {
+  it('is understood by every POST route', async () => {
+    const document = await describeApi();
+    const posts = Object.values(document.paths).flatMap(({ post }) => (post === undefined ? [] : [post]));
+    expect(Object.keys(ROUTES).toSorted()).toEqual(posts.map(({ operationId }) => operationId).toSorted());
+    const withoutKey = posts.filter(
+      ({ parameters }) => !(parameters ?? []).some((one) => 'name' in one && one.name === 'Idempotency-Key'),
+    );
+    expect(withoutKey.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  it.each(Object.entries(ROUTES))(
+    'makes %s one event and one answer, however often and wherever it is sent, and is of one body',
+    async (_id, { path, body, other }) => {
+      const route = await path();
+      const headers = { 'idempotency-key': randomUUID() };
+      const send = (sent: object | undefined, replica: number) =>
+        gateway.ask('POST', route, { ...(sent === undefined ? {} : { body: sent }), headers, replica });
+      const before = (await gateway.log()).length;
+      const first = await send(body, 0);
+      if (![201, 202].includes(first.status)) throw new Error(JSON.stringify(first.body));
+      const second = await send(body, 1);
+      expect([second.status, second.body]).toEqual([first.status, first.body]);
+      expect(second.headers.get('location')).toBe(first.headers.get('location'));
+      expect(second.headers.get('idempotency-replayed')).toBe('true');
+      const reused = await send(other, 1);
+      expect([reused.status, reused.body['reason']]).toEqual([422, 'idempotency.key-reused']);
+      expect((await gateway.log()).length).toBe(before + 1);
+    },
+    30_000,
+  );
+
+  it('of a token that was made does not open the stored answer for another token of that name', async () => {
+    const roles = [{ namespace: '*', role: 'admin' }];
+    const twin = async () =>
+      (await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'twin', roles } })).body.token;
+    const [one, another] = [await twin(), await twin()];
+    const options = { body: { name: 'made', roles }, headers: { 'idempotency-key': 'secret-answer' } };
+    const first = await gateway.ask<{ token: string }>('POST', '/tokens', { ...options, token: one });
+    const stolen = await gateway.ask('POST', '/tokens', { ...options, token: another });
+    expect([stolen.status, stolen.body['reason']]).toEqual([422, 'idempotency.key-reused']);
+    const client = new pg.Client({ connectionString: gateway.environment.databases.gateway });
+    await client.connect();
+    const { rows } = await client.query(`select answer::text as answer from idempotency where key = 'secret-answer'`);
+    await client.end();
+    expect(JSON.stringify(rows)).toContain('sealed');
+    expect(JSON.stringify(rows)).not.toContain(first.body.token);
+    expect(first.body.token).toMatch(/^fl_/);
+  });
+});
