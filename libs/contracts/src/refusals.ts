@@ -222,6 +222,22 @@ export const REFUSALS = {
     'serviceCidr {value} : Type mismatch ex)10.96.0.0/12',
     'Give an IPv4 network like 10.96.0.0/12.',
   ),
+  'cluster.cidr-special': definition(
+    400,
+    '{network} is not usable: {range} is {purpose}',
+    'Give a private IPv4 network, like 10.244.0.0/16 for pods or 10.96.0.0/12 for services.',
+  ),
+  'cluster.cidr-host-bits': definition(400, '{network} has host bits set', 'Write {masked}.'),
+  'cluster.nfs-server': definition(
+    400,
+    'storageclass.nfs.server is neither a host name nor an IP address',
+    'Give a name like nfs.example.com or an address like 10.0.0.5.',
+  ),
+  'cluster.nfs-path': definition(
+    400,
+    "storageclass.nfs.path is not an absolute path, or has '..' or control characters in it",
+    'Give the exported path, like /export/data.',
+  ),
   'cluster.cidr-overlap': definition(400, '{first} and {second} overlap', 'Choose networks that do not overlap.'),
   'cluster.pod-cidr-small': definition(
     400,

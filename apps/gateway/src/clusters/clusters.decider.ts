@@ -14,6 +14,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+import { nodesIn, parseNetwork } from './networks.js';
 import { phaseAfter } from './phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -108,6 +109,13 @@ const busy = ({ addition, upgrade }: Present, address: Named, action: string): R
   return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 };
 
+/** Each node takes its share of the pod network. */
+const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Refusal | undefined => {
+  const pods = parseNetwork(podCidr);
+  if (pods === undefined || count <= nodesIn(pods)) return undefined;
+  return refuse('cluster.pod-cidr-small', { value: podCidr, room: nodesIn(pods), count }, 'worker');
+};
+
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {
   const { requestId, workers } = data;
   if (state.status === 'absent') return unknown(data);
@@ -125,6 +133,8 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
     );
   const count = state.members.size + workers.reduce((total, set) => total + set.count, 0);
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
+  const crowded = podsTooFew(state.spec, count);
+  if (crowded !== undefined) return crowded;
   return (
     connectionRefusal(data.unknownConnections) ?? [
       { type: 'NodesRequested', data: { uid: state.uid, requestId, workers: [...workers] } },

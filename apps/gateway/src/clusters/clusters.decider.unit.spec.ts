@@ -184,6 +184,16 @@ describe('more workers', () => {
     given(...provisioned)
       .when(more({ workers: workers.map((set) => ({ ...set, count: 496 })) }))
       .thenRefused('cluster.too-many-nodes'));
+
+  it('are refused beyond the room of the pod network, of which each node takes a /24', () => {
+    const small: Fact = {
+      type: 'ClusterRequested',
+      data: { uid, requestHash: 'h', spec: { ...spec, kubernetes: { ...spec.kubernetes, podCidr: '10.244.0.0/24' } } },
+    };
+    given(small, ready)
+      .when(more({ workers: workers.map((set) => ({ ...set, count: 2 })) }))
+      .thenRefused('cluster.pod-cidr-small');
+  });
 });
 
 describe('the removal of a node', () => {

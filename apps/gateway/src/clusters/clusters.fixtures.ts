@@ -139,6 +139,72 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'serviceCidr 172.16.0.0/30 must be between a /12 and a /28',
     'config.kubernetes.serviceCidr',
   ]),
+  wrong('a pod network of loopback addresses', kubernetes({ podCidr: '127.0.0.0/16' }), [
+    'cluster.cidr-special',
+    400,
+    'podCidr 127.0.0.0/16 is not usable: 127.0.0.0/8 is loopback',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a pod network that holds the loopback addresses', kubernetes({ podCidr: '126.0.0.0/7' }), [
+    'cluster.cidr-special',
+    400,
+    'podCidr 126.0.0.0/7 is not usable: 127.0.0.0/8 is loopback',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a service network of multicast addresses', kubernetes({ serviceCidr: '224.0.0.0/16' }), [
+    'cluster.cidr-special',
+    400,
+    'serviceCidr 224.0.0.0/16 is not usable: 224.0.0.0/4 is multicast',
+    'config.kubernetes.serviceCidr',
+  ]),
+  wrong('a pod network of link-local addresses', kubernetes({ podCidr: '169.254.0.0/16' }), [
+    'cluster.cidr-special',
+    400,
+    'podCidr 169.254.0.0/16 is not usable: 169.254.0.0/16 is link-local',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a service network of reserved addresses', kubernetes({ serviceCidr: '240.0.0.0/12' }), [
+    'cluster.cidr-special',
+    400,
+    'serviceCidr 240.0.0.0/12 is not usable: 240.0.0.0/4 is reserved',
+    'config.kubernetes.serviceCidr',
+  ]),
+  wrong('a pod network with host bits', kubernetes({ podCidr: '10.244.7.1/16' }), [
+    'cluster.cidr-host-bits',
+    400,
+    'podCidr 10.244.7.1/16 has host bits set',
+    'config.kubernetes.podCidr',
+  ]),
+  wrong('a service network with host bits', kubernetes({ serviceCidr: '10.96.0.1/12' }), [
+    'cluster.cidr-host-bits',
+    400,
+    'serviceCidr 10.96.0.1/12 has host bits set',
+    'config.kubernetes.serviceCidr',
+  ]),
+  ...['nfs server', '10.0.0.256', 'nfs.example.com:/x', '-nfs', 'fe80::1%eth0', 'nfs\n'].map((server) =>
+    wrong(
+      `${JSON.stringify(server)} for an NFS server`,
+      kubernetes({ storageclass: { nfs: { server, path: '/a' } } }),
+      [
+        'cluster.nfs-server',
+        400,
+        'storageclass.nfs.server is neither a host name nor an IP address',
+        'config.kubernetes.storageclass.nfs.server',
+      ],
+    ),
+  ),
+  ...['data', '/data/../etc', '/data/..', '/da\u0007ta', '/da\u202eta'].map((path) =>
+    wrong(
+      `${JSON.stringify(path)} for an NFS path`,
+      kubernetes({ storageclass: { nfs: { server: '10.0.0.5', path } } }),
+      [
+        'cluster.nfs-path',
+        400,
+        "storageclass.nfs.path is not an absolute path, or has '..' or control characters in it",
+        'config.kubernetes.storageclass.nfs.path',
+      ],
+    ),
+  ),
   wrong('networks that overlap', kubernetes({ podCidr: '10.96.0.0/16' }), [
     'cluster.cidr-overlap',
     400,

@@ -19,7 +19,8 @@ import {
   type NodesRequest,
   type Refusal,
 } from '@fairlead/contracts';
-import { maskBits, overlap, parseNetwork } from './networks.js';
+import { isHost, isPath } from './nfs.js';
+import { maskBits, nodesIn, overlap, parseNetwork, specialRangeOf, type Network } from './networks.js';
 
 /** Looks at one thing; answers with everything that is wrong about it. */
 type Rule = (request: ClusterRequest) => readonly Refusal[];
@@ -93,10 +94,31 @@ const name: Rule = (request) => {
   );
 };
 
-const podNetwork: Rule = (request) =>
-  when(parseNetwork(podCidrOf(request)) === undefined, () =>
-    refuse('cluster.pod-cidr', { value: podCidrOf(request) }, `${KUBERNETES}.podCidr`),
-  );
+/** What is wrong with a network that can be read. */
+const networkFaults = (name: 'podCidr' | 'serviceCidr', value: string, network: Network): readonly Refusal[] => {
+  const field = `${KUBERNETES}.${name}`;
+  const special = specialRangeOf(network);
+  const masked = maskBits(network);
+  return [
+    ...(special === undefined
+      ? fine
+      : [
+          refuse(
+            'cluster.cidr-special',
+            { network: `${name} ${value}`, range: special.range, purpose: special.purpose },
+            field,
+          ),
+        ]),
+    ...when(masked !== value, () => refuse('cluster.cidr-host-bits', { network: `${name} ${value}`, masked }, field)),
+  ];
+};
+
+const podNetwork: Rule = (request) => {
+  const value = podCidrOf(request);
+  const network = parseNetwork(value);
+  if (network === undefined) return [refuse('cluster.pod-cidr', { value }, `${KUBERNETES}.podCidr`)];
+  return networkFaults('podCidr', value, network);
+};
 
 /** Bounds of kubeadm's own validation: at most 20 host bits, at least ten addresses. */
 const SERVICE_PREFIX_MIN = 12;
@@ -107,9 +129,12 @@ const serviceNetwork: Rule = (request) => {
   const field = `${KUBERNETES}.serviceCidr`;
   const network = parseNetwork(value);
   if (network === undefined) return [refuse('cluster.service-cidr', { value }, field)];
-  return when(network.prefix < SERVICE_PREFIX_MIN || network.prefix > SERVICE_PREFIX_MAX, () =>
-    refuse('cluster.service-cidr-size', { value }, field),
-  );
+  return [
+    ...networkFaults('serviceCidr', value, network),
+    ...when(network.prefix < SERVICE_PREFIX_MIN || network.prefix > SERVICE_PREFIX_MAX, () =>
+      refuse('cluster.service-cidr-size', { value }, field),
+    ),
+  ];
 };
 
 const networksApart: Rule = (request) => {
@@ -125,13 +150,10 @@ const networksApart: Rule = (request) => {
   );
 };
 
-/** The node mask of kube-controller-manager: each node takes a /24 of the pod network. */
-const NODE_PREFIX = 24;
-
 const podRoom: Rule = (request) => {
   const pods = parseNetwork(podCidrOf(request));
   if (pods === undefined) return fine;
-  const room = pods.prefix > NODE_PREFIX ? 0 : 2 ** (NODE_PREFIX - pods.prefix);
+  const room = nodesIn(pods);
   const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
   return when(count > room, () =>
     refuse('cluster.pod-cidr-small', { value: podCidrOf(request), room, count }, `${KUBERNETES}.podCidr`),
@@ -144,6 +166,15 @@ const DNS_DOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9](
 const dnsDomain: Rule = (request) => {
   const value = kubernetesOf(request).serviceDnsDomain ?? CLUSTER_DEFAULTS.serviceDnsDomain;
   return when(!DNS_DOMAIN.test(value), () => refuse('cluster.dns-domain', { value }, `${KUBERNETES}.serviceDnsDomain`));
+};
+
+const nfs: Rule = (request) => {
+  const { server = '', path = '' } = kubernetesOf(request).storageclass?.nfs ?? {};
+  const field = `${KUBERNETES}.storageclass.nfs`;
+  return [
+    ...when(server !== '' && !isHost(server), () => refuse('cluster.nfs-server', {}, `${field}.server`)),
+    ...when(path !== '' && !isPath(path), () => refuse('cluster.nfs-path', {}, `${field}.path`)),
+  ];
 };
 
 const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
@@ -232,6 +263,7 @@ const SHAPE_RULES: readonly Rule[] = [
   serviceNetwork,
   networksApart,
   dnsDomain,
+  nfs,
   version,
   monitoring,
   nodeSets,
@@ -275,16 +307,11 @@ export const toNodeSet = (set: NodeSetRequest): NodeSet =>
     ...(set.role === undefined ? {} : { role: set.role }),
   });
 
-const canonicalNetwork = (cidr: string): string => {
-  const network = parseNetwork(cidr);
-  return network === undefined ? cidr : maskBits(network);
-};
-
 /** The request with every default filled in. Only for a request without faults: anything else throws. */
 export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
   const kubernetes = kubernetesOf(request);
   const type = serviceTypeOf(request) === 'single' ? 'single' : 'multi';
-  const { nfs } = kubernetes.storageclass ?? {};
+  const { nfs: share } = kubernetes.storageclass ?? {};
   return ClusterSpec.parse({
     name: request.name,
     controlPlane: controlPlanesOf(request).map(toNodeSet)[0],
@@ -294,13 +321,13 @@ export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
     kubernetes: {
       version: withV(kubernetes.version ?? DEFAULT_KUBERNETES_VERSION),
       networkCni: kubernetes.networkCni ?? CLUSTER_DEFAULTS.cniOf[type],
-      podCidr: canonicalNetwork(podCidrOf(request)),
-      serviceCidr: canonicalNetwork(serviceCidrOf(request)),
+      podCidr: podCidrOf(request),
+      serviceCidr: serviceCidrOf(request),
       serviceDnsDomain: kubernetes.serviceDnsDomain ?? CLUSTER_DEFAULTS.serviceDnsDomain,
       loadbalancer: kubernetes.loadbalancer ?? CLUSTER_DEFAULTS.loadbalancer,
       etcd: etcdOf(request),
       // CB-Ladybug installs the class only when both are given.
-      ...(nfs?.server && nfs.path ? { storageclass: { nfs: { server: nfs.server, path: nfs.path } } } : {}),
+      ...(share?.server && share.path ? { storageclass: { nfs: { server: share.server, path: share.path } } } : {}),
     },
     installMonAgent: request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent,
     label: request.label ?? '',

@@ -95,11 +95,11 @@ describe('the defaults', () => {
     });
   });
 
-  it('take flannel for a single cluster, a version without v, and the network of an address', () => {
+  it('take flannel for a single cluster, and a version without v', () => {
     const spec = toClusterSpec({
       ...goodRequest,
       serviceType: 'single',
-      config: { kubernetes: { version: '1.33.13', podCidr: '10.200.7.1/16' } },
+      config: { kubernetes: { version: '1.33.13', podCidr: '10.200.0.0/16' } },
     });
     expect([spec.kubernetes.networkCni, spec.kubernetes.version, spec.kubernetes.podCidr]).toEqual([
       'flannel',
@@ -113,6 +113,13 @@ describe('the defaults', () => {
       toClusterSpec({ ...goodRequest, config: { kubernetes: { storageclass: { nfs } } } }).kubernetes.storageclass;
     expect(of({ server: 'nfs.example' })).toBeUndefined();
     expect(of({ server: 'nfs.example', path: '/data' })).toEqual({ nfs: { server: 'nfs.example', path: '/data' } });
+  });
+});
+
+describe('an NFS export', () => {
+  it.each(['nfs', 'nfs.example.com', 'NFS-1.example', '10.0.0.5', '2001:db8::5'])('may be of %s', (server) => {
+    const nfs = { server, path: '/export/my data/..hidden' };
+    expect(faultsOfCluster({ ...goodRequest, config: { kubernetes: { storageclass: { nfs } } } }, [])).toEqual([]);
   });
 });
 

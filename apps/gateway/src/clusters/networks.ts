@@ -19,6 +19,35 @@ export const overlap = (one: Network, other: Network): boolean => {
   return one.address.match(other.address, prefix);
 };
 
+interface Special extends Network {
+  readonly range: string;
+  readonly purpose: string;
+}
+
+const special = (range: string, purpose: string): Special => {
+  const [address, prefix] = ipaddr.IPv4.parseCIDR(range);
+  return { address, prefix, range, purpose };
+};
+
+/** Addresses that no pod and no service can have (RFC 6890). */
+const SPECIAL: readonly Special[] = [
+  special('0.0.0.0/8', 'for "this network"'),
+  special('127.0.0.0/8', 'loopback'),
+  special('169.254.0.0/16', 'link-local'),
+  special('224.0.0.0/4', 'multicast'),
+  special('240.0.0.0/4', 'reserved'),
+];
+
+/** The special range that the network has addresses of; undefined: it has none. */
+export const specialRangeOf = (network: Network): Special | undefined =>
+  SPECIAL.find((range) => overlap(network, range));
+
+/** The node mask of kube-controller-manager: each node takes a /24 of the pod network. */
+const NODE_PREFIX = 24;
+
+/** How many nodes a pod network has room for. */
+export const nodesIn = ({ prefix }: Network): number => (prefix > NODE_PREFIX ? 0 : 2 ** (NODE_PREFIX - prefix));
+
 /** `10.244.7.1/16` is the network 10.244.0.0/16. */
 export const maskBits = ({ address, prefix }: Network): string =>
   `${ipaddr.IPv4.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;

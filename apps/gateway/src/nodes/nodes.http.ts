@@ -91,6 +91,7 @@ export class NodesHttp {
       'upgrade.open',
       'cluster.single-connection',
       'cluster.too-many-nodes',
+      'cluster.pod-cidr-small',
       'connection.unknown',
       'conflict.concurrent',
       ...KEY_REFUSALS,
