@@ -14,6 +14,7 @@ import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
+import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
 import { RecordedViews } from './common/recorded.views.js';
 import { Registry } from './common/registry.js';
@@ -35,6 +36,7 @@ import { OwnWrites } from './http/own.writes.js';
 import { OwnWritesInterceptor } from './http/own.writes.interceptor.js';
 import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
+import { LadybugInterceptor } from './ladybug/ladybug.interceptor.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
@@ -79,6 +81,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_PIPE, useClass: RequestPipe },
+    { provide: APP_INTERCEPTOR, useClass: LadybugInterceptor },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
     { provide: APP_FILTER, useClass: RefusedFilter },
@@ -95,6 +98,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     EventStreams,
     FleetMetrics,
     HoldQueries,
+    Kubeconfigs,
     IdempotencyStore,
     LocalToken,
     NamespaceQueries,

@@ -250,7 +250,11 @@ export const REFUSALS = {
     'kubeadm accepts nothing larger or smaller.',
   ),
   'cluster.dns-domain': definition(400, 'serviceDnsDomain {value} is not a DNS name', 'Use a name like cluster.local.'),
-  'cluster.version-unknown': definition(400, 'unknown kubernetes version {version}', 'Known versions: {known}.'),
+  'cluster.version-unknown': definition(
+    400,
+    'Kubernetes {version} is not available; available versions: {known}',
+    'Use one of them, or leave the version out.',
+  ),
   'cluster.single-connection': definition(
     422,
     'All nodes must be the same connection config. (connection={connection})',

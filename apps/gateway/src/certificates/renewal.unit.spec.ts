@@ -40,6 +40,7 @@ describe('F1: a renewal that begins by itself', () => {
     const schedule = new RenewalSchedule({ renewal: 'renew', renewalWindows: windows }, { now: () => now });
     const effects = new RenewalEffects(makeHandle(store), certificates as CertificateQueries, schedule, {
       waitFor: async () => true,
+      reach: async () => 0,
     });
     const job: Job<RenewCertificates> = {
       ...CLUSTER,

@@ -1,4 +1,4 @@
-import type { ClusterRequest, RefusalCode } from '@fairlead/contracts';
+import { KUBERNETES_RELEASES, type ClusterRequest, type RefusalCode } from '@fairlead/contracts';
 
 /** What CB-Ladybug's clients send. */
 export const goodRequest: ClusterRequest = {
@@ -220,7 +220,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('an unknown Kubernetes version', kubernetes({ version: '1.23.13' }), [
     'cluster.version-unknown',
     400,
-    'unknown kubernetes version 1.23.13',
+    `Kubernetes 1.23.13 is not available; available versions: ${KUBERNETES_RELEASES.map((release) => release.version).join(', ')}`,
     'config.kubernetes.version',
   ]),
   wrong('an unknown monitoring wish', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [

@@ -1,23 +1,20 @@
-import { ClusterPath, ReadQuery, refuse, type ClusterUid, type SecretRef } from '@fairlead/contracts';
-import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import { ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
 import { Controller, Get, Header, Inject, Param, Query, Res } from '@nestjs/common';
 import { RoleInNamespace } from '../auth/access.js';
-import { audit } from '../events/audit.decider.js';
 import { showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { LogFollower } from '../http/log.follower.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { Refused } from '../http/refused.js';
 import { ClusterQueries } from './clusters.queries.js';
+import { Kubeconfigs } from './kubeconfigs.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/kubeconfig'))
 export class KubeconfigHttp {
   constructor(
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
-    @Inject(SECRETS) private readonly secrets: SecretStore,
-    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
 
@@ -48,19 +45,9 @@ export class KubeconfigHttp {
     await this.follower.shown(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
     if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    const kubeconfig = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
+    const kubeconfig = await this.kubeconfigs.read({ namespace, cluster, uid }, causeOf(caller));
     if (kubeconfig === undefined) throw new Refused(refuse('cluster.kubeconfig-not-yet', { cluster }));
-    // On record before it is out.
-    const fact = { type: 'KubeconfigRead', data: { uid: uid as ClusterUid } } as const;
-    const { seq } = orRefuse(
-      await this.handle(
-        audit,
-        { namespace, cluster, context: 'audit' },
-        { type: 'Record', data: fact },
-        causeOf(caller),
-      ),
-    );
-    showSeq(response, seq);
-    return kubeconfig;
+    showSeq(response, kubeconfig.seq);
+    return kubeconfig.text;
   }
 }

@@ -61,7 +61,7 @@ export const FromExchange = createParamDecorator((_data: unknown, context: Execu
  * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that nobody can
  * choose a request id that makes an event its cause.
  */
-export const causeOf = ({ identity, requestId }: Caller): Cause => ({
+export const causeOf = ({ identity, requestId }: Pick<Caller, 'identity' | 'requestId'>): Cause => ({
   actor: identity.actor,
   correlationId: `request/${requestId}`,
   causationId: `request/${requestId}`,

@@ -8,7 +8,7 @@ export interface HttpRequest extends IncomingMessage {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
+  body: unknown;
   readonly ip?: string;
   /** Set by the first middleware. */
   requestId: string;

@@ -66,6 +66,12 @@ export const ClusterView = z
       .nullable()
       .describe('The latest operation'),
     lastSeq: z.int().describe('Sequence of the latest event that changed this view'),
+    clusterConfig: z
+      .string()
+      .optional()
+      .describe(
+        "Only below /ladybug, and only for operators: the cluster's administrator kubeconfig; empty until there is one",
+      ),
   })
   .meta({ id: 'Cluster' });
 export type ClusterView = z.infer<typeof ClusterView>;

@@ -1,0 +1,138 @@
+import {
+  KUBERNETES_RELEASES,
+  type ClusterList,
+  type ClusterView,
+  type ErrorView,
+  type Fact,
+} from '@fairlead/contracts';
+import type { SecretRef } from '@fairlead/contracts';
+import { NatsSecrets } from '@fairlead/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { CREATE, uid as storyUid } from '../story.fixtures.js';
+import { SAMPLE_CLUSTERS, SAMPLE_NODES } from './ladybug.fixtures.js';
+
+let gateway: TestGateway;
+let uid: string;
+
+const clusters = '/ns/default/clusters';
+const ladybug = `/ladybug${clusters}`;
+const KUBECONFIG = 'apiVersion: v1\nkind: Config\n# canary-kubeconfig\n';
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+  uid = (await gateway.ask<ClusterView>('POST', clusters, { body: request('demo') })).body.uid;
+  for (const fact of CREATE.slice(1))
+    await gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
+  const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
+  const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', key);
+  await bootstrap.put(`bootstrap-svc.kubeconfig.${uid}` as SecretRef, KUBECONFIG, uid);
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+describe("a body of CB-Ladybug's own clients", () => {
+  it.each(SAMPLE_CLUSTERS.map(([what, body], index) => ({ what, body, name: `sample-${index}` })))(
+    'for a cluster $what is understood below its base, and where it is, Location says',
+    async ({ body, name }) => {
+      const made = await gateway.ask<ClusterView>('POST', ladybug, { body: { name, ...body } });
+      expect([made.status, made.headers.get('location')]).toEqual([202, `${ladybug}/${name}`]);
+      expect([made.body.installMonAgent, made.body.loadbalancer]).toEqual(['no', 'haproxy']);
+      const read = await gateway.ask<ClusterView>('GET', made.headers.get('location') ?? '');
+      expect([read.status, read.body.uid]).toEqual([200, made.body.uid]);
+    },
+  );
+
+  it('for more nodes is understood below its base', async () => {
+    const added = await gateway.ask('POST', `${ladybug}/demo/nodes`, { body: SAMPLE_NODES });
+    expect([added.status, added.headers.get('location')]).toEqual([
+      202,
+      expect.stringMatching(/^\/ladybug\/ns\/default\/clusters\/demo\/operations\//),
+    ]);
+  });
+
+  it('that asks for a version that is not built any more is refused with those that are', async () => {
+    const config = { installMonAgent: '', kubernetes: { version: '1.23.13' } };
+    const body = { ...request('old'), config };
+    const refused = await gateway.ask<ErrorView>('POST', ladybug, { body });
+    expect([refused.status, refused.body.kind, refused.body.field]).toEqual([
+      400,
+      'Status',
+      'config.kubernetes.version',
+    ]);
+    expect(refused.body.message).toContain('1.23.13');
+    for (const { version } of KUBERNETES_RELEASES) expect(refused.body.message).toContain(version);
+  });
+
+  it('is as wrong as ever in any other place', async () => {
+    const [, body] = SAMPLE_CLUSTERS[1]!;
+    const refused = await gateway.ask<ErrorView>('POST', clusters, { body: { name: 'strict', ...body } });
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors.map(({ reason }) => reason)).toEqual(['cluster.loadbalancer', 'cluster.mon-agent']);
+    const unknown = { ...request('strict'), colour: 'red' };
+    expect((await gateway.ask<ErrorView>('POST', clusters, { body: unknown })).body.reason).toBe(
+      'request.unknown-field',
+    );
+    expect((await gateway.ask('GET', `${clusters}?colour=red`)).status).toBe(400);
+  });
+});
+
+describe('an answer below the base of CB-Ladybug', () => {
+  it('has the kubeconfig in clusterConfig for operators, which is on record, and for nobody else', async () => {
+    const one = await gateway.ask<ClusterView>('GET', `${ladybug}/demo`);
+    expect([one.body.clusterConfig, one.headers.get('cache-control')]).toEqual([KUBECONFIG, 'no-store']);
+    const { items } = (await gateway.ask<ClusterList>('GET', ladybug)).body;
+    expect(items.find(({ name }) => name === 'demo')?.clusterConfig).toBe(KUBECONFIG);
+    expect(new Set(items.flatMap(({ name, clusterConfig }) => (name === 'demo' ? [] : [clusterConfig])))).toEqual(
+      new Set(['']),
+    );
+    const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
+    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([['user/local', { uid }]]);
+    const roles = [{ namespace: 'default', role: 'viewer' }];
+    const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'eye', roles } });
+    for (const path of [ladybug, `${ladybug}/demo`]) {
+      const seen = await gateway.ask('GET', path, { token: body.token });
+      expect([seen.status, JSON.stringify(seen.body).includes('clusterConfig')]).toEqual([200, false]);
+    }
+    const outside = await gateway.ask('GET', `${clusters}/demo`);
+    expect(JSON.stringify(outside.body)).not.toContain('canary-kubeconfig');
+  });
+
+  it('keeps no kubeconfig in the answers that are repeated', async () => {
+    const headers = { 'idempotency-key': 'ladybug-1', prefer: 'wait=1' };
+    const body = { ...request('keyed'), label: '' };
+    const first = await gateway.ask<ClusterView>('POST', ladybug, { body, headers });
+    const second = await gateway.ask<ClusterView>('POST', ladybug, { body, headers });
+    expect([second.body.uid, second.headers.get('location')]).toEqual([first.body.uid, `${ladybug}/keyed`]);
+    expect(JSON.stringify(await gateway.log())).not.toContain('canary-kubeconfig');
+  });
+
+  it('says what CB-Ladybug says when a name is taken, also while its cluster is being deleted', async () => {
+    const text = "The cluster 'going' already exists. (namespace=default)";
+    await gateway.ask('POST', ladybug, { body: request('going') });
+    const taken = await gateway.ask<ErrorView>('POST', ladybug, { body: request('going', { description: 'x' }) });
+    expect([taken.status, taken.body.message]).toEqual([409, text]);
+    await gateway.ask('DELETE', `${ladybug}/going`);
+    const going = await gateway.ask<ErrorView>('POST', ladybug, { body: request('going') });
+    expect([going.status, going.body.reason, going.body.message]).toEqual([409, 'cluster.deleting', text]);
+    const outside = await gateway.ask<ErrorView>('POST', clusters, { body: request('going') });
+    expect(outside.body.message).toBe("The cluster 'going' is being deleted.");
+    const worker = [{ connection: 'lab', count: 1, spec: 'lab.small' }];
+    const more = await gateway.ask<ErrorView>('POST', `${ladybug}/going/nodes`, { body: { worker } });
+    expect(more.body.message).toBe("Unable to add a node. status is 'Deleting'.");
+    const nobody = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
+    expect(nobody.body.message).toBe("Could not be found a cluster 'nobody'. (namespace=default)");
+  });
+
+  it('does not mind queries that it does not know, or that are empty', async () => {
+    for (const path of [`${ladybug}?colour=red`, `${ladybug}/demo?colour=`, `${ladybug}/demo/nodes?x=1`])
+      expect((await gateway.ask('GET', path)).status).toBe(200);
+    const specs = await gateway.ask('GET', '/ladybug/mcir/connections/lab/specs?control-plane=&cpu-min=&colour=red');
+    expect(specs.body['reason']).toBe('spec-list.unverified');
+  });
+});

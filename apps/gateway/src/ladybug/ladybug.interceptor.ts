@@ -1,0 +1,88 @@
+import { WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
+import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { catchError, mergeMap, type Observable } from 'rxjs';
+import { mayIn } from '../auth/identity.js';
+import { Kubeconfigs } from '../clusters/kubeconfigs.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { LADYBUG } from '../http/documented.js';
+import type { HttpRequest, HttpResponse } from '../http/http.types.js';
+import { isOutage } from '../http/outage.js';
+import { Refused } from '../http/refused.js';
+import { inItsWords, ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
+
+const BASE = `/${LADYBUG}/`;
+
+const isKind =
+  <View extends { readonly kind: string }>(kind: View['kind']) =>
+  (body: unknown): body is View =>
+    typeof body === 'object' && body !== null && 'kind' in body && body.kind === kind;
+const isCluster = isKind<ClusterView>('Cluster');
+const isClusterList = isKind<ClusterList>('ClusterList');
+
+/** How many kubeconfigs of a list are opened at once. */
+const AT_ONCE = 16;
+
+const nameIn = (body: unknown): string =>
+  typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
+
+const clean = (request: HttpRequest): void => {
+  const { body, query } = ladybugRouteOf(request.method, request.path.slice(BASE.length).replace(/\/$/, ''));
+  const given = withoutEmpty(request.body);
+  request.body = body === undefined || given === undefined ? given : withoutUnknown(given, body);
+  // Express answers the query anew at every access.
+  if (query !== undefined)
+    Object.defineProperty(request, 'query', { value: withoutUnknown(withoutEmpty(request.query), query) });
+};
+
+/** Below CB-Ladybug's base its clients find what they know: their bodies are understood, and answers have its fields, words and addresses. */
+@Injectable()
+export class LadybugInterceptor implements NestInterceptor {
+  constructor(@Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<HttpRequest>();
+    if (!request.path.startsWith(BASE)) return next.handle();
+    clean(request);
+    return next.handle().pipe(
+      catchError((error: unknown) => {
+        throw error instanceof Refused ? this.reworded(error, request) : error;
+      }),
+      mergeMap((body: unknown) => this.answer(body, request, http.getResponse<HttpResponse>())),
+    );
+  }
+
+  private reworded({ refusals: [first, ...others] }: Refused, { params, body }: HttpRequest): Refused {
+    const place = { namespace: params['namespace'] ?? '', cluster: params['cluster'] ?? nameIn(body) };
+    return new Refused(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
+  }
+
+  private async answer(body: unknown, request: HttpRequest, response: HttpResponse): Promise<unknown> {
+    const location = response.getHeader('Location');
+    if (typeof location === 'string') response.setHeader('Location', `/${LADYBUG}${location}`);
+    if (!isCluster(body) && !isClusterList(body)) return body;
+    const { identity, requestId } = request;
+    if (identity === undefined || !mayIn(identity, 'operator', request.params['namespace'] ?? '')) return body;
+    response.setHeader('Cache-Control', 'no-store');
+    const reader = { identity, requestId };
+    if (isCluster(body)) return this.withConfig(body, reader);
+    const items: ClusterView[] = [];
+    for (let at = 0; at < body.items.length; at += AT_ONCE) {
+      const some = body.items.slice(at, at + AT_ONCE);
+      items.push(...(await Promise.all(some.map((item) => this.withConfig(item, reader)))));
+    }
+    return { ...body, items };
+  }
+
+  private async withConfig(view: ClusterView, reader: Pick<Caller, 'identity' | 'requestId'>): Promise<ClusterView> {
+    const { uid } = view;
+    const place = { namespace: view.namespace, cluster: view.name, uid };
+    try {
+      return { ...view, clusterConfig: (await this.kubeconfigs.polled(place, causeOf(reader))) ?? '' };
+    } catch (error) {
+      // The rest of the answer comes from our rows, and needs no log.
+      if (error instanceof WorldFailure || isOutage(error)) return { ...view, clusterConfig: '' };
+      throw error;
+    }
+  }
+}

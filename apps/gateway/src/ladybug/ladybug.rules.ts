@@ -1,0 +1,77 @@
+import {
+  ClusterRequest,
+  NodesRequest,
+  ReadQuery,
+  refuse,
+  SpecsQuery,
+  type Refusal,
+  type RefusalCode,
+} from '@fairlead/contracts';
+import type { z } from 'zod';
+
+/** Deeper than any request is; what lies below is left to the schema. */
+const DEPTH_MAX = 32;
+
+const isEmpty = (value: unknown): boolean => value === null || value === '';
+
+/** CB-Ladybug's clients send every field that they know: empty text and null mean what leaving it out means. */
+export const withoutEmpty = (value: unknown, depth = 0): unknown => {
+  if (depth > DEPTH_MAX || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutEmpty(item, depth + 1));
+  const given = Object.entries(value).filter(([, inner]) => !isEmpty(inner));
+  return Object.fromEntries(given.map(([name, inner]) => [name, withoutEmpty(inner, depth + 1)]));
+};
+
+const objectAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (inner, part) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, part) : undefined),
+    value,
+  );
+
+/** The value without the fields that its schema does not know. */
+export const withoutUnknown = (value: unknown, schema: z.ZodType): unknown => {
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  const known = structuredClone(value);
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const holder = objectAt(known, issue.path);
+    if (typeof holder !== 'object' || holder === null) continue;
+    for (const key of issue.keys) Reflect.deleteProperty(holder, key);
+  }
+  return known;
+};
+
+export interface LadybugRoute {
+  readonly body?: z.ZodType;
+  readonly query?: z.ZodType;
+}
+
+const CLUSTERS = 'ns/[^/]+/clusters';
+
+/** CB-Ladybug's own routes, and what each is sent. */
+const ROUTES: readonly (readonly [pattern: RegExp, route: LadybugRoute])[] = [
+  [new RegExp(`^POST ${CLUSTERS}$`), { body: ClusterRequest }],
+  [new RegExp(`^POST ${CLUSTERS}/[^/]+/nodes$`), { body: NodesRequest }],
+  [new RegExp(`^GET ${CLUSTERS}(/[^/]+(/nodes(/[^/]+)?)?)?$`), { query: ReadQuery }],
+  [/^GET mcir\/connections\/[^/]+\/specs$/, { query: SpecsQuery }],
+];
+
+/** The route of CB-Ladybug that a request is for; `path` is without its base. */
+export const ladybugRouteOf = (method: string, path: string): LadybugRoute =>
+  ROUTES.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? {};
+
+export interface Place {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+/** CB-Ladybug knows no code for these, and a text of its own. */
+const SENTENCES: { readonly [C in RefusalCode]?: (place: Place) => string } = {
+  'cluster.deleting': (place) => refuse('cluster.name-taken', { ...place }).message,
+};
+
+/** The refusal in CB-Ladybug's words, where it has some. */
+export const inItsWords = (refusal: Refusal, place: Place): Refusal => {
+  const sentence = SENTENCES[refusal.code];
+  return sentence === undefined ? refusal : { ...refusal, message: sentence(place) };
+};
