@@ -42,7 +42,7 @@ describe('a read after a command, without minSeq', () => {
     const stale: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) stale.push(...(await staleAfterRound(round)));
     expect(stale).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 
   it('shows namespaces and connections that were just created, changed and removed', async () => {
     for (let round = 0; round < 20; round += 1) {
