@@ -128,7 +128,7 @@ export const startReplica = (shared: Shared): Replica => {
   const jobs = new MachinesJobs(admission, creation, deletion, turns);
   const surges = new SurgeJobs(new SurgeCreation(machinesLog, admission, sites, creation), deletion, turns);
   const connectionJobs = new ConnectionJobs(connections, offers);
-  const failures = new MachinesFailures(machinesLog);
+  const failures = new MachinesFailures(machinesLog, systemClock);
   const connectionFailures = new ConnectionFailures(offers);
 
   const handlers: Record<string, (job: never, context: JobContext) => Promise<JobLater | undefined | void>> = {
@@ -136,6 +136,7 @@ export const startReplica = (shared: Shared): Replica => {
     CreateMachines: (asked, context) => jobs.create(asked, context),
     AddMachines: (asked, context) => jobs.add(asked, context),
     RemoveMachine: (asked, context) => jobs.remove(asked, context),
+    ReturnMachines: (asked, context) => jobs.giveBack(asked, context),
     DeleteMachines: (asked, context) => jobs.delete(asked, context),
     AddSurge: (asked, context) => surges.add(asked, context),
     ReturnSurge: (asked, context) => surges.giveBack(asked, context),

@@ -9,6 +9,11 @@ export const RootDisk = z.strictObject({
 export type RootDisk = z.infer<typeof RootDisk>;
 
 /** Some machines of one kind. */
+/** What becomes of the machines of a request for nodes that fails. */
+export const ON_FAILURES = ['rollback', 'keep'] as const;
+export const OnFailure = z.enum(ON_FAILURES);
+export type OnFailure = z.infer<typeof OnFailure>;
+
 export const NodeSet = z.strictObject({
   connection: ConnectionName,
   count: z.int().min(1),

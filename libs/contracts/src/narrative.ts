@@ -10,6 +10,10 @@ const was = (number: number): string => (number === 1 ? 'was' : 'were');
 const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
 const again = (nextAttemptAt: string | null): string =>
   nextAttemptAt === null ? 'that was the last attempt' : `next attempt at ${nextAttemptAt}`;
+const keptOr = (names: readonly string[], onFailure: 'rollback' | 'keep', verb: string): string =>
+  names.length === 0
+    ? ''
+    : `; ${names.join(', ')} ${onFailure === 'keep' ? (names.length === 1 ? 'stays' : 'stay') : verb}`;
 const listed = (software: Readonly<Record<string, string>>): string =>
   Object.entries(software)
     .map(([name, version]) => `${name} ${version}`)
@@ -55,6 +59,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
   ClusterRetryRequested: () => 'the failed cluster was asked to go on',
+  NodesAbandoned: ({ nodes }) =>
+    `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
   NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
@@ -74,6 +80,10 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
   InfrastructureFailed: ({ cause }) => `the machines cannot be had: ${sentenceOf(cause)}`,
+  VmsFailed: ({ cause, machines, onFailure }) =>
+    `the request for nodes failed: ${sentenceOf(cause)}${keptOr(machines, onFailure, 'will be deleted')}`,
+  VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
+    `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (attempt ${attempt}; ${again(nextAttemptAt)})`,
   SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
   VmDeleted: ({ name }) => `machine ${name} is gone`,
@@ -108,6 +118,8 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   BootstrapStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
+  NodesFailed: ({ cause, nodes, onFailure }) =>
+    `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,

@@ -132,12 +132,17 @@ export const REFUSALS = {
   'cluster.busy': definition(
     409,
     'Unable to {action}. Another request for nodes is not finished.',
-    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations.',
+    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
   'cluster.not-failed': definition(
     409,
     "Unable to retry. status is '{phase}'.",
-    'Only a failed cluster can be retried.',
+    'Nothing of the cluster has failed. A failed cluster, nodes that were kept, removals and deletions can be retried.',
+  ),
+  'nodes.nothing-to-abandon': definition(
+    409,
+    "No request for nodes of '{cluster}' is under way or was kept after a failure",
+    'Remove a node with DELETE /ns/{namespace}/clusters/{cluster}/nodes/{node}.',
   ),
   'cluster.name-empty': definition(400, 'Cluster name is empty', 'Give the cluster a name.'),
   'cluster.name-invalid': definition(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CNIS, ETCDS, LOAD_BALANCERS, SERVICE_TYPES } from './cluster-spec.js';
+import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 
@@ -117,6 +117,9 @@ export const NodesRequest = z
   .strictObject({
     controlPlane: z.array(NodeSetRequest).optional().describe('Must be empty: control planes cannot be added yet'),
     worker: z.array(NodeSetRequest).optional().describe('At least one set'),
+    onFailure: OnFailure.optional()
+      .describe('What becomes of the new machines if the request fails: deleted, or kept for a retry')
+      .meta({ default: 'rollback' }),
   })
   .meta({ id: 'NodesRequest', description: 'More workers for a cluster', required: ['worker'] });
 export type NodesRequest = z.infer<typeof NodesRequest>;

@@ -2,7 +2,8 @@ import type { NodeSet, Refusal } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { VALIDATION } from '../tokens.js';
 import type { Validation } from '../validation/validation.ports.js';
-import type { Held, NodesRequest } from './machines.decider.js';
+import type { NodesRequest } from './additions.js';
+import type { Held } from './machines.decider.js';
 import { clusterOf, MachinesLog, type Work } from './machines.log.effects.js';
 
 /** Accepts or rejects what was asked for, before anything is made. */

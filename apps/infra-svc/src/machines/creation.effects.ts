@@ -2,6 +2,7 @@ import { WorldFailure, type Machine, type MachinePlan, type SecretRef } from '@f
 import type { JobLater } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { MachineAnswer, OpenConnection } from '../providers/provider.ports.js';
+import { batchOfRequest, requestOf } from './additions.js';
 import { Admission } from './admission.effects.js';
 import { AnswerDeadline } from './answer.deadline.effects.js';
 import { missingOf, type Held, type Machines } from './machines.decider.js';
@@ -34,7 +35,7 @@ export class Creation {
     const state = await this.log.look(work.job);
     if (state.status !== 'wanted') return undefined;
     const { held } = state;
-    if (held.planned.length > 0) return this.make(work, held);
+    if (held.planned.length > 0) return this.make(work, held, undefined);
     const { spec, uid } = held;
     const { zones } = await this.sites.of([spec.controlPlane, ...spec.workers], work.job.cause);
     return this.planAndMake(work, planCluster(uid, spec, zones), undefined);
@@ -46,8 +47,9 @@ export class Creation {
     const state = await this.log.look(job);
     if (state.status !== 'wanted') return undefined;
     const { held } = state;
-    const request = held.requests.find(({ requestId }) => requestId === job.data.requestId);
-    if (request === undefined) return this.make(work, held);
+    const request = requestOf(held.additions, job.data.requestId);
+    if (request === undefined || request.failed) return undefined;
+    if (request.machines.length > 0) return this.make(work, held, request.requestId);
     if (!(await this.admission.workers(work, held, request))) return undefined;
     const { requestId, workers } = request;
     const { zones } = await this.sites.of(workers, job.cause);
@@ -61,16 +63,20 @@ export class Creation {
   ): Promise<JobLater | undefined> {
     const { uid } = work.job.data;
     const state = await this.log.record(work.job, { type: 'Plan', data: { uid, machines, requestId } });
-    return state.status === 'wanted' ? this.make(work, state.held) : undefined;
+    return state.status === 'wanted' ? this.make(work, state.held, requestId) : undefined;
   }
 
-  private async make(work: Work, held: Held): Promise<JobLater | undefined> {
-    const missing = missingOf(held);
+  /** What is missing of a request, or of the cluster itself. */
+  private async make(work: Work, held: Held, requestId: string | undefined): Promise<JobLater | undefined> {
+    const missing = missingOf(held, batchOfRequest(requestId));
     const sites = (await this.sites.of(missing, work.job.cause)).all;
-    if (held.remake && !(await this.clearFailed(work, held, sites))) {
+    if (held.remake && !(await this.clearFailed(work, missing, { held, sites }))) {
       return work.later(STILL_THERE_AGAIN_MS, 'failed machines are still being deleted');
     }
     await this.makeAll(work, held, missing, sites);
+    if (requestId !== undefined) {
+      await this.log.record(work.job, { type: 'Announce', data: { uid: held.uid, requestId } });
+    }
     await this.balance(work, await this.log.look(work.job));
     return undefined;
   }
@@ -83,8 +89,12 @@ export class Creation {
   }
 
   /** A retry makes failed machines again; false while the provider still shows one of them. */
-  private async clearFailed({ job, signal }: Work, held: Held, sites: readonly Site[]): Promise<boolean> {
-    const missing = new Set(missingOf(held).map(({ name }) => name));
+  private async clearFailed(
+    { job, signal }: Work,
+    wanted: readonly MachinePlan[],
+    { held, sites }: { readonly held: Held; readonly sites: readonly Site[] },
+  ): Promise<boolean> {
+    const missing = new Set(wanted.map(({ name }) => name));
     const failedAt = async ({ open }: Site) => {
       const reports = await open.provider.describeMachines(groupOf(clusterOf(job, held), open.connection.name), signal);
       return reports.filter(({ name, uid, status }) => uid === held.uid && status === 'failed' && missing.has(name));

@@ -4,7 +4,7 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
-import type { Held } from './machines.decider.js';
+import { unannouncedOf, type Held } from './machines.decider.js';
 import { clusterOf, MachinesLog, type ClusterJob, type Work } from './machines.log.effects.js';
 import { groupOf, loadBalancerName, loadBalancerOf, providerIdOf } from './machines.planner.js';
 
@@ -63,14 +63,13 @@ export class Deletion {
     return (await this.deleteOne(work, state.held, plan)) ? undefined : this.stillThere(work, 'delete machine', [node]);
   }
 
-  /** Extra machines that go and that nobody was told of: no node has to leave before them. */
+  /** Machines that are given up and that nobody was told of: no node has to leave before them. */
   async unannounced(work: Work<DeletionJob>): Promise<JobLater | undefined> {
     const state = await this.log.look(work.job);
     if (state.status === 'absent' || state.status === 'leaving') return undefined;
-    const { planned, announced, surges } = state.held;
-    const going = planned.filter(({ name }) => surges.leaving.includes(name) && !announced.includes(name));
     const left: NodeName[] = [];
-    for (const plan of going) if (!(await this.deleteOne(work, state.held, plan))) left.push(plan.name);
+    for (const plan of unannouncedOf(state.held))
+      if (!(await this.deleteOne(work, state.held, plan))) left.push(plan.name);
     return left.length === 0 ? undefined : this.stillThere(work, 'delete machines', left);
   }
 

@@ -9,10 +9,5 @@ export const ASKING: Partial<JobPolicy> = {
 };
 /** An attempt that makes machines: longer than they may take, so that their own deadline speaks first. */
 export const MAKING: Partial<JobPolicy> = { ...ASKING, timeoutMs: 30 * 60_000 };
-/** A deletion is worth more patience: it is begun again only after ten minutes. */
-export const DELETING: Partial<JobPolicy> = {
-  ...ASKING,
-  attemptsMax: 12,
-  backoffMaxMs: 60_000,
-  timeoutMs: 10 * 60_000,
-};
+/** A deletion that fails is soon shown as such, and is then begun again, less and less often, until it succeeds. */
+export const DELETING: Partial<JobPolicy> = { ...ASKING, attemptsMax: 4, timeoutMs: 10 * 60_000 };

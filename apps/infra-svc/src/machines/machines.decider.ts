@@ -7,17 +7,30 @@ import type {
   Machine,
   MachinePlan,
   NodeName,
-  NodeSet,
   Refusal,
   StoredEvent,
 } from '@fairlead/contracts';
-import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { later, nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import {
+  batchOf,
+  batchOfRequest,
+  NO_ADDITIONS,
+  requestOf,
+  withAbandoned,
+  withAnnounced,
+  withFailed,
+  withoutMachine,
+  withoutRequest,
+  withPlannedRequest,
+  withRemovalWanted,
+  withRequest,
+  withRetry,
+  type Additions,
+} from './additions.js';
 import {
   isWantedSurge,
   NO_SURGES,
-  stayingOf,
   surgeLacks,
-  surgeOf,
   withoutSurge,
   withPlannedSurge,
   withSurge,
@@ -25,11 +38,9 @@ import {
   type Surges,
 } from './surges.js';
 
-/** More workers that were asked for and have no names yet. */
-export interface NodesRequest {
-  readonly requestId: string;
-  readonly workers: readonly NodeSet[];
-}
+/** The first deletion after one that failed; each further one waits twice as long as the one before. */
+export const DELETION_AGAIN_FIRST_MS = 30_000;
+export const DELETION_AGAIN_MAX_MS = 3_600_000;
 
 /** What infra-svc holds of one incarnation of a cluster. */
 export interface Held {
@@ -41,7 +52,7 @@ export interface Held {
   readonly created: Readonly<Record<string, Machine>>;
   /** Names that a VmsCreated has told the other services. */
   readonly announced: readonly string[];
-  readonly requests: readonly NodesRequest[];
+  readonly additions: Additions;
   readonly surges: Surges;
   readonly balanced: boolean;
   /** An index is never used twice, so that a name never means another machine. */
@@ -51,6 +62,8 @@ export interface Held {
   readonly wantedSince: string;
   /** Someone asked for another try, so machines that failed are to be made again. */
   readonly remake: boolean;
+  /** How often the deletion of a machine has failed; of all that is left, under the empty name. */
+  readonly undeleted: Readonly<Record<string, number>>;
 }
 
 export type Machines =
@@ -74,6 +87,10 @@ export interface StepFailure {
   readonly deleting: boolean;
   /** The step is about extra machines: without them the cluster is as it was, so it never fails. */
   readonly surge?: SurgeRef;
+  /** The step is about machines of this request: without them the cluster is as it was, too. */
+  readonly requestId?: string;
+  /** The step deletes machines, and failed for good at `at` (RFC 3339). */
+  readonly deletion?: { readonly machines: readonly NodeName[]; readonly at: string };
 }
 
 type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
@@ -87,6 +104,7 @@ export type MachinesCommand =
   | Command<'PlanSurge', About<SurgeRef & { machines: readonly MachinePlan[] }>>
   | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
   | Command<'RecordMachine', About<{ machine: Machine }>>
+  | Command<'Announce', About<{ requestId: string }>>
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
   | Command<'RecordFailure', About<{ failure: StepFailure }>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
@@ -97,6 +115,8 @@ export type MachinesFact = Fact<
   | 'ClusterRejected'
   | 'NodesRejected'
   | 'SurgeFailed'
+  | 'VmsFailed'
+  | 'VmDeletionFailed'
   | 'VmsPlanned'
   | 'VmCreated'
   | 'VmsCreated'
@@ -113,9 +133,20 @@ type Present = Exclude<Machines, { status: 'absent' }>;
 const rejection = ({ code, message, field }: Refusal) =>
   field === undefined ? { code, message } : { code, message, field };
 
-/** The machines that still have to be made: of the wished size of the pools, or of one surge. */
-export const missingOf = (held: Held, surge: string | null = null): readonly MachinePlan[] =>
-  stayingOf(held.planned, held.surges, surge).filter(({ name }) => held.created[name] === undefined);
+const isGivenUp = ({ surges, additions }: Held, name: NodeName): boolean =>
+  surges.leaving.includes(name) || additions.leaving.includes(name);
+
+/** Machines that are given up and that nobody was told of: no node has to leave before them. */
+export const unannouncedOf = (held: Held): readonly MachinePlan[] =>
+  held.planned.filter(({ name }) => isGivenUp(held, name) && !held.announced.includes(name));
+
+/** Machines of a batch that are to stay. */
+const stayingIn = (held: Held, batch: string | null): readonly MachinePlan[] =>
+  held.planned.filter((plan) => batchOf(held.additions, plan) === batch && !isGivenUp(held, plan.name));
+
+/** The machines that still have to be made: of the cluster itself, of one request for more, or of one surge. */
+export const missingOf = (held: Held, batch: string | null = null): readonly MachinePlan[] =>
+  stayingIn(held, batch).filter(({ name }) => held.created[name] === undefined);
 
 const plan = (
   state: Present,
@@ -125,7 +156,7 @@ const plan = (
   if (requestId === undefined) {
     return state.held.planned.length > 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
   }
-  if (!state.held.requests.some((request) => request.requestId === requestId)) return nothing;
+  if (requestOf(state.held.additions, requestId)?.machines.length !== 0) return nothing;
   return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
 };
 
@@ -147,9 +178,12 @@ const failSurge = (
 };
 
 /** Once nothing is missing of what was asked for together, the machines that nobody was told of are announced together. */
-const announcement = (held: Held, surge: string | null): readonly MachinesFact[] => {
-  if (missingOf(held, surge).length > 0) return nothing;
-  const news = stayingOf(held.planned, held.surges, surge).filter(({ name }) => !held.announced.includes(name));
+const announcement = (held: Held, batch: string | null): readonly MachinesFact[] => {
+  const isFailed = held.additions.requests.some(
+    ({ requestId, failed }) => failed && batchOfRequest(requestId) === batch,
+  );
+  if (isFailed || missingOf(held, batch).length > 0) return nothing;
+  const news = stayingIn(held, batch).filter(({ name }) => !held.announced.includes(name));
   const running = news.flatMap(({ name }) => held.created[name] ?? []);
   return running.length === 0 ? nothing : [{ type: 'VmsCreated', data: { uid: held.uid, machines: running } }];
 };
@@ -161,26 +195,61 @@ const recordMachine = ({ status, held }: Present, machine: Machine): readonly Ma
   if (plan === undefined) return nothing;
   const created = { ...held.created, [machine.name]: machine };
   const made: MachinesFact = { type: 'VmCreated', data: { uid: held.uid, machine } };
-  return [made, ...announcement({ ...held, created }, surgeOf(plan))];
+  return [made, ...announcement({ ...held, created }, batchOf(held.additions, plan))];
 };
 
 const recordRemoval = ({ held }: Present, name: NodeName): readonly MachinesFact[] => {
   const plan = held.planned.find((machine) => machine.name === name);
   if (plan === undefined) return nothing;
-  return [{ type: 'VmDeleted', data: { uid: held.uid, name } }, ...announcement(without(held, name), surgeOf(plan))];
+  const batch = batchOf(held.additions, plan);
+  return [{ type: 'VmDeleted', data: { uid: held.uid, name } }, ...announcement(without(held, name), batch)];
 };
+
+/** A request that cannot be carried out ends by itself: the cluster, and every other request, is as it was. */
+const failRequest = ({ held: { uid, additions } }: Present, { requestId, reason, cause }: StepFailure) => {
+  const request = requestId === undefined ? undefined : requestOf(additions, requestId);
+  if (request === undefined || request.failed) return nothing;
+  const { machines, onFailure } = request;
+  const data = { uid, requestId: request.requestId, machines: [...machines], onFailure, reason, cause };
+  return [{ type: 'VmsFailed', data } satisfies MachinesFact];
+};
+
+/** Every deletion that is asked for is carried out some day: what a provider refuses now it is asked again, less and less often. */
+const failDeletion = (
+  { uid, undeleted, planned }: Held,
+  { reason, cause, deleting }: StepFailure,
+  { machines: names, at }: NonNullable<StepFailure['deletion']>,
+): readonly MachinesFact[] => {
+  const machines = deleting
+    ? planned.map(({ name }) => name)
+    : names.filter((name) => planned.some((plan) => plan.name === name));
+  if (!deleting && machines.length === 0) return nothing;
+  const keys = deleting ? [''] : machines;
+  const attempt = Math.max(...keys.map((key) => undeleted[key] ?? 0)) + 1;
+  const waitMs = Math.min(DELETION_AGAIN_FIRST_MS * 2 ** (attempt - 1), DELETION_AGAIN_MAX_MS);
+  const data = { uid, machines, reason, cause, attempt, nextAttemptAt: later(at, waitMs) };
+  return [{ type: 'VmDeletionFailed', data }];
+};
+
+const isMade = (held: Held): boolean => held.balanced && held.planned.length > 0 && missingOf(held).length === 0;
 
 const recordFailure = (state: Present, failure: StepFailure): readonly MachinesFact[] => {
   const { uid } = state.held;
-  const concerned = failure.deleting ? state.status === 'leaving' : ['requested', 'wanted'].includes(state.status);
-  if (!concerned) return nothing;
-  const { step, cause, attempt, attemptsMax, nextAttemptAt, reason } = failure;
+  const { step, cause, attempt, attemptsMax, nextAttemptAt, reason, deletion } = failure;
+  const isBuilding = state.status === 'requested' || state.status === 'wanted';
+  const isDeletion = failure.deleting || deletion !== undefined;
+  const isConcerned = isDeletion ? failure.deleting === (state.status === 'leaving') : isBuilding;
+  if (!isConcerned) return nothing;
   const stepFailed: MachinesFact = {
     type: 'InfrastructureStepFailed',
     data: { uid, step, cause, attempt, attemptsMax, nextAttemptAt },
   };
   if (nextAttemptAt !== null) return [stepFailed];
+  if (deletion !== undefined) return [stepFailed, ...failDeletion(state.held, failure, deletion)];
+  if (failure.requestId !== undefined) return [stepFailed, ...failRequest(state, failure)];
   if (failure.surge !== undefined) return [stepFailed, ...failSurge(state, { uid, cause, ...failure.surge })];
+  // What a retry found in order already is not broken by the last attempt to look.
+  if (isMade(state.held)) return [stepFailed];
   return [stepFailed, { type: 'InfrastructureFailed', data: { uid, step, reason, cause } }];
 };
 
@@ -211,7 +280,7 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
     case 'RejectNodes': {
       const { requestId, refusal } = command.data;
-      if (status !== 'wanted' || !held.requests.some((asked) => asked.requestId === requestId)) return nothing;
+      if (status !== 'wanted' || requestOf(held.additions, requestId) === undefined) return nothing;
       return [{ type: 'NodesRejected', data: { uid, requestId, ...rejection(refusal) } }];
     }
     case 'Plan':
@@ -222,6 +291,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return failSurge(state, command.data);
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
+    case 'Announce':
+      return status === 'wanted' ? announcement(held, batchOfRequest(command.data.requestId)) : nothing;
     case 'RecordLoadBalancer': {
       if (held.balanced || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerReady', data: command.data }];
@@ -243,13 +314,14 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     planned: [],
     created: {},
     announced: [],
-    requests: [],
+    additions: NO_ADDITIONS,
     surges: NO_SURGES,
     balanced: false,
     workersEver: 0,
     poolsEver: 0,
     wantedSince: meta.time,
     remake: false,
+    undeleted: {},
   },
 });
 
@@ -259,9 +331,14 @@ const resumed = (state: Present, time: string): Machines => {
       return { status: 'requested', held: { ...state.held, wantedSince: time } };
     case 'failed':
       return { status: state.resumesAs, held: { ...state.held, wantedSince: time, remake: true } };
-    case 'requested':
-    case 'wanted':
+    case 'wanted': {
+      const { held } = state;
+      const additions = withRetry(held.additions);
+      return { ...state, held: { ...held, additions, undeleted: {}, wantedSince: time, remake: true } };
+    }
     case 'leaving':
+      return { ...state, held: { ...state.held, undeleted: {} } };
+    case 'requested':
       return state;
   }
 };
@@ -286,7 +363,7 @@ const planned = (held: Held, { data, meta }: StoredEvent<'VmsPlanned'>): Held =>
     ...held,
     planned: [...held.planned, ...data.machines],
     surges: withPlannedSurge(held.surges, data.machines),
-    requests: held.requests.filter(({ requestId }) => requestId !== data.requestId),
+    additions: withPlannedRequest(held.additions, data),
     workersEver: held.workersEver + workers.length,
     poolsEver: held.poolsEver + pools.size,
     wantedSince: meta.time,
@@ -299,15 +376,40 @@ const without = (held: Held, gone: NodeName): Held => ({
   planned: held.planned.filter(({ name }) => name !== gone),
   announced: held.announced.filter((name) => name !== gone),
   surges: { ...held.surges, leaving: held.surges.leaving.filter((name) => name !== gone) },
+  additions: withoutMachine(held.additions, gone),
+  undeleted: Object.fromEntries(Object.entries(held.undeleted).filter(([name]) => name !== gone)),
 });
+
+const notDeleted = (held: Held, { machines, attempt }: EventData<'VmDeletionFailed'>): Held => {
+  const names = ['', ...machines].map((name) => [name, attempt] as const);
+  return { ...held, undeleted: { ...held.undeleted, ...Object.fromEntries(names) } };
+};
+
+/** What requests for more nodes change in what is held. */
+const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return withRequest(additions, event.data);
+    case 'NodesRejected':
+      return withoutRequest(additions, event.data.requestId);
+    case 'VmsFailed':
+      return withFailed(additions, event.data);
+    case 'NodesAbandoned':
+      return withAbandoned(additions, event.data.requestId);
+    case 'NodeRemovalRequested':
+      return withRemovalWanted(additions, event.data.node);
+    case 'VmsCreated':
+      return withAnnounced(additions, event.data);
+    default:
+      return additions;
+  }
+};
 
 /** What an event changes in what is held, where it is; most events change nothing. */
 const heldAfter = (held: Held, event: StoredEvent): Held => {
   switch (event.type) {
-    case 'NodesRequested':
-      return { ...held, requests: [...held.requests, event.data] };
-    case 'NodesRejected':
-      return { ...held, requests: held.requests.filter(({ requestId }) => requestId !== event.data.requestId) };
+    case 'VmDeletionFailed':
+      return notDeleted(held, event.data);
     case 'SurgeRequested':
       return { ...held, surges: withSurge(held.surges, event.data) };
     case 'SurgeReturned':
@@ -349,7 +451,8 @@ const follow = (state: Present, event: StoredEvent): Machines => {
     case 'ClusterDeleted':
       return { status: 'absent' };
     default: {
-      const after = heldAfter(held, event);
+      const additions = additionsAfter(held.additions, event);
+      const after = heldAfter(additions === held.additions ? held : { ...held, additions }, event);
       return after === held ? state : { ...state, held: after };
     }
   }

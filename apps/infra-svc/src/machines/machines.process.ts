@@ -1,12 +1,12 @@
-import type { ClusterUid, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
+import type { ClusterUid, EventData, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import { job, later, timer, type Process, type Reaction } from '@fairlead/event-sourcing';
 import { surgeKey, type SurgeRef } from './surges.js';
 
 /** Machines that a provider still shows so long after their deletion was due are a failure that people must see. */
 export const DELETION_TIMEOUT_MS = 15 * 60_000;
 
-/** A deletion that failed is begun again after this time: what was asked to go shall not stay for ever. */
-export const DELETION_AGAIN_AFTER_MS = 10 * 60_000;
+/** Machines that were given back are looked for once more after this time: a provider may have made one late. */
+const RETURN_AGAIN_AFTER_MS = 10 * 60_000;
 
 const DELETE_AGAIN = 'delete-again';
 
@@ -14,20 +14,32 @@ const DELETE_AGAIN = 'delete-again';
 export interface Following {
   readonly uid: ClusterUid | null;
   readonly stage: 'validating' | 'wanted' | 'leaving';
-  readonly requestIds: readonly string[];
+  /** Requests for more nodes that are not announced yet, with their machines; none: they are not planned. */
+  readonly requests: Readonly<Record<string, readonly NodeName[]>>;
   readonly removing: readonly NodeName[];
+  /** Machines whose deletion has failed. */
+  readonly undeleted: readonly NodeName[];
   /** Surges that are wanted. */
   readonly surges: readonly SurgeRef[];
   /** Machines of surges, and which; they are looked after until they are gone. */
   readonly extra: Readonly<Record<string, SurgeRef>>;
 }
 
-const ensureAll = ({ uid, requestIds, removing, surges }: Following, time: string): readonly Reaction[] => [
+const ensureAll = ({ uid, requests, removing, undeleted, surges }: Following, time: string): readonly Reaction[] => [
   job('CreateMachines', { uid }),
   ...surges.map((surge) => job('AddSurge', { uid, ...surge })),
-  ...requestIds.map((requestId) => job('AddMachines', { uid, requestId })),
-  ...removing.map((node) => removal(uid, node, time)),
+  ...Object.keys(requests).map((requestId) => job('AddMachines', { uid, requestId })),
+  ...[...new Set([...removing, ...undeleted])].map((node) => removal(uid, node, time)),
 ];
+
+/** Machines that are given up and that nobody was told of. */
+const returned = (uid: ClusterUid, time: string): Reaction =>
+  job('ReturnMachines', { uid, deadline: later(time, DELETION_TIMEOUT_MS) });
+
+const without = (requests: Following['requests'], gone: (requestId: string) => boolean): Following['requests'] =>
+  Object.fromEntries(Object.entries(requests).filter(([requestId]) => !gone(requestId)));
+
+const againKey = (machine: NodeName): string => `${DELETE_AGAIN}/${machine}`;
 
 const removal = (uid: ClusterUid | null, node: NodeName, time: string): Reaction =>
   job('RemoveMachine', { uid, node, deadline: later(time, DELETION_TIMEOUT_MS) });
@@ -40,13 +52,14 @@ const RETURN_AGAIN = 'return-again/';
 /** Now, and once more when that should have been enough: an extra machine is nobody's wish, so nobody would miss its deletion. */
 const giveBack = (uid: ClusterUid | null, surge: SurgeRef, time: string): readonly Reaction[] => [
   job('ReturnSurge', { uid, ...surge, deadline: later(time, DELETION_TIMEOUT_MS) }),
-  timer(`${RETURN_AGAIN}${surgeKey(surge)}`, later(time, DELETION_TIMEOUT_MS + DELETION_AGAIN_AFTER_MS), { ...surge }),
+  timer(`${RETURN_AGAIN}${surgeKey(surge)}`, later(time, DELETION_TIMEOUT_MS + RETURN_AGAIN_AFTER_MS), { ...surge }),
 ];
 
 const isSame = (one: SurgeRef, other: SurgeRef): boolean => surgeKey(one) === surgeKey(other);
 
-/** Extra machines that got their names when their surge was over already. */
-const lateOnes = ({ surges }: Following, { data, meta }: StoredEvent<'VmsPlanned'>): readonly Reaction[] => {
+/** Machines that got their names when their surge or their request was over already. */
+const lateOnes = ({ surges, requests }: Following, { data, meta }: StoredEvent<'VmsPlanned'>): readonly Reaction[] => {
+  if (data.requestId !== undefined && requests[data.requestId] === undefined) return [returned(data.uid, meta.time)];
   const late = Object.values(extraOf(data.machines)).filter((surge) => !surges.some((one) => isSame(one, surge)));
   const [first] = late;
   return first === undefined ? [] : giveBack(data.uid, first, meta.time);
@@ -73,20 +86,39 @@ const retry = (state: Following, time: string): readonly Reaction[] => {
 const withoutSurge = (surges: readonly SurgeRef[], surge: SurgeRef): readonly SurgeRef[] =>
   surges.filter((one) => !isSame(one, surge));
 
+/** What requests for more nodes change in what is to be followed. */
+const requestsAfter = (requests: Following['requests'], event: StoredEvent): Following['requests'] => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return { ...requests, [event.data.requestId]: [] };
+    case 'VmsPlanned': {
+      const { requestId, machines } = event.data;
+      if (requestId === undefined || requests[requestId] === undefined) return requests;
+      return { ...requests, [requestId]: machines.map(({ name }) => name) };
+    }
+    case 'VmsCreated': {
+      const names = new Set(event.data.machines.map(({ name }) => name));
+      return without(requests, (requestId) => (requests[requestId] ?? []).some((name) => names.has(name)));
+    }
+    case 'VmsFailed':
+      if (event.data.onFailure === 'keep') return requests;
+      return without(requests, (requestId) => requestId === event.data.requestId);
+    case 'NodesRejected':
+    case 'NodesAbandoned':
+      return without(requests, (requestId) => requestId === event.data.requestId);
+    default:
+      return requests;
+  }
+};
+
 const follow = (state: Following, event: StoredEvent): Following | undefined => {
   switch (event.type) {
     case 'ClusterAccepted':
       return { ...state, stage: 'wanted' };
-    case 'NodesRequested':
-      return { ...state, requestIds: [...state.requestIds, event.data.requestId] };
-    case 'NodesRejected':
-      return { ...state, requestIds: state.requestIds.filter((id) => id !== event.data.requestId) };
     case 'VmsPlanned':
-      return {
-        ...state,
-        requestIds: state.requestIds.filter((id) => id !== event.data.requestId),
-        extra: { ...state.extra, ...extraOf(event.data.machines) },
-      };
+      return { ...state, extra: { ...state.extra, ...extraOf(event.data.machines) } };
+    case 'VmDeletionFailed':
+      return { ...state, undeleted: [...new Set([...state.undeleted, ...event.data.machines])] };
     case 'SurgeRequested':
       return { ...state, surges: [...withoutSurge(state.surges, event.data), refOf(event.data)] };
     case 'SurgeReturned':
@@ -96,7 +128,8 @@ const follow = (state: Following, event: StoredEvent): Following | undefined => 
       return { ...state, removing: [...state.removing, event.data.node] };
     case 'VmDeleted': {
       const { [event.data.name]: _gone, ...extra } = state.extra;
-      return { ...state, extra, removing: state.removing.filter((node) => node !== event.data.name) };
+      const left = (names: readonly NodeName[]) => names.filter((node) => node !== event.data.name);
+      return { ...state, extra, removing: left(state.removing), undeleted: left(state.undeleted) };
     }
     case 'ClusterDeletionRequested':
     case 'ClusterDismantled':
@@ -116,6 +149,15 @@ const returnAgain = (state: Following, key: string, dueAt: string): readonly Rea
   return giveBack(state.uid, over, dueAt);
 };
 
+/** Everything of a cluster that leaves together, else each machine by itself. */
+const deleteAgain = (
+  state: Following,
+  { uid, machines, nextAttemptAt }: EventData<'VmDeletionFailed'>,
+): readonly Reaction[] =>
+  state.stage === 'leaving'
+    ? [timer(DELETE_AGAIN, nextAttemptAt, { uid })]
+    : machines.map((machine) => timer(againKey(machine), nextAttemptAt, { uid }));
+
 const isOf = (state: Following, event: StoredEvent): boolean => 'uid' in event.data && event.data.uid === state.uid;
 
 /**
@@ -124,14 +166,16 @@ const isOf = (state: Following, event: StoredEvent): boolean => 'uid' in event.d
  */
 export const machinesProcess: Process<Following> = {
   name: 'machines',
-  version: 2,
-  initial: { uid: null, stage: 'validating', requestIds: [], removing: [], surges: [], extra: {} },
+  version: 3,
+  initial: { uid: null, stage: 'validating', requests: {}, removing: [], undeleted: [], surges: [], extra: {} },
 
   evolve: (state, event) => {
     if (event.type === 'ClusterRequested') {
       return state.uid === null ? { ...machinesProcess.initial, uid: event.data.uid } : state;
     }
-    return isOf(state, event) ? follow(state, event) : state;
+    if (!isOf(state, event)) return state;
+    const requests = requestsAfter(state.requests, event);
+    return follow(requests === state.requests ? state : { ...state, requests }, event);
   },
 
   react: (state, event) => {
@@ -157,9 +201,13 @@ export const machinesProcess: Process<Following> = {
         return [removal(event.data.uid, event.data.node, time)];
       case 'ClusterDismantled':
         return [deletion(event.data.uid, time)];
-      case 'InfrastructureFailed':
-        if (state.stage !== 'leaving') return [];
-        return [timer(DELETE_AGAIN, later(time, DELETION_AGAIN_AFTER_MS), { uid: event.data.uid })];
+      case 'VmsFailed':
+        return event.data.onFailure === 'rollback' ? [returned(event.data.uid, time)] : [];
+      case 'NodesAbandoned':
+      case 'NodeRemovalRequested':
+        return [returned(event.data.uid, time)];
+      case 'VmDeletionFailed':
+        return deleteAgain(state, event.data);
       default:
         return [];
     }
@@ -167,7 +215,9 @@ export const machinesProcess: Process<Following> = {
 
   due: (state, { key, dueAt, data }) => {
     if (key.startsWith(RETURN_AGAIN)) return returnAgain(state, key, dueAt);
-    if (key !== DELETE_AGAIN || state.stage !== 'leaving' || state.uid !== data['uid']) return [];
-    return [deletion(state.uid, dueAt)];
+    if (!key.startsWith(DELETE_AGAIN) || state.uid !== data['uid']) return [];
+    if (state.stage === 'leaving') return key === DELETE_AGAIN ? [deletion(state.uid, dueAt)] : [];
+    const again = state.undeleted.filter((node) => key === againKey(node));
+    return again.map((node) => removal(state.uid, node, dueAt));
   },
 };

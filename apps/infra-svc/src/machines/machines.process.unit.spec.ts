@@ -4,7 +4,7 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, requested, UID } from '../../test/fixtures.js';
 import { planCluster } from './machines.planner.js';
-import { DELETION_AGAIN_AFTER_MS, DELETION_TIMEOUT_MS, machinesProcess } from './machines.process.js';
+import { DELETION_TIMEOUT_MS, machinesProcess } from './machines.process.js';
 
 const of = (type: 'ClusterAccepted' | 'ClusterRetryRequested' | 'ClusterDeletionRequested' | 'ClusterDismantled') =>
   ({ type, data: { uid: UID } }) as Fact;
@@ -69,16 +69,41 @@ describe('what infra-svc does for a cluster', () => {
     });
   });
 
-  it('begins a deletion that failed again after a while', () => {
-    const facts = [requested(), of('ClusterDeletionRequested'), of('ClusterDismantled'), failed];
+  const notDeleted: Fact = {
+    type: 'VmDeletionFailed',
+    data: {
+      uid: UID,
+      machines: ['demo-w-1' as NodeName],
+      reason: 'r',
+      cause: { operation: 'o', target: 't', message: 'm' },
+      attempt: 1,
+      nextAttemptAt: '2026-01-01T01:00:00.000Z',
+    },
+  };
+
+  it('begins the deletion of a cluster that failed again when its next attempt is due', () => {
+    const facts = [requested(), of('ClusterDeletionRequested'), of('ClusterDismantled'), notDeleted];
     const [again] = afterAll(...facts);
-    expect(again).toMatchObject({ kind: 'timer', key: 'delete-again' });
+    expect(again).toMatchObject({ kind: 'timer', key: 'delete-again', dueAt: '2026-01-01T01:00:00.000Z' });
     if (again?.kind !== 'timer') throw new Error('no timer');
-    const failedAt = stored(failed, 4).meta.time;
-    expect(Date.parse(again.dueAt) - Date.parse(failedAt)).toBe(DELETION_AGAIN_AFTER_MS);
     const state = { ...machinesProcess.initial, uid: UID, stage: 'leaving' as const };
     expect(jobsOf(machinesProcess.due?.(state, again) ?? [])).toEqual(['DeleteMachines']);
     expect(machinesProcess.due?.({ ...state, uid: LATER_UID }, again)).toEqual([]);
+  });
+
+  it('begins the deletion of one machine that failed again when its next attempt is due, and when a retry is asked for', () => {
+    const facts = [requested(), of('ClusterAccepted'), planned, removed, notDeleted];
+    const [again] = afterAll(...facts);
+    expect(again).toMatchObject({ kind: 'timer', dueAt: '2026-01-01T01:00:00.000Z' });
+    if (again?.kind !== 'timer') throw new Error('no timer');
+    const state = eventsOf(facts).reduce(
+      (before, event) => machinesProcess.evolve(before, event) ?? machinesProcess.initial,
+      machinesProcess.initial,
+    );
+    expect(jobsOf(machinesProcess.due?.(state, again) ?? [])).toEqual(['RemoveMachine']);
+    expect(jobsOf(afterAll(...facts, of('ClusterRetryRequested')))).toEqual(['CreateMachines', 'RemoveMachine']);
+    const gone: Fact = { type: 'VmDeleted', data: { uid: UID, name: 'demo-w-1' as NodeName } };
+    expect(machinesProcess.due?.(machinesProcess.evolve(state, stored(gone, 9))!, again)).toEqual([]);
   });
 
   it('forgets a deleted cluster and starts afresh with the next of that name, deaf to the old one', () => {

@@ -30,6 +30,10 @@ const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
   'ClusterDeleted',
   'NodesRequested',
   'VmsCreated',
+  'NodesRejected',
+  'NodesAbandoned',
+  'VmsFailed',
+  'VmDeletionFailed',
   'LoadBalancerReady',
   'InfrastructureFailed',
 ]);
@@ -91,6 +95,12 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
     case 'LoadBalancerReady':
     case 'VmsCreated':
       return { ...row, status: 'made' };
+    case 'NodesRejected':
+    case 'NodesAbandoned':
+    case 'VmsFailed':
+      return row.status === 'wanted' ? { ...row, status: 'made' } : row;
+    case 'VmDeletionFailed':
+      return { ...row, failure: event.data.cause };
     case 'InfrastructureFailed':
       return { ...row, status: row.status === 'leaving' ? 'leaving' : 'failed', failure: event.data.cause };
     case 'ClusterRetryRequested':

@@ -199,7 +199,7 @@ describe('the machines of a cluster', () => {
     story.outage = 'no route to host';
     await dismantle();
     expect(story.types()).not.toContain('VmDeleted');
-    expect(story.last('InfrastructureFailed')).toMatchObject({ reason: 'DeleteMCISFailedReason' });
+    expect(story.last('VmDeletionFailed')).toMatchObject({ reason: 'DeleteMCISFailedReason', attempt: 1 });
     story.outage = undefined;
     await story.wish(of('ClusterRetryRequested'));
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
@@ -209,7 +209,10 @@ describe('the machines of a cluster', () => {
     await story.wish(requested());
     story.cloud.undeletable.add(worker(1));
     await dismantle();
-    expect(story.last('InfrastructureFailed').cause).toMatchObject({ operation: 'delete machines', target: worker(1) });
+    expect(story.last('VmDeletionFailed')).toMatchObject({
+      machines: [worker(1)],
+      cause: { operation: 'delete machines', target: worker(1) },
+    });
     expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(4);
     story.cloud.undeletable.clear();
     await story.wish(of('ClusterRetryRequested'));

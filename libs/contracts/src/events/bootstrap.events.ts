@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Cni } from '../cluster-spec.js';
+import { Cni, OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';
 import { defineEvent } from './definition.js';
@@ -151,6 +151,22 @@ export const bootstrapEvents = {
       step: z.string(),
       node: node.optional(),
       reason: z.string().describe("CB-Ladybug's reason code, e.g. InitControlPlaneFailedReason"),
+      cause: Cause,
+    }),
+  }),
+  NodesFailed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Nodes of a request could not join. They are removed or kept, and the cluster goes on without them.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      nodes: z.array(node).describe('All nodes of the request that are not part of the cluster'),
+      onFailure: OnFailure,
+      step: z.string(),
+      node: node.optional().describe('The node that failed'),
+      reason: z.string().describe("CB-Ladybug's reason code"),
       cause: Cause,
     }),
   }),

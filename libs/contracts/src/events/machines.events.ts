@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
@@ -132,6 +133,34 @@ export const machinesEvents = {
       code: z.string(),
       message: z.string(),
       field: z.string().optional(),
+    }),
+  }),
+  VmsFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The machines of a request for nodes cannot be made. They are deleted or kept, and the cluster is as it was.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      machines: z.array(NodeName).describe('All machines of the request; empty: none was planned'),
+      onFailure: OnFailure,
+      reason: z.string().describe("CB-Ladybug's reason code"),
+      cause: Cause,
+    }),
+  }),
+  VmDeletionFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider does not delete machines. The deletion is tried again at nextAttemptAt, and by a retry.',
+    data: z.strictObject({
+      uid,
+      machines: z.array(NodeName).describe('Machines that may still run; empty: the load balancer only'),
+      reason: z.string().describe('Reason code'),
+      cause: Cause,
+      attempt: z.int().min(1).describe('How often the deletion has failed'),
+      nextAttemptAt: z.iso.datetime(),
     }),
   }),
   SurgeFailed: defineEvent({

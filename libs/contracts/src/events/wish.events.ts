@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterSpec, NodeSet } from '../cluster-spec.js';
+import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
 import { defineEvent } from './definition.js';
 
@@ -69,7 +69,7 @@ export const wishEvents = {
     version: 1,
     writer: 'gateway',
     context: 'wish',
-    doc: 'Someone asked a failed cluster to go on from the step that failed.',
+    doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
     data: z.strictObject({ uid }),
   }),
   ClusterDeletionRequested: defineEvent({
@@ -84,7 +84,19 @@ export const wishEvents = {
     writer: 'gateway',
     context: 'wish',
     doc: 'Someone asked for more workers.',
-    data: z.strictObject({ uid, requestId: z.string(), workers: z.array(NodeSet).min(1).max(50) }),
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      workers: z.array(NodeSet).min(1).max(50),
+      onFailure: OnFailure.optional().describe('What becomes of the machines if the request fails; absent: rollback'),
+    }),
+  }),
+  NodesAbandoned: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'Someone gave up a request for nodes that is not done: its nodes and machines go.',
+    data: z.strictObject({ uid, requestId: z.string(), nodes: z.array(NodeName) }),
   }),
   NodeRemovalRequested: defineEvent({
     version: 1,

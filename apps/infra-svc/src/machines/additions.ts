@@ -1,0 +1,108 @@
+import type { EventData, MachinePlan, NodeName, NodeSet, OnFailure } from '@fairlead/contracts';
+import { surgeOf } from './surges.js';
+
+/** A request for more nodes, until its machines are announced or given up. */
+export interface NodesRequest {
+  readonly requestId: string;
+  readonly workers: readonly NodeSet[];
+  readonly onFailure: OnFailure;
+  /** Names of its machines; empty: they are not planned yet. */
+  readonly machines: readonly NodeName[];
+  /** Its machines could not be made and are kept for a retry. */
+  readonly failed: boolean;
+}
+
+/** The requests for nodes of a cluster, as far as their machines are concerned. */
+export interface Additions {
+  readonly requests: readonly NodesRequest[];
+  /** Machines that are given up: they are never announced, and are deleted. */
+  readonly leaving: readonly NodeName[];
+}
+
+export const NO_ADDITIONS: Additions = { requests: [], leaving: [] };
+
+export const requestOf = ({ requests }: Additions, requestId: string): NodesRequest | undefined =>
+  requests.find((request) => request.requestId === requestId);
+
+const requestKey = (requestId: string): string => `request/${requestId}`;
+
+/** What a machine is made and announced together with: its surge, its request, or null, the cluster itself. */
+export const batchOf = ({ requests }: Additions, plan: Pick<MachinePlan, 'name' | 'surge' | 'pool'>): string | null => {
+  const request = requests.find(({ machines }) => machines.includes(plan.name));
+  return surgeOf(plan) ?? (request === undefined ? null : requestKey(request.requestId));
+};
+
+export const batchOfRequest = (requestId: string | undefined): string | null =>
+  requestId === undefined ? null : requestKey(requestId);
+
+const change = (additions: Additions, requestId: string, to: Partial<NodesRequest>): Additions => ({
+  ...additions,
+  requests: additions.requests.map((request) => (request.requestId === requestId ? { ...request, ...to } : request)),
+});
+
+const drop = (additions: Additions, requestId: string): Additions => ({
+  ...additions,
+  requests: additions.requests.filter((request) => request.requestId !== requestId),
+});
+
+export const withRequest = (
+  additions: Additions,
+  { requestId, workers, onFailure = 'rollback' }: EventData<'NodesRequested'>,
+): Additions => ({
+  ...additions,
+  requests: [...additions.requests, { requestId, workers, onFailure, machines: [], failed: false }],
+});
+
+export const withoutRequest = drop;
+
+/** A machine that got its name when its request was given up already goes, too. */
+export const withPlannedRequest = (
+  additions: Additions,
+  { requestId, machines }: EventData<'VmsPlanned'>,
+): Additions => {
+  if (requestId === undefined) return additions;
+  const names = machines.map(({ name }) => name);
+  return requestOf(additions, requestId) === undefined
+    ? { ...additions, leaving: [...additions.leaving, ...names] }
+    : change(additions, requestId, { machines: names });
+};
+
+/** Its machines are told of: from here on they are nodes, and bootstrap-svc says what becomes of them. */
+export const withAnnounced = (additions: Additions, { machines }: EventData<'VmsCreated'>): Additions => {
+  const names = new Set(machines.map(({ name }) => name));
+  return {
+    ...additions,
+    requests: additions.requests.filter((request) => !request.machines.some((name) => names.has(name))),
+  };
+};
+
+const giveUp = (additions: Additions, requestId: string): Additions => {
+  const going = requestOf(additions, requestId)?.machines ?? [];
+  return drop({ ...additions, leaving: [...additions.leaving, ...going] }, requestId);
+};
+
+export const withFailed = (
+  additions: Additions,
+  { requestId, onFailure }: Pick<EventData<'VmsFailed'>, 'requestId' | 'onFailure'>,
+): Additions => (onFailure === 'keep' ? change(additions, requestId, { failed: true }) : giveUp(additions, requestId));
+
+export const withAbandoned = giveUp;
+
+/** A machine that was never announced has no node that could leave before it. */
+export const withRemovalWanted = (additions: Additions, name: NodeName): Additions => {
+  const isHeld = additions.requests.some(({ machines }) => machines.includes(name));
+  return isHeld ? { ...withoutMachine(additions, name), leaving: [...additions.leaving, name] } : additions;
+};
+
+export const withoutMachine = (additions: Additions, name: NodeName): Additions => ({
+  leaving: additions.leaving.filter((one) => one !== name),
+  requests: additions.requests
+    .map((request) => ({ ...request, machines: request.machines.filter((one) => one !== name), had: request.machines }))
+    .filter(({ machines, had }) => machines.length > 0 || had.length === 0)
+    .map(({ had: _had, ...request }) => request),
+});
+
+export const withRetry = (additions: Additions): Additions => ({
+  ...additions,
+  requests: additions.requests.map((request) => ({ ...request, failed: false })),
+});
