@@ -236,6 +236,7 @@ export class Simulation {
     if (changed !== undefined) this.state = changed.state;
     for (const { reaction, index } of changes.reactions) this.take(reaction, `${event.meta.id}-${index}`);
     if (event.type === 'ClusterFailed' || event.type === 'ClusterDeletionRequested') this.replica.runner.cancel(event);
+    if (event.type === 'NodesFailed' || event.type === 'NodesAbandoned') this.replica.runner.cancelOn(event);
   }
 
   private take(reaction: Reaction, id: string): void {

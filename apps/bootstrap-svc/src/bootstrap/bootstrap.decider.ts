@@ -1,5 +1,6 @@
 import { refuse, type Cause, type ClusterUid, type Fact, type NodeName, type Refusal } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { failingNodesOf, openRequestsOf, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
 import {
@@ -7,8 +8,10 @@ import {
   hostsOf,
   isExtra,
   isOlder,
+  newHostsOf,
   type Bootstrap,
   type Failure,
+  type Host,
   type Known,
   type WantedAgent,
 } from './bootstrap.state.js';
@@ -32,6 +35,7 @@ export type BootstrapFact = Fact<
   | 'ClusterReady'
   | 'BootstrapStepFailed'
   | 'ClusterFailed'
+  | 'NodesFailed'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'ClusterDismantled'
@@ -175,7 +179,41 @@ const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly 
     data: { ...where, cause, attempt, attemptsMax, nextAttemptAt },
   };
   if (nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(state, node)) return [failed];
+  const failure = { step, reason, cause, ...(node === undefined ? {} : { node }) };
+  // The failed step is the last word where it is about no node: nothing is on its way by then.
+  if (state.provisioned)
+    return node === undefined ? [...failGrowth(state, failure), failed] : [failed, ...failGrowth(state, failure)];
   return [failed, { type: 'ClusterFailed', data: { ...where, reason, cause } }];
+};
+
+const LAST_ATTEMPT = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
+
+/**
+ * What ends when a cluster that was Ready cannot take more nodes: the request that the node is of, or all that are under way where the
+ * step is about no node. A node that is part of the cluster already ends nothing.
+ */
+const failGrowth = (state: Known, failure: Failure): readonly BootstrapFact[] => {
+  const { uid } = state;
+  const { node, step, cause } = failure;
+  const isNew = ({ machine }: Host): boolean => node === undefined || machine.name === node;
+  const concerned = newHostsOf(state).filter(isNew);
+  const requests = openRequestsOf(state).filter((requestId) =>
+    concerned.some(({ machine }) => requestOfNode(state, machine.name) === requestId),
+  );
+  const ended = requests.map((requestId): BootstrapFact => {
+    const onFailure = state.requests[requestId]?.onFailure ?? 'rollback';
+    const nodes = [...failingNodesOf(state, requestId)];
+    return { type: 'NodesFailed', data: { uid, requestId, nodes, onFailure, ...failure } };
+  });
+  const extra = concerned
+    .filter(({ machine }) => isExtra(state, machine.name))
+    .map(({ machine }): BootstrapFact => ({
+      type: 'BootstrapStepFailed',
+      data: { uid, step, node: machine.name, cause, ...LAST_ATTEMPT },
+    }));
+  if (ended.length + extra.length > 0 || concerned.length === 0) return [...ended, ...extra];
+  // Nodes that nobody asked for: a log of the time before requests were followed.
+  return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
 const isLeaving = ({ hosts }: Known, node: NodeName): boolean => hosts[node]?.removal !== 'none';
@@ -184,11 +222,11 @@ const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data'
   if (!present(state, uid) || state.status !== 'building' || state.run !== run) return nothing;
   const { step, node, cause } = failure;
   if (node !== undefined && isExtra(state, node)) {
-    const last = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
     return isLeaving(state, node)
       ? nothing
-      : [{ type: 'BootstrapStepFailed', data: { uid, step, node, cause, ...last } }];
+      : [{ type: 'BootstrapStepFailed', data: { uid, step, node, cause, ...LAST_ATTEMPT } }];
   }
+  if (state.provisioned) return failGrowth(state, failure);
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 

@@ -1,8 +1,10 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import { evolveAdditions, retriedHosts } from './additions.evolve.js';
 import {
   ABSENT,
   differenceFrom,
   isExtra,
+  newHostsOf,
   surgeKey,
   surgeOf,
   type Bootstrap,
@@ -27,6 +29,7 @@ const newHost = (machine: Machine, set: number): Host => ({
   trouble: null,
   settled: false,
   removal: 'none',
+  failed: false,
 });
 
 const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string): Bootstrap => ({
@@ -50,6 +53,9 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   agentRefused: [],
   restore: null,
   surgesOver: [],
+  provisioned: false,
+  requests: {},
+  unwanted: [],
 });
 
 const clusterOf = (state: Known): Cluster => {
@@ -72,6 +78,9 @@ const clusterOf = (state: Known): Cluster => {
     agentRefused,
     restore,
     surgesOver,
+    provisioned,
+    requests,
+    unwanted,
   } = state;
   return {
     uid,
@@ -92,6 +101,9 @@ const clusterOf = (state: Known): Cluster => {
     agentRefused,
     restore,
     surgesOver,
+    provisioned,
+    requests,
+    unwanted,
   };
 };
 
@@ -110,7 +122,8 @@ const withMachines = (state: Known, machines: readonly Machine[]): Bootstrap => 
   const hostOf = (machine: Machine): Host => {
     const surge = surgeOf(machine);
     const isOver = surge !== null && state.surgesOver.includes(surge);
-    return { ...newHost(machine, set), removal: isOver ? 'wanted' : 'none' };
+    const goes = isOver || state.unwanted.includes(machine.name);
+    return { ...newHost(machine, set), removal: goes ? 'wanted' : 'none' };
   };
   const hosts = { ...state.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
   const grown = { ...state, sets: set, hosts };
@@ -237,12 +250,18 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
   }
 };
 
+/** Every step that is still wanted is asked for again; nodes that were kept are on their way again. */
+const retried = (state: Known, time: string): Bootstrap => {
+  const again = retriedHosts({ ...state, run: state.run + 1, runStartedAt: time, agentRefused: [] });
+  const isGrowing = state.status === 'ready' && newHostsOf(again).length > 0;
+  return state.status === 'failed' || state.status === 'building' || isGrowing ? building(again) : again;
+};
+
 /** What people, infra-svc, upgrade-svc and agents say. */
 const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
   switch (event.type) {
     case 'ClusterRetryRequested':
-      if (state.status !== 'failed' && state.status !== 'building') return state;
-      return building({ ...state, run: state.run + 1, runStartedAt: event.meta.time });
+      return retried(state, event.meta.time);
     case 'ClusterDeletionRequested':
       return state.status === 'dismantled' ? state : { ...clusterOf(state), status: 'deleting' };
     case 'VmsCreated':
@@ -254,7 +273,7 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
         balancedByNodes: event.data.placement === 'control-planes',
       };
     case 'InfrastructureFailed': {
-      if (state.status !== 'building') return state;
+      if (state.status !== 'building' || state.provisioned) return state;
       const { step, reason, cause } = event.data;
       return { ...state, broken: { step, reason, cause } };
     }
@@ -311,5 +330,6 @@ export const evolve = (state: Bootstrap, event: StoredEvent): Bootstrap => {
   if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
   const evolved = evolveBootstrap(state, event);
-  return evolved === state ? evolveOthers(state, event) : evolved;
+  const after = evolved === state ? evolveOthers(state, event) : evolved;
+  return after.status === 'absent' ? after : evolveAdditions(after, event);
 };

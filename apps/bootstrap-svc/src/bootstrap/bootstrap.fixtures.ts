@@ -86,6 +86,18 @@ export const created = (machines: readonly Machine[]): Fact => ({
   data: { uid: UID, machines: [...machines] },
 });
 
+export const plannedFor = (requestId: string, names: readonly NodeName[]): Fact => ({
+  type: 'VmsPlanned',
+  data: {
+    uid: UID,
+    requestId,
+    machines: names.map((name) => {
+      const { role, pool, leader, connection, spec } = machine(name);
+      return { name, role, pool, leader, connection, spec, rootDisk: { type: 'default', size: 'default' } };
+    }),
+  },
+});
+
 export const balanced: Fact = {
   type: 'LoadBalancerReady',
   data: { uid: UID, kind: 'haproxy', host: '198.18.7.1', port: 6443 },

@@ -93,7 +93,9 @@ const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
 };
 
 const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
-  const controlPlanes = hostsOf(cluster).filter((host) => isControlPlane(host) && host.removal === 'none');
+  const controlPlanes = hostsOf(cluster).filter(
+    (host) => isControlPlane(host) && host.removal === 'none' && !host.failed,
+  );
   const joined = controlPlanes.every((host) => host.joinedAt !== null);
   const checked = controlPlanes.every((host) => cluster.healthy.includes(host.machine.name));
   return joined && !checked ? [{ step: 'VerifyControlPlane', reason: 'every control plane has joined' }] : [];

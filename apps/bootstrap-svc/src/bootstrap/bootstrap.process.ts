@@ -91,7 +91,7 @@ const forget = (event: StoredEvent<'ClusterDeleted'>): readonly Reaction[] => [
 /** Every event may make new operations wanted: exactly those become jobs. */
 export const makeBootstrapProcess = (limits: Limits = DEFAULT_LIMITS): Process<Following> => ({
   name: 'bootstrap',
-  version: 3,
+  version: 4,
   initial: { bootstrap: ABSENT, wanted: [], deadline: null, reactions: [] },
 
   evolve: (before, event) => {

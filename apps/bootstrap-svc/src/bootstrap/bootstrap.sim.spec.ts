@@ -8,6 +8,7 @@ import {
   created,
   machine,
   machinesOf,
+  plannedFor,
   requested,
   UID,
   w,
@@ -105,6 +106,33 @@ const forAllSeeds = async (
 };
 
 describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+  it(
+    'nodes that are asked for end as part of the cluster or leave it again, and the cluster never fails for them',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await untilReady(simulation);
+        const failures = simulation.count('ClusterFailed');
+        const nodes = [w(3), w(4)];
+        const workers = [
+          { connection: 'lab', spec: 'lab.medium', rootDisk: { type: 'd', size: 'd' }, count: 2 },
+        ] as never;
+        await simulation.say('wish', { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
+        await simulation.say('machines', plannedFor('r1', nodes), created(nodes.map((name) => machine(name))));
+        await simulation.run();
+        const isRolledBack = simulation.count('NodesFailed') > 0;
+        expect(simulation.count('ClusterFailed')).toBe(failures);
+        expect(isRolledBack || simulation.count('ClusterReady') === 2).toBe(true);
+        for (let tries = 0; isRolledBack && tries < RETRIES_MAX; tries += 1) {
+          if (nodes.every((node) => simulation.count('NodeRemoved', node) === 1)) return;
+          await simulation.say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+          await simulation.run();
+        }
+        if (isRolledBack) throw new Error('a node that could not join never left');
+      }),
+    TIMEOUT_MS,
+  );
+
   it(
     'control planes that balance their own API do so before they are control planes, and go on with those that are left',
     () =>

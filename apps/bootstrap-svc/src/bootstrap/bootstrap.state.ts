@@ -9,6 +9,7 @@ import type {
   UpgradeId,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
+import type { NodesRequest } from './additions.evolve.js';
 
 /** What upgrade-svc wants on a node. */
 export interface Desired {
@@ -45,6 +46,8 @@ export interface Host {
   /** It was there when the cluster was last called ready: what happens to it now is no part of a bootstrap. */
   readonly settled: boolean;
   readonly removal: 'none' | 'wanted' | 'drained' | 'stuck';
+  /** It could not join, and is kept until somebody asks for another try or for its removal. */
+  readonly failed: boolean;
 }
 
 export interface ControlPlane {
@@ -113,6 +116,12 @@ export interface Cluster {
   readonly restore: WantedSnapshot | null;
   /** Surges whose machines shall go, also those that are yet to come. */
   readonly surgesOver: readonly string[];
+  /** It was Ready once: from then on nodes that cannot join do not make it Failed. */
+  readonly provisioned: boolean;
+  /** Requests for more nodes that are not done. */
+  readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** Nodes that are given up before anybody was told that their machines run. */
+  readonly unwanted: readonly NodeName[];
 }
 
 export type Bootstrap =
@@ -139,9 +148,10 @@ export const isMember = (bootstrap: Bootstrap, uid: string, node: string): boole
   bootstrap.uid === uid &&
   Object.hasOwn(bootstrap.hosts, node);
 
+export const isOnItsWay = ({ settled, removal, failed }: Host): boolean => !settled && removal === 'none' && !failed;
+
 /** Hosts that are still on their way into the cluster. */
-export const newHostsOf = (cluster: Cluster): readonly Host[] =>
-  hostsOf(cluster).filter((host) => !host.settled && host.removal === 'none');
+export const newHostsOf = (cluster: Cluster): readonly Host[] => hostsOf(cluster).filter(isOnItsWay);
 
 /** The surge that a machine is extra for; null: it is of its pool's wished size. */
 export const surgeOf = ({ surge, pool }: Pick<Machine, 'surge' | 'pool'>): string | null =>

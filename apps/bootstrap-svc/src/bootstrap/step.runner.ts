@@ -39,6 +39,13 @@ export const hostOf = (step: Step, name: NodeName | undefined = step.job.data.no
   return host;
 };
 
+/** A step at work in this process. */
+interface Running {
+  readonly controller: AbortController;
+  readonly step: string;
+  readonly node: NodeName | undefined;
+}
+
 /** What no longer is wanted ends without a sound. */
 class NoLongerWanted extends Error {}
 
@@ -47,7 +54,7 @@ class NoLongerWanted extends Error {}
  * cluster is folded after the step is held, so nothing that comes later can be missed.
  */
 export class StepRunner {
-  private readonly running = new Map<string, Set<AbortController>>();
+  private readonly running = new Map<string, Set<Running>>();
 
   constructor(
     private readonly handle: Handle,
@@ -73,7 +80,16 @@ export class StepRunner {
 
   /** Ends what runs for a cluster in this process. Others see it when they look. */
   cancel(event: StoredEvent<'ClusterFailed' | 'ClusterDeletionRequested'>): void {
-    for (const controller of this.running.get(event.data.uid) ?? []) controller.abort(new NoLongerWanted(event.type));
+    for (const { controller } of this.running.get(event.data.uid) ?? [])
+      controller.abort(new NoLongerWanted(event.type));
+  }
+
+  /** Ends what runs on nodes that are given up; other nodes of the cluster are not touched. */
+  cancelOn(event: StoredEvent<'NodesFailed' | 'NodesAbandoned'>): void {
+    const { uid, nodes } = event.data;
+    for (const { controller, step, node } of this.running.get(uid) ?? [])
+      if (node !== undefined && step !== 'RemoveNode' && nodes.includes(node))
+        controller.abort(new NoLongerWanted(event.type));
   }
 
   /** Other steps that are at work on a node now, in any replica. */
@@ -89,7 +105,7 @@ export class StepRunner {
   ): Promise<JobLater | void> {
     const controller = new AbortController();
     const signal = AbortSignal.any([controller.signal, context.signal]);
-    const release = this.register(job.data.uid, controller);
+    const release = this.register(job.data.uid, { controller, step: job.type, node: job.data.node });
     const step = job.data;
     try {
       const begun = await this.handle(bootstrap, streamOf(job), { type: 'BeginStep', data: step }, job.cause);
@@ -112,12 +128,12 @@ export class StepRunner {
     throw new WorldFailure({ operation: 'record the outcome', target: job.cluster, message: decided.message });
   }
 
-  private register(uid: string, controller: AbortController): () => void {
-    const controllers = this.running.get(uid) ?? new Set();
-    this.running.set(uid, controllers.add(controller));
+  private register(uid: string, step: Running): () => void {
+    const running = this.running.get(uid) ?? new Set();
+    this.running.set(uid, running.add(step));
     return () => {
-      controllers.delete(controller);
-      if (controllers.size === 0) this.running.delete(uid);
+      running.delete(step);
+      if (running.size === 0) this.running.delete(uid);
     };
   }
 }

@@ -46,6 +46,16 @@ export class DismantlingEffects {
     this.runner.cancel(event);
   }
 
+  @OnEvent('NodesFailed')
+  async nodesFailed(event: StoredEvent<'NodesFailed'>): Promise<void> {
+    this.runner.cancelOn(event);
+  }
+
+  @OnEvent('NodesAbandoned')
+  async nodesAbandoned(event: StoredEvent<'NodesAbandoned'>): Promise<void> {
+    this.runner.cancelOn(event);
+  }
+
   /** What the cluster holds outside its machines would be forgotten by everybody once the machines are gone. */
   private async releaseOutside(step: Step): Promise<void> {
     const { state } = step;

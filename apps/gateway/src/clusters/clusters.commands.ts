@@ -85,12 +85,17 @@ export class ClusterCommands {
           // With a key, a repetition is known even when the first answer was never stored.
           requestId: idempotencyKey === undefined ? randomUUID() : sha256(`${identity.actor}\n${idempotencyKey}`),
           workers,
+          ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
           unknownConnections: unknownConnections(known, workers, 'worker'),
         },
       },
       address,
       caller,
     );
+  }
+
+  abandonNodes(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {
+    return this.decide({ type: 'AbandonNodes', data: address }, address, caller);
   }
 
   removeNode(address: ClusterAddress, node: NodeName, caller: Caller): Promise<Decided<ClusterState>> {

@@ -9,12 +9,23 @@ import {
   type NodeName,
   type NodeRole,
   type NodeSet,
+  type OnFailure,
   type Refusal,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
 import { nodesIn, parseNetwork } from './networks.js';
+import {
+  additionsAfter,
+  givenUpIn,
+  isGrowing,
+  isKept,
+  NO_ADDITIONS,
+  stuckAfter,
+  stuckKey,
+  type Additions,
+} from './additions.js';
 import { phaseAfter } from './phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -39,13 +50,17 @@ export type RequestNodes = Command<
     /** The same for every repetition of one request. */
     readonly requestId: string;
     readonly workers: readonly NodeSet[];
+    /** Absent: rollback. */
+    readonly onFailure?: OnFailure;
     readonly unknownConnections: readonly UnknownConnection[];
   }
 >;
+/** Gives up every request for nodes that is not done. */
+export type AbandonNodes = Command<'AbandonNodes', Named>;
 export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName }>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
-export type ClusterCommand = RequestCluster | RequestNodes | RemoveNode | RetryCluster | DeleteCluster;
+export type ClusterCommand = RequestCluster | RequestNodes | AbandonNodes | RemoveNode | RetryCluster | DeleteCluster;
 
 export interface UnknownConnection {
   readonly connection: string;
@@ -53,7 +68,12 @@ export interface UnknownConnection {
 }
 
 type ClusterWish = Fact<
-  'ClusterRequested' | 'NodesRequested' | 'NodeRemovalRequested' | 'ClusterRetryRequested' | 'ClusterDeletionRequested'
+  | 'ClusterRequested'
+  | 'NodesRequested'
+  | 'NodesAbandoned'
+  | 'NodeRemovalRequested'
+  | 'ClusterRetryRequested'
+  | 'ClusterDeletionRequested'
 >;
 
 interface Member {
@@ -72,8 +92,12 @@ interface Present {
   readonly actor: string;
   readonly phase: ClusterPhase;
   readonly members: ReadonlyMap<string, Member>;
-  /** The request for workers that is not finished. */
-  readonly addition: string | undefined;
+  /** Requests for nodes that are not done. */
+  readonly additions: Additions;
+  /** What has failed for good, and waits for somebody. */
+  readonly stuck: ReadonlySet<string>;
+  /** kubeadm init has run: nodes can leave. */
+  readonly initialized: boolean;
   readonly upgrade: PhasedUpgrade | undefined;
   /** The latest requests for workers, to know a repetition. */
   readonly requestIds: readonly string[];
@@ -104,8 +128,8 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
 };
 
 /** An upgrade and a change of nodes never mix (B1). */
-const busy = ({ addition, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
-  if (addition !== undefined) return refuse('cluster.busy', { ...named(address), action });
+const busy = ({ additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
+  if (isGrowing(additions)) return refuse('cluster.busy', { ...named(address), action });
   return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 };
 
@@ -117,7 +141,7 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
 };
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {
-  const { requestId, workers } = data;
+  const { requestId, workers, onFailure } = data;
   if (state.status === 'absent') return unknown(data);
   if (state.requestIds.includes(requestId)) return nothing;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
@@ -137,9 +161,22 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
   if (crowded !== undefined) return crowded;
   return (
     connectionRefusal(data.unknownConnections) ?? [
-      { type: 'NodesRequested', data: { uid: state.uid, requestId, workers: [...workers] } },
+      {
+        type: 'NodesRequested',
+        data: { uid: state.uid, requestId, workers: [...workers], ...(onFailure === undefined ? {} : { onFailure }) },
+      },
     ]
   );
+};
+
+const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterWish[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
+  if (state.additions.size === 0) return refuse('nodes.nothing-to-abandon', named(data));
+  return [...state.additions].map(([requestId, { nodes }]) => ({
+    type: 'NodesAbandoned',
+    data: { uid: state.uid, requestId, nodes: nodes as NodeName[] },
+  }));
 };
 
 const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
@@ -161,8 +198,9 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
   if (state.status === 'absent') return unknown(data);
   const member = state.members.get(data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
-  if (member.removing) return nothing;
-  if (state.phase !== 'Provisioned')
+  if (member.removing && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
+  // A cluster that failed while it was made may be whole without the node that failed.
+  if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
   if (member.leader) return refuse('node.leader');
   const hindrance = busy(state, data, 'remove a node');
@@ -175,7 +213,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
 
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterWish[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
-  if (state.phase !== 'Failed') return refuse('cluster.not-failed', { phase: state.phase });
+  const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
+  if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
   return [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
 };
 
@@ -222,14 +261,12 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
     case 'NodesRequested':
       return {
         ...state,
-        addition: event.data.requestId,
         requestIds: [...state.requestIds, event.data.requestId].slice(-REQUEST_IDS_MAX),
       };
-    case 'NodesRejected':
-    case 'ClusterReady':
-      return { ...state, addition: undefined };
+    case 'ControlPlaneInitialized':
+      return { ...state, initialized: true };
     default:
-      return state;
+      return givenUpIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
   }
 };
 
@@ -241,7 +278,9 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   actor: event.meta.actor,
   phase: 'Pending',
   members: new Map(),
-  addition: undefined,
+  additions: NO_ADDITIONS,
+  stuck: new Set(),
+  initialized: false,
   upgrade: undefined,
   requestIds: [],
 });
@@ -259,6 +298,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterWish> = {
         return request(state, command);
       case 'RequestNodes':
         return requestNodes(state, command);
+      case 'AbandonNodes':
+        return abandon(state, command);
       case 'RemoveNode':
         return remove(state, command);
       case 'RetryCluster':
@@ -272,9 +313,15 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterWish> = {
     if (event.type === 'ClusterRequested') return begin(event);
     if (state.status === 'absent' || !isAbout(state.uid, event)) return state;
     if (event.type === 'ClusterDeleted') return { status: 'absent' };
-    const { phase, upgrade } = state;
+    const { phase, upgrade, additions, stuck } = state;
     return evolveNodes(
-      { ...state, phase: phaseAfter(phase, event), upgrade: latestUpgradeAfter(upgrade, event) },
+      {
+        ...state,
+        phase: phaseAfter(phase, event),
+        upgrade: latestUpgradeAfter(upgrade, event),
+        additions: additionsAfter(additions, event),
+        stuck: stuckAfter(stuck, event),
+      },
       event,
     );
   },

@@ -52,6 +52,13 @@ const attemptSentence = ({ data: { cause, attempt, attemptsMax, nextAttemptAt } 
   return `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}${next})`;
 };
 
+const DELETION_REASON = 'DeleteMCISFailedReason';
+
+const deletionSentence = ({ data }: StoredEvent<'VmDeletionFailed'>): string => {
+  const what = data.machines.length === 0 ? 'the load balancer' : data.machines.join(', ');
+  return `${what} could not be deleted: ${sentenceOf(data.cause)} (next attempt at ${data.nextAttemptAt})`;
+};
+
 const marked = (doc: ClusterDoc, mark: Mark, time: string): ClusterDoc => ({
   ...doc,
   // What moves on has got over its latest failed attempt.
@@ -90,7 +97,18 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, reason: event.data.reason, message: sentenceOf(event.data.cause) };
     case 'ClusterFailed':
       return { ...withoutMark(doc), reason: event.data.reason, message: sentenceOf(event.data.cause) };
+    case 'VmsFailed':
+    case 'NodesFailed':
+      return { ...doc, reason: event.data.reason, message: sentenceOf(event.data.cause) };
+    case 'VmDeletionFailed':
+      return { ...doc, reason: event.data.reason, message: deletionSentence(event) };
+    case 'NodesRequested':
+    case 'NodesAbandoned':
+      return { ...doc, reason: '', message: '' };
+    case 'VmDeleted':
+      return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested':
+      return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
@@ -112,6 +130,12 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'BootstrapStepFailed',
   'InfrastructureFailed',
   'ClusterFailed',
+  'VmsFailed',
+  'NodesFailed',
+  'VmDeletionFailed',
+  'NodesRequested',
+  'NodesAbandoned',
+  'VmDeleted',
   'ClusterRetryRequested',
   'ClusterDeletionRequested',
   'ClusterDeleted',
@@ -128,6 +152,8 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (event.type === 'ClusterRequested') return begin(event);
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
-    return { ...change(doc, event), phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
+    const changed = change(doc, event);
+    if (event.type === 'VmDeleted' && changed === doc) return doc;
+    return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },
 };

@@ -10,8 +10,9 @@ export const phaseAfter = (phase: ClusterPhase, event: StoredEvent): ClusterPhas
     case 'ClusterRequested':
       return 'Pending';
     case 'ClusterAccepted':
-    case 'ClusterRetryRequested':
       return 'Provisioning';
+    case 'ClusterRetryRequested': // Nodes that were kept, or a deletion: the cluster goes on serving.
+      return phase === 'Provisioned' ? phase : 'Provisioning';
     case 'ClusterRejected':
     case 'ClusterFailed':
       return 'Failed';

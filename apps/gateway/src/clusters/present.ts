@@ -1,4 +1,5 @@
 import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
+import { givenUpIn } from './additions.js';
 import { phaseAfter } from './phase.js';
 
 export interface PresentNode {
@@ -47,6 +48,10 @@ const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster
     case 'NodesRejected':
     case 'ClusterReady':
       return { ...cluster, isGrowing: false };
+    case 'VmsFailed':
+    case 'NodesFailed':
+    case 'NodesAbandoned':
+      return { ...cluster, isGrowing: false, removing: new Set([...cluster.removing, ...givenUpIn(event)]) };
     case 'NodeRemovalRequested':
       return { ...cluster, removing: new Set(cluster.removing).add(event.data.node) };
     default:

@@ -31,6 +31,9 @@ const ADDITION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterReady',
   'ClusterFailed',
   'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
   'ClusterDeletionRequested',
 ]);
 
@@ -109,6 +112,36 @@ export class NodesHttp {
       caller,
     );
     this.answer(response, path, decided, ended);
+    return this.listOf(path);
+  }
+
+  @Post('nodes/abandon')
+  @OperatorCommand()
+  @Documented({
+    id: 'abandonNodes',
+    tag: 'nodes',
+    summary: 'Give up requests for nodes that are not done',
+    description:
+      'Requests that are under way, and requests that failed and were kept. Their nodes and machines go; nodes that are part of the cluster stay.',
+    answers: [{ status: 202, description: 'The wish is recorded; the nodes as they are now', schema: NodeList }],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.deleting',
+      'nodes.nothing-to-abandon',
+      'conflict.concurrent',
+      'idempotency.key-reused',
+    ],
+  })
+  async abandon(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<NodeList> {
+    const decided = await this.commands.abandonNodes(path, caller);
+    const location = `/ns/${path.namespace}/clusters/${path.cluster}/operations`;
+    accept(response, { seq: decided.seq, location, status: 202, waited: false });
+    await this.follower.shown(decided.seq);
     return this.listOf(path);
   }
 

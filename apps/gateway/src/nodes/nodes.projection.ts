@@ -1,11 +1,12 @@
-import type {
-  ClusterUid,
-  Machine,
-  MachinePlan,
-  MachineView,
-  NodePhase,
-  NodeView,
-  StoredEvent,
+import {
+  sentenceOf,
+  type ClusterUid,
+  type Machine,
+  type MachinePlan,
+  type MachineView,
+  type NodePhase,
+  type NodeView,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
@@ -42,6 +43,14 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return [event.data.machine.name];
     case 'VmDeleted':
       return [event.data.name];
+    case 'VmsFailed':
+    case 'VmDeletionFailed':
+      return event.data.machines;
+    case 'NodesFailed':
+    case 'NodesAbandoned':
+      return event.data.nodes;
+    case 'BootstrapStepFailed':
+      return event.data.node === undefined || event.data.nextAttemptAt !== null ? [] : [event.data.node];
     case 'HostReached':
     case 'AgentStarted':
     case 'NodeInitialized':
@@ -122,7 +131,29 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
     case 'NodeRemovalRequested':
+    case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
+    default:
+      return failing(doc, event);
+  }
+};
+
+/** What failed for good about it, in a sentence. */
+const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'VmsFailed':
+    case 'NodesFailed': {
+      const isRemoving = doc.isRemoving || event.data.onFailure === 'rollback';
+      return { ...doc, isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
+    }
+    case 'BootstrapStepFailed':
+      return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
+    case 'VmDeletionFailed': {
+      const { cause, nextAttemptAt } = event.data;
+      const reason = `the machine could not be deleted: ${sentenceOf(cause)} (next attempt at ${nextAttemptAt})`;
+      return { ...doc, reason, changedAt: time };
+    }
     default:
       return doc;
   }

@@ -44,6 +44,8 @@ export interface OperationDoc {
   readonly failures: readonly StepFailure[];
   readonly failuresTotal: number;
   readonly message: string;
+  /** It failed, and a retry does not take it up: it was rolled back, given up, or taken up already. */
+  readonly isOver?: true;
 }
 
 /** The operations of a cluster's present or last incarnation, oldest first. */
@@ -98,9 +100,24 @@ const begun = (event: Wish, kind: Exclude<OperationKind, 'retry'>): OperationDoc
 /** A retry goes on where the failed operation stopped, with the steps that were done. */
 const retried = (event: Wish, failed: OperationDoc | undefined): OperationDoc => {
   const fresh = begun(event, 'create');
-  if (failed === undefined) return { ...fresh, kind: 'retry' };
-  const { course, stepsSince, marks, planSeqs, planned, requestId } = failed;
-  return { ...fresh, kind: 'retry', course, stepsSince, marks, planSeqs, planned, requestId };
+  if (failed === undefined) {
+    const { time } = event.meta;
+    return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
+  }
+  const { course, stepsSince, marks, planSeqs, planned, requestId, node } = failed;
+  return { ...fresh, kind: 'retry', course, stepsSince, marks, planSeqs, planned, requestId, node };
+};
+
+const isRetriable = (operation: OperationDoc): boolean =>
+  operation.phase === 'Failed' &&
+  operation.isOver !== true &&
+  (builds(operation) || operation.course === 'remove-node');
+
+/** What failed last goes on as another operation. */
+const retry = (doc: OperationsDoc, event: Wish): OperationsDoc => {
+  const failed = doc.operations.findLast(isRetriable);
+  const operations = doc.operations.map((one): OperationDoc => (one === failed ? { ...one, isOver: true } : one));
+  return add({ ...doc, operations }, retried(event, failed));
 };
 
 const isRunning = (operation: OperationDoc): boolean => operation.phase === 'Running';
@@ -184,13 +201,7 @@ const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
     case 'ClusterRequested':
       return add(doc, begun(event, 'create'));
     case 'ClusterRetryRequested':
-      return add(
-        doc,
-        retried(
-          event,
-          doc.operations.findLast((one) => one.phase === 'Failed' && builds(one)),
-        ),
-      );
+      return retry(doc, event);
     case 'NodesRequested':
       return add(doc, begun(event, 'add-nodes'));
     case 'NodeRemovalRequested':
@@ -232,7 +243,50 @@ const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, dat
 
 const stepFailed: Advance<'InfrastructureStepFailed' | 'BootstrapStepFailed'> = (doc, event) => {
   const failure = failureOf(event);
-  return mapRunning(doc, couldBeOf(failure), withFailure(failure));
+  const told = mapRunning(doc, couldBeOf(failure), withFailure(failure));
+  const { step, node, nextAttemptAt } = failure;
+  if (step !== 'RemoveNode' || node === null || nextAttemptAt !== null) return told;
+  return mapRunning(told, removes(node), ended('Failed', event.meta.time, sentenceOf(failure.cause)));
+};
+
+const ofRequest =
+  (requestId: string) =>
+  (operation: OperationDoc): boolean =>
+    operation.course === 'add-nodes' && operation.requestId === requestId;
+
+/** Machines or nodes of a request failed. What was rolled back cannot be taken up. */
+const requestFailed: Advance<'VmsFailed' | 'NodesFailed'> = (doc, { meta, data }) =>
+  mapRunning(doc, ofRequest(data.requestId), (operation) => ({
+    ...ended('Failed', meta.time, sentenceOf(data.cause))(operation),
+    ...(data.onFailure === 'rollback' ? { isOver: true as const } : {}),
+  }));
+
+const abandoned: Advance<'NodesAbandoned'> = (doc, { meta, data }) => {
+  const over = doc.operations.map((one): OperationDoc =>
+    ofRequest(data.requestId)(one) ? { ...one, isOver: true } : one,
+  );
+  return mapRunning(
+    { ...doc, operations: over },
+    ofRequest(data.requestId),
+    ended('Failed', meta.time, 'it was given up'),
+  );
+};
+
+/** It stays under way: the deletion is tried again. */
+const notDeleted: Advance<'VmDeletionFailed'> = (doc, { meta, data }) => {
+  const { cause, attempt, nextAttemptAt, machines } = data;
+  const failure = {
+    at: meta.time,
+    step: cause.operation,
+    node: null,
+    cause,
+    attempt,
+    attemptsMax: attempt,
+    nextAttemptAt,
+  };
+  const isOfIt = (operation: OperationDoc): boolean =>
+    deletes(operation) || machines.some((name) => removes(name)(operation));
+  return mapRunning(doc, isOfIt, withFailure(failure));
 };
 
 const upgradePlanned: Advance<'UpgradePlanned'> = (doc, event) => {
@@ -257,6 +311,10 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   ClusterRejected: rejected,
   NodesRejected: rejected,
   ClusterFailed: (doc, { meta, data }) => mapRunning(doc, builds, ended('Failed', meta.time, sentenceOf(data.cause))),
+  VmsFailed: requestFailed,
+  NodesFailed: requestFailed,
+  NodesAbandoned: abandoned,
+  VmDeletionFailed: notDeleted,
   InfrastructureStepFailed: stepFailed,
   BootstrapStepFailed: stepFailed,
   NodeDrained: (doc, event) => marks(removes(event.data.node))(doc, event),

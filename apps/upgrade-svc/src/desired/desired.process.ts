@@ -25,6 +25,8 @@ export type Wanted =
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
       /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
       readonly inTheMaking: readonly NodeName[];
+      /** Nodes that could not join and were kept: their agents keep their permission for the next try. */
+      readonly kept: readonly NodeName[];
     };
 
 /** Data of the job: these nodes shall have this software, unless they are gone by then. */
@@ -83,8 +85,20 @@ const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
   switch (event.type) {
     case 'DesiredVersionsSet':
       return allowed(state, event.data);
-    case 'NodeRemoved':
-      return { ...state, inTheMaking: state.inTheMaking.filter((name) => name !== event.data.node) };
+    case 'NodeRemoved': {
+      const { node } = event.data;
+      const others = (names: readonly NodeName[]) => names.filter((name) => name !== node);
+      return { ...state, inTheMaking: others(state.inTheMaking), kept: others(state.kept) };
+    }
+    case 'NodesFailed': {
+      const { nodes, onFailure } = event.data;
+      if (onFailure === 'rollback') return state;
+      const kept = state.inTheMaking.filter((name) => nodes.includes(name));
+      const inTheMaking = state.inTheMaking.filter((name) => !nodes.includes(name));
+      return { ...state, inTheMaking, kept: [...state.kept, ...kept] };
+    }
+    case 'ClusterRetryRequested':
+      return { ...state, inTheMaking: [...state.inTheMaking, ...state.kept], kept: [] };
     case 'UpgradePlanned':
       return coming(state, event.data);
     case 'SurgeRequested':
@@ -104,13 +118,13 @@ const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
  */
 export const desiredProcess: Process<Wanted> = {
   name: 'desired-versions',
-  version: 3,
+  version: 4,
   initial: { status: 'none' },
 
   evolve: (state, event) => {
     if (event.type === 'ClusterRequested') {
       const { uid, spec } = event.data;
-      const nothing = { coming: {}, bookings: {}, surges: {}, inTheMaking: [] };
+      const nothing = { coming: {}, bookings: {}, surges: {}, inTheMaking: [], kept: [] };
       return { status: 'wanted', uid, version: spec.kubernetes.version, ...nothing };
     }
     if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;

@@ -53,6 +53,19 @@ const withoutNode = (cluster: KnownCluster, name: NodeName): KnownCluster => {
   return repaired({ ...cluster, nodes }, `remove/${name}`);
 };
 
+/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and nobody waits for them. */
+const additionEnded = (
+  cluster: KnownCluster,
+  event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
+): KnownCluster => {
+  const ended = repaired({ ...cluster, life: cluster.life === 'building' ? 'ready' : cluster.life }, 'nodes');
+  if (event.type !== 'NodesAbandoned' && event.data.onFailure === 'keep') return ended;
+  const names = event.type === 'VmsFailed' ? [] : event.data.nodes;
+  return names
+    .filter((name) => ended.nodes[name] !== undefined)
+    .reduce((before, name) => repairing(before, `remove/${name}`, `${name} is being removed`), ended);
+};
+
 /** Joins, removals and restores: nothing is upgraded beside them (B1). */
 const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
   switch (event.type) {
@@ -60,6 +73,10 @@ const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster 
       return repairing(cluster, 'nodes', 'more workers are joining');
     case 'NodesRejected':
       return repaired(cluster, 'nodes');
+    case 'VmsFailed':
+    case 'NodesAbandoned':
+    case 'NodesFailed':
+      return additionEnded(cluster, event);
     case 'NodeRemovalRequested':
       return repairing(cluster, `remove/${event.data.node}`, `${event.data.node} is being removed`);
     case 'NodeRemoved':

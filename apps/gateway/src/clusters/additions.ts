@@ -1,0 +1,129 @@
+import type { EventData, StoredEvent } from '@fairlead/contracts';
+
+/** A request for nodes that is not done. */
+export interface Addition {
+  /** Open: its nodes are on their way. Kept: it failed, and its nodes wait for a retry or for their end. */
+  readonly state: 'open' | 'kept';
+  /** Its nodes that are not part of the cluster; empty: none is planned yet. */
+  readonly nodes: readonly string[];
+  /** Its machines run. */
+  readonly announced: boolean;
+}
+
+/** The requests for nodes of a cluster that are not done, by their ids. */
+export type Additions = ReadonlyMap<string, Addition>;
+
+export const NO_ADDITIONS: Additions = new Map();
+
+export const isGrowing = (additions: Additions): boolean =>
+  [...additions.values()].some(({ state }) => state === 'open');
+
+export const isKept = (additions: Additions): boolean => [...additions.values()].some(({ state }) => state === 'kept');
+
+const without = (additions: Additions, requestId: string): Additions =>
+  new Map([...additions].filter(([id]) => id !== requestId));
+
+const change = (additions: Additions, requestId: string, to: Partial<Addition>): Additions => {
+  const addition = additions.get(requestId);
+  return addition === undefined ? additions : new Map(additions).set(requestId, { ...addition, ...to });
+};
+
+/** A node that has come or gone after all; with the last one there is nothing left to try again. */
+const withoutNode = (additions: Additions, node: string, from: (addition: Addition) => boolean): Additions => {
+  const left = [...additions].flatMap(([id, addition]): [string, Addition][] => {
+    if (!from(addition) || !addition.nodes.includes(node)) return [[id, addition]];
+    const nodes = addition.nodes.filter((name) => name !== node);
+    return nodes.length === 0 ? [] : [[id, { ...addition, nodes }]];
+  });
+  return new Map(left);
+};
+
+const failed = (
+  additions: Additions,
+  { requestId, onFailure }: EventData<'VmsFailed' | 'NodesFailed'>,
+  nodes: readonly string[],
+): Additions =>
+  onFailure === 'rollback' ? without(additions, requestId) : change(additions, requestId, { state: 'kept', nodes });
+
+const announced = (additions: Additions, names: readonly string[]): Additions =>
+  new Map(
+    [...additions].map(([id, addition]) => [
+      id,
+      addition.nodes.some((name) => names.includes(name)) ? { ...addition, announced: true } : addition,
+    ]),
+  );
+
+/** The requests that are not done after an event. */
+export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return new Map(additions).set(event.data.requestId, { state: 'open', nodes: [], announced: false });
+    case 'VmsPlanned': {
+      const { requestId, machines } = event.data;
+      return requestId === undefined
+        ? additions
+        : change(additions, requestId, { nodes: machines.map(({ name }) => name) });
+    }
+    case 'VmsCreated':
+      return announced(
+        additions,
+        event.data.machines.map(({ name }) => name),
+      );
+    case 'NodesRejected':
+    case 'NodesAbandoned':
+      return without(additions, event.data.requestId);
+    case 'VmsFailed':
+      return failed(additions, event.data, event.data.machines);
+    case 'NodesFailed':
+      return failed(additions, event.data, event.data.nodes);
+    case 'NodeReady':
+      return withoutNode(additions, event.data.node, ({ state }) => state === 'kept');
+    case 'VmDeleted':
+      return withoutNode(additions, event.data.name, () => true);
+    case 'ClusterRetryRequested':
+      return new Map([...additions].map(([id, addition]) => [id, { ...addition, state: 'open' }]));
+    case 'ClusterReady':
+      return new Map([...additions].filter(([, one]) => one.state === 'kept' || !one.announced));
+    default:
+      return additions;
+  }
+};
+
+/** Nodes that are on their way out because their request is given up. */
+export const givenUpIn = (event: StoredEvent): readonly string[] => {
+  switch (event.type) {
+    case 'VmsFailed':
+      return event.data.onFailure === 'rollback' ? event.data.machines : [];
+    case 'NodesFailed':
+      return event.data.onFailure === 'rollback' ? event.data.nodes : [];
+    case 'NodesAbandoned':
+      return event.data.nodes;
+    default:
+      return [];
+  }
+};
+
+/** What has failed for good, and waits for somebody: a step on a node, or a deletion. */
+export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): ReadonlySet<string> => {
+  switch (event.type) {
+    case 'BootstrapStepFailed': {
+      const { step, node = '', nextAttemptAt } = event.data;
+      return nextAttemptAt === null ? new Set([...stuck, stuckKey(step, node)]) : stuck;
+    }
+    case 'VmDeletionFailed': {
+      const names = event.data.machines.length === 0 ? [''] : event.data.machines;
+      return new Set([...stuck, ...names.map((name) => stuckKey('DeleteMachine', name))]);
+    }
+    case 'VmDeleted':
+      return new Set([...stuck].filter((key) => !key.endsWith(`/${event.data.name}`)));
+    case 'NodeRemovalRequested':
+      return new Set([...stuck].filter((key) => key !== stuckKey('RemoveNode', event.data.node)));
+    case 'ClusterRetryRequested':
+    case 'ClusterReady':
+      return new Set();
+    default:
+      return stuck;
+  }
+};
+
+export const stuckKey = (step: string, node: string): string => `${step}/${node}`;
