@@ -58,6 +58,12 @@ export interface Accepted {
   readonly seq: number;
 }
 
+/** More workers, and what becomes of them if they cannot be had. */
+export interface MoreNodes {
+  readonly worker: readonly NodeSetRequest[];
+  readonly onFailure?: 'rollback' | 'keep';
+}
+
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
@@ -92,7 +98,9 @@ export interface Api {
 
   nodes(at: ClusterAt): Promise<readonly NodeView[]>;
   node(at: ClusterAt, node: string): Promise<NodeView>;
-  addNodes(at: ClusterAt, worker: readonly NodeSetRequest[], idempotencyKey: string): Promise<Accepted>;
+  addNodes(at: ClusterAt, request: MoreNodes, idempotencyKey: string): Promise<Accepted>;
+  /** Gives up requests for nodes that are not done. */
+  abandonNodes(at: ClusterAt): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
 
   /** Latest first. */

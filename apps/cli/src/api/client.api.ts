@@ -137,19 +137,21 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
 const nodeMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'removeNode'> => {
+): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode'> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
     nodes: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes', at(address))),
     node: (address, node) =>
       dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
-    addNodes: (address, worker, key) => {
-      const body = { worker } as Schemas['NodesRequest'];
+    addNodes: (address, request, key) => {
+      const body = request as Schemas['NodesRequest'];
       return acceptedOf(
         access,
         client.POST('/ns/{namespace}/clusters/{cluster}/nodes', { ...withKey(address, key), body }),
       );
     },
+    abandonNodes: (address) =>
+      acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/nodes/abandon', at(address))),
     removeNode: (address, node) =>
       acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
   };

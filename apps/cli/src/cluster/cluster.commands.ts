@@ -157,7 +157,9 @@ const addDescribe = (parent: Command, io: Io): void => {
 const addRetry = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'retry <cluster>',
-    summary: 'Let a failed cluster go on from the step that failed',
+    summary: 'Try again what failed',
+    description:
+      'Let a failed cluster go on from the step that failed. Of a cluster that is Provisioned: try again the nodes of a request that failed and was kept, removals of nodes, and deletions of machines.',
     examples: [['fairlead cluster retry demo --wait', 'Try again, and watch']],
   });
   addWaitOptions(command).action(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { ON_FAILURES, type OnFailure } from '@fairlead/contracts';
+import { Option, type Command } from 'commander';
 import type { NodeSetRequest } from '../api/api.ports.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
 import { clusterAt } from '../cluster/cluster.commands.js';
@@ -15,6 +16,7 @@ export const addNodeCommands = (program: Command, io: Io): void => {
   const node = addGroup(program, 'node', 'List, add, remove and hold nodes').alias('nodes');
   addList(node, io);
   addAdd(node, io);
+  addAbandon(node, io);
   addRemove(node, io);
   addHoldCommands(node, 'node', io);
 };
@@ -44,6 +46,7 @@ type AddOptions = WaitOptions & {
   readonly connection?: string;
   readonly spec?: string;
   readonly idempotencyKey?: string;
+  readonly onFailure?: OnFailure;
 };
 
 const addAdd = (parent: Command, io: Io): void => {
@@ -53,11 +56,18 @@ const addAdd = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead node add demo --count 2 --wait', 'Two more, like the workers that there are'],
       ['fairlead node add demo --connection lab --spec lab.large', 'One of another size'],
+      ['fairlead node add demo --count 5 --on-failure keep', 'If one fails, keep all for "fairlead cluster retry"'],
     ],
   })
     .option('--count <count>', 'how many', integerBetween(1, WORKERS_MAX), 1)
     .option('--connection <name>', 'where the machine comes from (default: as the first worker)')
     .option('--spec <name>', 'machine size (default: as the first worker)')
+    .addOption(
+      new Option(
+        '--on-failure <what>',
+        'what becomes of the new machines if the request fails (default: rollback)',
+      ).choices(ON_FAILURES),
+    )
     .option('--idempotency-key <key>', 'asking again with the same key adds nothing more (default: drawn)');
   addWaitOptions(command).action(
     runs(io, async (session, name: string, options: AddOptions) => {
@@ -70,11 +80,34 @@ const addAdd = (parent: Command, io: Io): void => {
         connection: options.connection ?? model?.connection,
         spec: options.spec ?? model?.spec,
       };
-      const { seq } = await session.api.addNodes(at, [set], options.idempotencyKey ?? randomUUID());
+      const { seq } = await session.api.addNodes(
+        at,
+        { worker: [set], ...(options.onFailure === undefined ? {} : { onFailure: options.onFailure }) },
+        options.idempotencyKey ?? randomUUID(),
+      );
       const words = options.count === 1 ? 'one more worker' : `${options.count} more workers`;
       const progress = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
       if (progress === undefined) io.err(`${name} gets ${words}; watch it with "fairlead events ${name} --follow".\n`);
       return nodesAnswer(await session.api.nodes(at), io.now());
+    }),
+  );
+};
+
+const addAbandon = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'abandon <cluster>',
+    summary: 'Give up requests for nodes that are not done',
+    description:
+      'Give up requests for nodes that are under way, and those that failed and were kept. Their nodes and machines are removed; nodes that are part of the cluster stay.',
+    examples: [['fairlead node abandon demo', 'Remove what could not be added']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      await session.api.abandonNodes(clusterAt(session, name));
+      return {
+        data: { name, abandoned: true },
+        table: `The nodes of ${name} that are not part of the cluster are being removed.`,
+        names: [name],
+      };
     }),
   );
 };

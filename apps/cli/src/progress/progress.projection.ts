@@ -105,6 +105,41 @@ const failureOfCause = (data: EventView['data']): Failure => ({
   rejected: false,
 });
 
+/** A node that cannot leave ends its removal, until a retry. */
+const bootstrapTrouble: Evolve = (progress, event) => {
+  const { data } = event;
+  const isStuck = textOf(data['step']) === 'RemoveNode' && data['nextAttemptAt'] === null;
+  const isRemoval = currentOperation(progress)?.kind === 'remove-nodes';
+  return isStuck && isRemoval ? ended(failureOfCause)(progress, event) : stepTrouble(progress, event);
+};
+
+/** What was rolled back is over; what was kept goes on with a retry. */
+const requestFailed: Evolve = ended((data) => ({
+  ...failureOfCause(data),
+  ...(data['onFailure'] === 'rollback' ? { final: true as const } : {}),
+}));
+
+const ABANDONED: Failure = {
+  code: '',
+  message: 'The request for nodes was given up',
+  node: undefined,
+  rejected: false,
+  final: true,
+};
+
+/** Machines that the provider does not delete: each of them shows why, and when the next attempt is. */
+const notDeleted: Evolve = (progress, event) => {
+  const { data } = event;
+  const names = Array.isArray(data['machines']) ? data['machines'].map(textOf) : [];
+  const trouble: Trouble = {
+    message: sentenceOfCause(recordOf(data['cause'])),
+    attempt: numberOf(data['attempt']),
+    nextAttemptAtMs: Date.parse(textOf(data['nextAttemptAt'])),
+  };
+  const told = names.reduce((before, name) => withNode(before, name, (node) => ({ ...node, trouble })), progress);
+  return stepTrouble(told, { ...event, data: { ...data, step: 'delete machines', attemptsMax: data['attempt'] } });
+};
+
 const requested: Evolve = (progress, event) => {
   const spec = recordOf(event.data['spec']);
   const shape = { controlPlanes: numberOf(recordOf(spec['controlPlane'])['count']), workers: countOf(spec['workers']) };
@@ -185,7 +220,11 @@ const EVOLVE: Readonly<Record<string, Evolve | undefined>> = {
   ClusterRequested: requested,
   ClusterRetryRequested: (progress, event) => {
     const cleared = { ...progress, nodes: progress.nodes.map((node) => ({ ...node, trouble: undefined })) };
-    return withOperation(cleared, (operation) => retried(operation, event));
+    return withOperation(cleared, (operation) =>
+      operation.state.status === 'failed' && operation.state.failure.final !== true
+        ? retried(operation, event)
+        : { ...operation, wishSeq: event.seq },
+    );
   },
   ClusterAccepted: oneStep('validate'),
   ClusterRejected: ended((data) => ({ code: textOf(data['code']), message: textOf(data['message']), rejected: true })),
@@ -201,6 +240,15 @@ const EVOLVE: Readonly<Record<string, Evolve | undefined>> = {
     return oneStep('load-balancer', () => endpoint)({ ...progress, endpoint }, event);
   },
   NodesRejected: ended((data) => ({ code: textOf(data['code']), message: textOf(data['message']), rejected: true })),
+  VmsFailed: requestFailed,
+  NodesFailed: requestFailed,
+  NodesAbandoned: (progress, event) =>
+    withOperation(progress, (operation) =>
+      operation.kind === 'add-nodes' && operation.state.status === 'running'
+        ? failed(operation, timeOf(event), ABANDONED, '')
+        : operation,
+    ),
+  VmDeletionFailed: notDeleted,
   InfrastructureStepFailed: stepTrouble,
   InfrastructureFailed: ended(failureOfCause),
   HostReached: nodeStep('reach', 'reached'),
@@ -224,7 +272,7 @@ const EVOLVE: Readonly<Record<string, Evolve | undefined>> = {
     const addon = textOf(event.data['addon']);
     return withOperation(progress, (operation) => advanceIfPart(operation, 'addons', addon, event));
   },
-  BootstrapStepFailed: stepTrouble,
+  BootstrapStepFailed: bootstrapTrouble,
   ClusterFailed: ended(failureOfCause),
   ClusterReady: (progress, event) =>
     withOperation(progress, (operation) =>

@@ -42,6 +42,8 @@ export interface Failure {
   readonly node?: string | undefined;
   /** Nothing was made: a check against the world said no. */
   readonly rejected: boolean;
+  /** A retry does not take it up: it was rolled back or given up. */
+  readonly final?: true;
 }
 
 export interface Operation {

@@ -2,6 +2,7 @@ import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet } from '@fairlead
 import { isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
+import { machine, plan } from '../story.fixtures.js';
 import { clusters, type RequestCluster, type RequestNodes } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
@@ -143,13 +144,31 @@ describe('more workers', () => {
       .when(more())
       .thenNothing());
 
+  const name = 'demo-w-9' as NodeName;
+  const planned = (requestId: string): Fact => ({
+    type: 'VmsPlanned',
+    data: { uid, requestId, machines: [plan(name)] },
+  });
+  const told: Fact = { type: 'VmsCreated', data: { uid, machines: [machine(name)] } };
+  const cause = { operation: 'kubeadm join', target: name, message: 'no' };
+  const endedAs = (onFailure: 'rollback' | 'keep'): Fact => ({
+    type: 'NodesFailed',
+    data: { uid, requestId: 'r1', nodes: [name], onFailure, step: 'JoinWorker', node: name, reason: 'R', cause },
+  });
+  const notMade = (onFailure: 'rollback' | 'keep'): Fact => ({
+    type: 'VmsFailed',
+    data: { uid, requestId: 'r1', machines: [name], onFailure, reason: 'R', cause },
+  });
+  const next = more({ requestId: 'r2' });
+  const second: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r2', workers } };
+  const abandon = { type: 'AbandonNodes', data: named } as const;
+  const retryWish: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
+
   it('are refused while others are on their way, and not when those have come or were rejected', () => {
-    const next = more({ requestId: 'r2' });
-    const second: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r2', workers } };
     given(...provisioned, wish)
       .when(next)
       .thenRefused('cluster.busy');
-    given(...provisioned, wish, ready)
+    given(...provisioned, wish, planned('r1'), told, ready)
       .when(next)
       .then(second);
     const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'x' } };
@@ -157,6 +176,62 @@ describe('more workers', () => {
       .when(next)
       .then(second);
   });
+
+  it('do not end with a word about other nodes', () =>
+    given(...provisioned, wish, planned('r1'), ready)
+      .when(next)
+      .thenRefused('cluster.busy'));
+
+  it.each([
+    ['whose machines were not made', notMade],
+    ['whose nodes could not join', endedAs],
+  ] as const)('%s and are rolled back hinder nothing, and cannot be retried', (_how, end_) => {
+    const facts = [...provisioned, wish, planned('r1'), end_('rollback')];
+    given(...facts)
+      .when(next)
+      .then(second);
+    given(...facts)
+      .when(retry)
+      .thenRefused('cluster.not-failed');
+    given(...facts)
+      .when(abandon)
+      .thenRefused('nodes.nothing-to-abandon');
+  });
+
+  it.each([
+    ['whose machines were not made', notMade],
+    ['whose nodes could not join', endedAs],
+  ] as const)('%s and are kept hinder nothing, and can be retried, removed and given up', (_how, end_) => {
+    const facts = [...provisioned, wish, planned('r1'), end_('keep')];
+    given(...facts)
+      .when(next)
+      .then(second);
+    given(...facts)
+      .when(retry)
+      .then(retryWish);
+    given(...facts, retryWish)
+      .when(next)
+      .thenRefused('cluster.busy');
+    given(...facts)
+      .when(remove(name))
+      .then({ type: 'NodeRemovalRequested', data: { uid, node: name } });
+    given(...facts)
+      .when(abandon)
+      .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [name] } });
+    given(...facts, { type: 'VmDeleted', data: { uid, name } })
+      .when(retry)
+      .thenRefused('cluster.not-failed');
+  });
+
+  it('that are under way can be given up', () =>
+    given(...provisioned, wish)
+      .when(abandon)
+      .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } }));
+
+  it('carry what becomes of them if they fail', () =>
+    given(...provisioned)
+      .when(more({ onFailure: 'keep' }))
+      .then({ ...wish, data: { ...wish.data, onFailure: 'keep' } }));
 
   it.each([
     ['absent', [], 'cluster.unknown'],

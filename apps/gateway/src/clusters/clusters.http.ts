@@ -24,6 +24,7 @@ import { OperatorCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
 import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { operationsProjection } from '../operations/operations.projection.js';
+import { isGrowing } from './additions.js';
 import { ClusterCommands, type ClusterAddress } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
 import { clustersProjection } from './clusters.projection.js';
@@ -35,11 +36,15 @@ const BUILD_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterReady',
   'ClusterFailed',
   'ClusterRejected',
+  'VmsFailed',
+  'NodesFailed',
   'ClusterDeletionRequested',
 ]);
 
 const isBuilt = (state: ClusterState): boolean =>
-  state.status === 'present' && (state.phase === 'Provisioned' || state.phase === 'Failed');
+  state.status === 'present' &&
+  (state.phase === 'Provisioned' || state.phase === 'Failed') &&
+  !isGrowing(state.additions);
 
 const locationOf = ({ namespace, cluster }: ClusterAddress): string => `/ns/${namespace}/clusters/${cluster}`;
 
@@ -211,8 +216,8 @@ export class ClustersHttp {
   @Documented({
     id: 'retryCluster',
     tag: 'clusters',
-    summary: 'Let a failed cluster go on from the step that failed',
-    description: PROVISIONING,
+    summary: 'Try again what failed',
+    description: `A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. ${PROVISIONING}`,
     answers: [
       { status: 202, description: 'The wish is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
