@@ -103,6 +103,8 @@ export const givenUpIn = (event: StoredEvent): readonly string[] => {
   }
 };
 
+const LEAVING = ['RemoveNode/', 'DeleteMachine/'];
+
 /** What has failed for good, and waits for somebody: a step on a node, or a deletion. */
 export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): ReadonlySet<string> => {
   switch (event.type) {
@@ -119,8 +121,9 @@ export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): Read
     case 'NodeRemovalRequested':
       return new Set([...stuck].filter((key) => key !== stuckKey('RemoveNode', event.data.node)));
     case 'ClusterRetryRequested':
-    case 'ClusterReady':
       return new Set();
+    case 'ClusterReady': // Of what leaves, it says nothing.
+      return new Set([...stuck].filter((key) => LEAVING.some((step) => key.startsWith(step))));
     default:
       return stuck;
   }

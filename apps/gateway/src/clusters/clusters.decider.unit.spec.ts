@@ -228,6 +228,19 @@ describe('more workers', () => {
       .when(abandon)
       .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } }));
 
+  it('that join do not hide a machine that the provider does not delete: it can still be retried', () => {
+    const notDeleted: Fact = {
+      type: 'VmDeletionFailed',
+      data: { uid, machines: [name], reason: 'R', cause, attempt: 1, nextAttemptAt: '2026-01-01T01:00:00.000Z' },
+    };
+    given(...provisioned, planned('r0'), notDeleted, ready)
+      .when(retry)
+      .then(retryWish);
+    given(...provisioned, planned('r0'), notDeleted, { type: 'VmDeleted', data: { uid, name } })
+      .when(retry)
+      .thenRefused('cluster.not-failed');
+  });
+
   it('carry what becomes of them if they fail', () =>
     given(...provisioned)
       .when(more({ onFailure: 'keep' }))

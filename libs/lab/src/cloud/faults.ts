@@ -9,6 +9,7 @@ export const FaultKind = z.enum([
   'host-lost',
   'command-failure',
   'quota',
+  'delete-failure',
   'api-slow',
 ]);
 export type FaultKind = z.infer<typeof FaultKind>;

@@ -115,6 +115,7 @@ export class Groups {
 
   async delete(name: string): Promise<void> {
     const group = this.require(name);
+    for (const machine of group.machines.values()) this.mayDelete(machine);
     group.stored = { ...group.stored, deleted: true };
     this.world.store.put(GROUPS, name, () => group.stored);
     const machines = [...group.machines.values()];
@@ -125,8 +126,15 @@ export class Groups {
 
   async deleteMachine(id: string): Promise<void> {
     const machine = this.machine(id);
+    this.mayDelete(machine);
     this.forget(machine);
     await this.destroy(machine);
+  }
+
+  private mayDelete({ name }: Machine): void {
+    const fault = this.world.faults.strike('delete-failure', name);
+    if (fault !== undefined)
+      throw new CloudFault(409, 'delete-failure', fault.message ?? `${name} cannot be deleted (fault of the lab)`);
   }
 
   machine(id: string): Machine {

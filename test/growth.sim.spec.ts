@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import { FAILURES, GrowthWorld, type Failure } from './growth/growth.world.js';
+
+type Way = Parameters<GrowthWorld['command']>[0];
+
+/** Commands that are documented, in the order in which a person would try them. The end of the cluster is the last resort. */
+const WAYS: readonly (readonly Way[])[] = [
+  [],
+  ['retry'],
+  ['release'],
+  ['abort-upgrade'],
+  ['remove-failed'],
+  ['abandon'],
+  ['release', 'retry'],
+  ['release', 'abort-upgrade'],
+  ['release', 'abandon'],
+  ['retry', 'abort-upgrade'],
+];
+const LAST_RESORTS: readonly (readonly Way[])[] = [['delete'], ['release', 'delete'], ['delete', 'retry']];
+
+/** How far what was asked for had come when the world began to fail: before the first job, after each, and late. */
+const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
+
+const provisioned = (): GrowthWorld => {
+  const world = new GrowthWorld();
+  world.create(3, 2);
+  world.run();
+  expect(world.trouble()).toBeUndefined();
+  return world;
+};
+
+const STATES: Readonly<Record<string, () => GrowthWorld>> = {
+  creating: () => {
+    const world = new GrowthWorld();
+    world.create(3, 2);
+    return world;
+  },
+  provisioned,
+  'adding and joining nodes (rollback)': () => {
+    const world = provisioned();
+    world.add('rollback');
+    return world;
+  },
+  'adding and joining nodes (keep)': () => {
+    const world = provisioned();
+    world.add('keep');
+    return world;
+  },
+  'draining, removing and deleting a worker': () => {
+    const world = provisioned();
+    world.remove(world.members().find((name) => name.includes('-w-')) ?? '');
+    return world;
+  },
+  'draining, removing and deleting a control plane': () => {
+    const world = provisioned();
+    world.remove(world.members().find((name) => name.includes('-cp-2')) ?? '');
+    return world;
+  },
+  'upgrading with surge': () => {
+    const world = provisioned();
+    world.surge();
+    return world;
+  },
+  restoring: () => {
+    const world = provisioned();
+    world.restore();
+    return world;
+  },
+  'deleting the cluster': () => {
+    const world = provisioned();
+    world.command('delete');
+    return world;
+  },
+};
+
+const failing = (state: string, failure: Failure, moment: number): GrowthWorld => {
+  const world = STATES[state]!();
+  if (moment > 0) world.run(moment);
+  world.fail(failure);
+  world.run();
+  return world;
+};
+
+interface Exit {
+  readonly way: readonly Way[];
+  readonly healed: boolean;
+}
+
+const leadsOut = (world: () => GrowthWorld, { way, healed }: Exit): boolean => {
+  const tried = world();
+  if (healed) tried.heal();
+  for (const command of way) {
+    tried.command(command);
+    tried.run();
+  }
+  if (way.length === 0) tried.run();
+  return tried.trouble() === undefined;
+};
+
+const exitOf = (world: () => GrowthWorld): Exit | undefined => {
+  const all = [
+    ...WAYS.map((way) => ({ way, healed: false })),
+    ...WAYS.map((way) => ({ way, healed: true })),
+    ...LAST_RESORTS.map((way) => ({ way, healed: false })),
+    ...LAST_RESORTS.map((way) => ({ way, healed: true })),
+  ];
+  return all.find((exit) => leadsOut(world, exit));
+};
+
+const pairs = Object.keys(STATES).flatMap((state) => FAILURES.map((failure) => [state, failure] as const));
+
+describe('whatever fails for good, at any moment, there is a way out by documented commands', () => {
+  it.each(pairs)('while %s: %s', (state, failure) => {
+    for (const moment of MOMENTS) {
+      const world = (): GrowthWorld => failing(state, failure, moment);
+      const exit = exitOf(world);
+      const trouble = `${world().trouble() ?? ''}: ${world().types().slice(-12).join(' ')}`;
+      expect([moment, exit === undefined ? trouble : 'out']).toEqual([moment, 'out']);
+      // Nothing that fails costs the cluster that serves already.
+      const isLastResort = exit?.way.includes('delete') === true && state !== 'deleting the cluster';
+      expect([moment, exit?.way, isLastResort]).toEqual([moment, exit?.way, false]);
+      if (state === 'creating' || state === 'deleting the cluster') continue;
+      expect([moment, world().types().includes('ClusterFailed')]).toEqual([moment, false]);
+    }
+  });
+
+  it.each([
+    ['create', 'VmsFailed'],
+    ['join', 'NodesFailed'],
+    ['unreachable', 'NodesFailed'],
+  ] as const)('a request whose machines are rolled back needs no command at all: %s', (failure, told) => {
+    const world = failing('adding and joining nodes (rollback)', failure, 0);
+    expect(world.types()).toContain(told);
+    expect(world.trouble()).toBeUndefined();
+  });
+
+  it('a worker that cannot join while the cluster is created can be removed, and the cluster is Provisioned', () => {
+    const world = failing('creating', 'join', 17);
+    expect(world.trouble()).toBe('it is Failed');
+    expect(leadsOut(() => failing('creating', 'join', 17), { way: ['remove-failed'], healed: false })).toBe(true);
+  });
+
+  it('a deletion that the provider refuses can be retried after other nodes have joined', () => {
+    const world = (): GrowthWorld => {
+      const stuck = failing('draining, removing and deleting a worker', 'delete', 0);
+      stuck.add('rollback');
+      stuck.run();
+      return stuck;
+    };
+    expect(world().types().slice(-30)).toContain('ClusterReady');
+    expect(leadsOut(world, { way: ['retry'], healed: true })).toBe(true);
+  });
+
+  it('a deletion that the provider refuses is told again and again, ever later', () => {
+    const world = failing('draining, removing and deleting a worker', 'delete', 0);
+    const next = world.events.flatMap((event) =>
+      event.type === 'VmDeletionFailed' ? [Date.parse(event.data.nextAttemptAt) - Date.parse(event.meta.time)] : [],
+    );
+    expect(next.length).toBeGreaterThan(3);
+    expect(next).toEqual(next.toSorted((one, other) => one - other));
+    expect(next.slice(0, 3)).toEqual([...new Set(next.slice(0, 3))]);
+  });
+});

@@ -1,0 +1,505 @@
+import {
+  isRefusal,
+  type ClusterUid,
+  type Fact,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type OnFailure,
+  type Refusal,
+  type StoredEvent,
+  type UpgradeId,
+} from '@fairlead/contracts';
+import { type Decider, type Command, type Process, type Reaction } from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
+import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
+import { makeBootstrapProcess } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.process.js';
+import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
+import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
+import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
+import {
+  machines,
+  missingOf,
+  unannouncedOf,
+  type Held,
+  type Machines,
+  type MachinesCommand,
+  type StepFailure,
+} from '../../apps/infra-svc/src/machines/machines.decider.js';
+import { planCluster, planSurge, planWorkers } from '../../apps/infra-svc/src/machines/machines.planner.js';
+import { machinesProcess } from '../../apps/infra-svc/src/machines/machines.process.js';
+import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
+
+export const FAILURES = [
+  'create',
+  'delete',
+  'unreachable',
+  'join',
+  'drain',
+  'parked-bootstrap',
+  'parked-machines',
+] as const;
+export type Failure = (typeof FAILURES)[number];
+
+const JOBS_MAX = 2_000;
+/** How often nothing is left to do but to wait for the next timer: long enough for every deadline and several further attempts. */
+const WAITS_MAX = 8;
+const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
+
+const ADDRESS = { namespace: 'default', cluster: 'demo' };
+const SURGE = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'worker-1' };
+const noZones = (): readonly string[] => [];
+
+interface Job {
+  readonly by: 'machines' | 'bootstrap';
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A process as its service runs it: it may be parked, and reads on from there when it is released. */
+interface Reader {
+  readonly process: Process<unknown>;
+  readonly by: Job['by'];
+  state: unknown;
+  read: number;
+}
+
+const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Machine =>
+  ({
+    ...plan,
+    providerId: `lab://${plan.name}`,
+    publicIp: '127.0.0.9',
+    privateIp: '10.0.0.9',
+    ssh: { host: '127.0.0.9', port: 22, user: 'root', keyRef: 'infra-svc.key', hostKey: null },
+    csp: 'lab',
+    region: 'lab-1',
+    zone: 'lab-1a',
+  }) as Machine;
+
+/**
+ * A cluster over the deciders, processes and planners of the gateway, infra-svc and bootstrap-svc as they are. Jobs are done one after
+ * the other; the provider, hosts, Kubernetes, upgrade-svc and the agents are played. A failure lasts until the world is healed.
+ */
+export class GrowthWorld {
+  readonly events: StoredEvent[] = [];
+  readonly provider = new Set<string>();
+  readonly kubernetes = new Set<string>();
+  readonly etcd = new Set<string>();
+  private readonly failures = new Set<Failure>();
+  private gateway: ClusterState = clusters.initial;
+  private infra: Machines = machines.initial;
+  private boot: Bootstrap = bootstrap.initial;
+  private readonly readers: readonly Reader[] = [
+    { process: machinesProcess as Process<unknown>, by: 'machines', state: undefined, read: 0 },
+    { process: makeBootstrapProcess() as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
+  ];
+  private readonly timers = new Map<
+    string,
+    { readonly reader: Reader; readonly reaction: Extract<Reaction, { kind: 'timer' }> }
+  >();
+  private queue: Job[] = [];
+  private nowMs = START_MS;
+
+  fail(failure: Failure): void {
+    this.failures.add(failure);
+  }
+
+  /** The world is well again; a process that is parked is released by a command. */
+  heal(): void {
+    for (const failure of ['create', 'delete', 'unreachable', 'join', 'drain'] as const) this.failures.delete(failure);
+  }
+
+  types(): readonly string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  create(controlPlanes: number, workers: number): void {
+    this.say({ type: 'ClusterRequested', data: { uid: UID, spec: specOf(controlPlanes, workers), requestHash: 'h' } });
+  }
+
+  /** Commands of the REST API and the CLI. A refusal is an answer, too. */
+  command(command: 'retry' | 'abandon' | 'delete' | 'remove-failed' | 'release' | 'abort-upgrade'): void {
+    switch (command) {
+      case 'retry':
+        return this.ask({ type: 'RetryCluster', data: ADDRESS });
+      case 'abandon':
+        return this.ask({ type: 'AbandonNodes', data: ADDRESS });
+      case 'delete':
+        return this.ask({ type: 'DeleteCluster', data: ADDRESS });
+      case 'remove-failed':
+        return this.members()
+          .filter((name) => !this.kubernetes.has(name))
+          .forEach((name) => this.remove(name));
+      case 'release':
+        this.failures.delete('parked-bootstrap');
+        this.failures.delete('parked-machines');
+        return undefined;
+      case 'abort-upgrade':
+        return this.say({ type: 'SurgeReturned', data: { ...SURGE, operation: 'op-07', nodes: [] } });
+    }
+  }
+
+  add(onFailure: OnFailure): void {
+    const workers = [{ ...specOf(1, 1).workers[0]!, count: 2 }];
+    this.ask({
+      type: 'RequestNodes',
+      data: { ...ADDRESS, requestId: 'r1', workers, onFailure, unknownConnections: [] },
+    });
+  }
+
+  remove(name: string): void {
+    this.ask({ type: 'RemoveNode', data: { ...ADDRESS, node: name as NodeName } });
+  }
+
+  surge(): void {
+    this.say({ type: 'SurgeRequested', data: { ...SURGE, operation: 'op-07', count: 1 } });
+  }
+
+  restore(): void {
+    const members = [...this.etcd].map((node) => ({ node, address: '10.0.0.9' }));
+    this.say({
+      type: 'EtcdRestoreStarted',
+      data: { uid: UID, requestId: 'e1', snapshot: 's', sha256: 'x', members },
+    } as unknown as Fact);
+  }
+
+  members(): readonly string[] {
+    return this.gateway.status === 'absent' ? [] : [...this.gateway.members.keys()];
+  }
+
+  /** Does everything that follows, or so many jobs of it; then waits for timers, too. */
+  run(jobsMax = JOBS_MAX): void {
+    const isWhole = jobsMax === JOBS_MAX;
+    for (let jobs = 0, waits = 0; jobs < jobsMax; jobs += 1) {
+      this.read();
+      const job = this.queue.shift();
+      if (job !== undefined) {
+        if (job.by === 'machines') this.infraJob(job);
+        else this.bootstrapJob(job);
+        continue;
+      }
+      if (!isWhole || waits >= WAITS_MAX || !this.wait()) return;
+      waits += 1;
+    }
+    if (isWhole) throw new Error('it never ends');
+  }
+
+  /** Why this is no place to stay; undefined: the cluster is Provisioned and whole, or nothing of it is left. */
+  trouble(): string | undefined {
+    if (this.gateway.status === 'absent') return this.provider.size === 0 ? undefined : 'machines are left';
+    const { phase, additions, stuck, members } = this.gateway;
+    if (phase !== 'Provisioned') return `it is ${phase}`;
+    if (additions.size > 0) return 'a request for nodes is not done';
+    if (stuck.size > 0) return `stuck: ${[...stuck].join(', ')}`;
+    if (this.boot.status !== 'ready') return `bootstrap is ${this.boot.status}`;
+    if (this.infra.status !== 'wanted') return `machines are ${this.infra.status}`;
+    const names = [...members.keys()].sort().join();
+    if ([...this.provider].sort().join() !== names) return `machines: ${[...this.provider].join()} of ${names}`;
+    if ([...this.kubernetes].sort().join() !== names) return `nodes: ${[...this.kubernetes].join()} of ${names}`;
+    const removing = [...members].filter(([, { removing: leaves }]) => leaves).map(([name]) => name);
+    if (removing.length > 0) return `on their way out: ${removing.join()}`;
+    const controlPlanes = [...members].filter(([, { role }]) => role === 'control-plane').map(([name]) => name);
+    return [...this.etcd].sort().join() === controlPlanes.sort().join()
+      ? undefined
+      : 'members of etcd that are no nodes';
+  }
+
+  private has(failure: Failure): boolean {
+    return this.failures.has(failure);
+  }
+
+  private say(fact: Fact): void {
+    const seq = this.events.length + 1;
+    const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString() });
+    this.events.push(event);
+    this.gateway = clusters.evolve(this.gateway, event);
+    this.infra = machines.evolve(this.infra, event);
+    this.boot = bootstrap.evolve(this.boot, event);
+    this.play(event);
+  }
+
+  /** upgrade-svc and the agents. */
+  private play(event: StoredEvent): void {
+    if (event.type === 'VmsCreated') {
+      for (const { name: node } of event.data.machines)
+        this.say({
+          type: 'DesiredVersionsSet',
+          data: { uid: UID, node, revision: 1, software: SOFTWARE, changesAllowed: true },
+        });
+    }
+    if (event.type === 'AgentStarted') this.agentSays('NodeInitialized', event.data.node);
+    if (
+      event.type === 'ControlPlaneInitialized' ||
+      event.type === 'ControlPlaneJoined' ||
+      event.type === 'WorkerJoined'
+    ) {
+      const { node } = event.data;
+      this.kubernetes.add(node);
+      if (event.type !== 'WorkerJoined') this.etcd.add(node);
+      this.agentSays('NodeReady', node);
+    }
+    if (event.type === 'BootstrapStepFailed' && event.data.step === 'PlaceSnapshot')
+      this.say({
+        type: 'EtcdRestoreFailed',
+        data: { uid: UID, requestId: 'e1', snapshot: 's', cause: event.data.cause },
+      } as unknown as Fact);
+    if (event.type === 'ClusterDeleted') {
+      this.kubernetes.clear();
+      this.etcd.clear();
+    }
+  }
+
+  private agentSays(type: 'NodeInitialized' | 'NodeReady', node: NodeName): void {
+    const data = {
+      uid: UID,
+      node,
+      revision: 1,
+      software: SOFTWARE,
+      os: 'Debian 12',
+      kernel: '6.1',
+      bootId: 'b',
+      changed: [],
+    };
+    this.say({ type, data } as unknown as Fact);
+  }
+
+  private ask(command: ClusterCommand): void {
+    this.decide(clusters, this.gateway, command);
+  }
+
+  private decide<State, C extends Command, E extends Fact>(
+    decider: Decider<State, C, E>,
+    state: State,
+    command: C,
+  ): readonly E[] | Refusal {
+    const decided = decider.decide(state, command);
+    if (!isRefusal(decided)) for (const fact of decided) this.say(fact);
+    return decided;
+  }
+
+  private read(): void {
+    for (const reader of this.readers) {
+      if (this.has(reader.by === 'machines' ? 'parked-machines' : 'parked-bootstrap')) continue;
+      while (reader.read < this.events.length) {
+        const event = this.events[reader.read]!;
+        reader.read += 1;
+        reader.state = reader.process.evolve(reader.state ?? reader.process.initial, event);
+        const reactions = reader.process.react(reader.state ?? reader.process.initial, event);
+        for (const reaction of reactions) this.follow(reader, reaction);
+      }
+    }
+  }
+
+  private follow(reader: Reader, reaction: Reaction): void {
+    const key = reaction.kind === 'job' ? '' : `${reader.by}/${reaction.key}`;
+    if (reaction.kind === 'job') this.queue.push({ by: reader.by, type: reaction.type, data: reaction.data });
+    else if (reaction.kind === 'timer') this.timers.set(key, { reader, reaction });
+    else this.timers.delete(key);
+  }
+
+  /** Time passes until the nearest timer is due; false: there is none. */
+  private wait(): boolean {
+    const [nearest] = [...this.timers].toSorted(([, one], [, other]) =>
+      one.reaction.dueAt < other.reaction.dueAt ? -1 : 1,
+    );
+    if (nearest === undefined) return false;
+    const [key, { reader, reaction }] = nearest;
+    this.timers.delete(key);
+    this.nowMs = Math.max(this.nowMs, Date.parse(reaction.dueAt));
+    const due = reader.process.due?.(reader.state ?? reader.process.initial, reaction) ?? [];
+    for (const next of due) this.follow(reader, next);
+    return true;
+  }
+
+  private machinesDecide(command: MachinesCommand): void {
+    this.decide(machines, this.infra, command);
+  }
+
+  private held(): Held | undefined {
+    return this.infra.status === 'absent' ? undefined : this.infra.held;
+  }
+
+  private infraJob({ type, data }: Job): void {
+    const held = this.held();
+    if (held === undefined || data['uid'] !== held.uid) return;
+    const uid = held.uid;
+    switch (type) {
+      case 'ValidateCluster':
+        return this.machinesDecide({ type: 'Accept', data: { uid } });
+      case 'CreateMachines': {
+        if (this.infra.status !== 'wanted') return;
+        const plan = planCluster(uid, held.spec, noZones);
+        if (held.planned.length === 0)
+          this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId: undefined } });
+        if (this.makeBatch(null, {})) this.balance(uid);
+        return;
+      }
+      case 'AddMachines':
+        return this.addMachines(held, data['requestId'] as string);
+      case 'AddSurge':
+        return this.addSurge(held);
+      case 'RemoveMachine':
+        return this.deleteMachines(held, [data['node'] as NodeName]);
+      case 'ReturnMachines':
+      case 'ReturnSurge':
+        return this.deleteMachines(
+          held,
+          unannouncedOf(held).map(({ name }) => name),
+        );
+      case 'DeleteMachines':
+        return this.deleteCluster(held);
+      default:
+        throw new Error(`no such job: ${type}`);
+    }
+  }
+
+  private balance(uid: ClusterUid): void {
+    const data = { uid, kind: 'haproxy', host: '198.18.7.1', port: 6443 } as const;
+    this.machinesDecide({ type: 'RecordLoadBalancer', data });
+  }
+
+  private addMachines(held: Held, requestId: string): void {
+    const request = requestOf(held.additions, requestId);
+    if (this.infra.status !== 'wanted' || request === undefined || request.failed) return;
+    const { uid } = held;
+    const plan = planWorkers(held, request.workers, noZones);
+    if (request.machines.length === 0) this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId } });
+    if (this.makeBatch(batchOfRequest(requestId), { requestId }))
+      this.machinesDecide({ type: 'Announce', data: { uid, requestId } });
+  }
+
+  private addSurge(held: Held): void {
+    const count = surgeLacks(held.planned, held.surges, SURGE);
+    const plan = planSurge(held, { ...SURGE, count }, noZones);
+    this.machinesDecide({ type: 'PlanSurge', data: { ...SURGE, machines: plan } });
+    this.makeBatch(surgeKey(SURGE), { surge: SURGE });
+  }
+
+  private makeBatch(batch: string | null, about: Pick<StepFailure, 'requestId' | 'surge'>): boolean {
+    const held = this.held();
+    const missing = held === undefined ? [] : missingOf(held, batch);
+    // The first is made, so that there is something to roll back.
+    missing.forEach((plan, at) => {
+      if (this.has('create') && at > 0) return;
+      this.provider.add(plan.name);
+      if (!(this.has('create') && missing.length === 1))
+        this.machinesDecide({ type: 'RecordMachine', data: { uid: UID, machine: machineOf(plan) } });
+    });
+    if (!this.has('create') || missing.length === 0) return true;
+    this.machinesFailed('create machines', { deleting: false, ...about });
+    return false;
+  }
+
+  private machinesFailed(
+    step: string,
+    about: Pick<StepFailure, 'deleting' | 'requestId' | 'surge' | 'deletion'>,
+  ): void {
+    const cause = { operation: step, target: 'lab', message: 'no' };
+    const failure: StepFailure = {
+      step,
+      cause,
+      attempt: 6,
+      attemptsMax: 6,
+      nextAttemptAt: null,
+      reason: 'R',
+      ...about,
+    };
+    this.machinesDecide({ type: 'RecordFailure', data: { uid: UID, failure } });
+  }
+
+  private deleteMachines(held: Held, names: readonly NodeName[]): void {
+    if (this.infra.status === 'leaving') return;
+    const present = names.filter((name) => held.planned.some((plan) => plan.name === name));
+    if (present.length === 0) return;
+    if (this.has('delete')) {
+      const at = new Date(this.nowMs).toISOString();
+      return this.machinesFailed('delete machine', { deleting: false, deletion: { machines: present, at } });
+    }
+    for (const name of present) {
+      this.provider.delete(name);
+      this.machinesDecide({ type: 'RecordRemoval', data: { uid: held.uid, name } });
+    }
+  }
+
+  private deleteCluster({ uid, planned }: Held): void {
+    if (this.infra.status !== 'leaving' || !this.infra.dismantled) return;
+    if (this.has('delete') && planned.length > 0) {
+      const at = new Date(this.nowMs).toISOString();
+      return this.machinesFailed('delete machines', { deleting: true, deletion: { machines: [], at } });
+    }
+    this.provider.clear();
+    this.machinesDecide({ type: 'RecordDeletion', data: { uid, gone: [], nothingLeft: true } });
+  }
+
+  private bootstrapJob({ type, data }: Job): void {
+    if (type === 'DestroySecrets') return;
+    if (type === 'FailCluster') {
+      this.decide(bootstrap, this.boot, { type: 'FailCluster', data: data as never });
+      return;
+    }
+    const attempt = data as unknown as { uid: ClusterUid; run: number; step: string; node?: NodeName };
+    if (isRefusal(bootstrap.decide(this.boot, { type: 'BeginStep', data: attempt }))) return;
+    const { node } = attempt;
+    if (this.failsAt(type, node)) {
+      const cause = { operation: type, target: node ?? 'demo', message: 'no' };
+      const last = { reason: `${type}FailedReason`, cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null };
+      this.decide(bootstrap, this.boot, { type: 'RecordFailure', data: { ...attempt, ...last } });
+      return;
+    }
+    this.stepDone(type, attempt.uid, node as NodeName);
+  }
+
+  /** Control planes of a cluster that runs go on; what is hit is a worker, or what a restore needs. */
+  private failsAt(step: string, node: NodeName | undefined): boolean {
+    if (step === 'RemoveNode') return this.has('drain') && node !== undefined && this.kubernetes.has(node);
+    if (step === 'PlaceSnapshot') return this.has('unreachable');
+    if (step === 'JoinWorker') return this.has('join') || this.has('unreachable');
+    if (step === 'JoinControlPlane') return this.has('join');
+    return this.has('unreachable') && (step === 'BootstrapHost' || step === 'VerifyNode');
+  }
+
+  private record(fact: Fact): void {
+    this.decide(bootstrap, this.boot, { type: 'RecordOutcome', data: fact as never });
+  }
+
+  private stepDone(step: string, uid: ClusterUid, node: NodeName): void {
+    switch (step) {
+      case 'BootstrapHost':
+        this.record({ type: 'HostReached', data: { uid, node, hostKey: 'k', attempts: 1 } });
+        return this.record({ type: 'AgentStarted', data: { uid, node, agentVersion: '0.1.0', sha256: 'ab' } });
+      case 'VerifyNode':
+        return this.record({ type: 'NodeBootstrapped', data: { uid, node } });
+      case 'InitControlPlane':
+        return this.record({
+          type: 'ControlPlaneInitialized',
+          data: { uid, node, endpoint: 'https://198.18.7.1:6443', kubeconfigRef: 'k' as never, caCertHash: 'c' },
+        });
+      case 'InstallNetwork':
+        return this.record({ type: 'NetworkReady', data: { uid, cni: 'flannel', version: '1' } });
+      case 'JoinControlPlane':
+        return this.record({ type: 'ControlPlaneJoined', data: { uid, node } });
+      case 'JoinWorker':
+        return this.record({ type: 'WorkerJoined', data: { uid, node } });
+      case 'VerifyControlPlane':
+        return this.record({ type: 'ControlPlaneReady', data: { uid, nodes: [...this.etcd] as NodeName[] } });
+      case 'InstallAddons':
+        this.decide(bootstrap, this.boot, { type: 'FinishCluster', data: { uid, addons: {} } });
+        return;
+      case 'RemoveNode':
+        this.record({ type: 'NodeDrained', data: { uid, node, evictedPods: 0, dead: !this.kubernetes.has(node) } });
+        this.kubernetes.delete(node);
+        this.etcd.delete(node);
+        return this.record({ type: 'NodeRemoved', data: { uid, node } });
+      case 'DismantleCluster':
+        return this.record({ type: 'ClusterDismantled', data: { uid } });
+      case 'PlaceSnapshot':
+        return this.record({
+          type: 'EtcdSnapshotPlaced',
+          data: { uid, node, requestId: 'e1', snapshot: 's', sha256: 'x' },
+        });
+      default:
+        throw new Error(`no such step: ${step}`);
+    }
+  }
+}
