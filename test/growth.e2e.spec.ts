@@ -4,6 +4,10 @@ import { clusterBody, startSystem, type ClusterView, type System } from './syste
 
 const TIMEOUT_MS = 240_000;
 
+interface Shown extends ClusterView {
+  readonly nodes: readonly { readonly name: string; readonly role: string }[];
+}
+
 interface Operation {
   readonly kind: string;
   readonly phase: string;
@@ -14,9 +18,9 @@ describe('growth that fails', () => {
   let system: System;
   const path = '/ns/default/clusters/grow';
 
-  const view = async (): Promise<ClusterView> => {
+  const view = async (): Promise<Shown> => {
     const minSeq = (await system.events('grow')).at(-1)?.meta.seq ?? 0;
-    return (await system.call<ClusterView>('GET', `${path}?minSeq=${minSeq}`)).body;
+    return (await system.call<Shown>('GET', `${path}?minSeq=${minSeq}`)).body;
   };
   const lastSeq = async (): Promise<number> => (await system.events('grow')).at(-1)?.meta.seq ?? 0;
   const after = (seq: number, wanted: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
@@ -29,10 +33,7 @@ describe('growth that fails', () => {
     });
   const machines = async (): Promise<number> => (await system.standing())['machines'] ?? 0;
   const operations = async (): Promise<readonly Operation[]> => {
-    const { body } = await system.call<{ items: Operation[] }>(
-      'GET',
-      `${path}/operations?minSeq=${(await lastSeq()).toString()}`,
-    );
+    const { body } = await system.call<{ items: Operation[] }>('GET', `${path}/operations?minSeq=${await lastSeq()}`);
     return body.items;
   };
   const provisioned = async (nodes: number): Promise<void> => {

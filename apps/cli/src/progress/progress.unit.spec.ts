@@ -180,6 +180,57 @@ describe('nodes', () => {
     });
   });
 
+  const cause = { operation: 'kubeadm join', target: 'demo-w-3-k8j2h', message: 'no such host' };
+  const growing = () =>
+    new Story()
+      .created()
+      .at(50, 'NodesRequested', { requestId: 'r1', workers: [{ count: 1 }] })
+      .at(51, 'VmsPlanned', { machines: [{ name: 'demo-w-3-k8j2h', role: 'worker' }], requestId: 'r1' });
+  const stateOf = (story: Story) => currentOperation(told(story.events))?.state;
+
+  it.each(['VmsFailed', 'NodesFailed'])(
+    'that could not be added end their operation, and a retry takes it up only when they are kept (%s)',
+    (type) => {
+      const failed = (onFailure: string) => growing().at(60, type, { requestId: 'r1', onFailure, reason: 'R', cause });
+      expect(stateOf(failed('rollback'))).toMatchObject({
+        status: 'failed',
+        failure: { message: 'kubeadm join on demo-w-3-k8j2h failed: no such host', final: true },
+      });
+      expect(stateOf(failed('rollback').at(70, 'ClusterRetryRequested'))?.status).toBe('failed');
+      expect(stateOf(failed('keep').at(70, 'ClusterRetryRequested'))?.status).toBe('running');
+    },
+  );
+
+  it('that are given up while they come end their operation', () =>
+    expect(stateOf(growing().at(60, 'NodesAbandoned', { requestId: 'r1', nodes: [] }))?.status).toBe('failed'));
+
+  it('show why their machine is not deleted, and when the next attempt is', () => {
+    const [node] = WORKERS;
+    const story = new Story()
+      .created()
+      .at(50, 'NodeRemovalRequested', { node })
+      .at(51, 'NodeDrained', { node })
+      .at(52, 'NodeRemoved', { node })
+      .at(53, 'VmDeletionFailed', {
+        machines: [node],
+        cause: { operation: 'delete machine', target: 'lab', message: 'termination protection' },
+        attempt: 1,
+        nextAttemptAt: '2026-01-01T00:10:00.000Z',
+      });
+    expect(tree(story.events)).toContain('delete machine on lab failed: termination protection');
+    expect(stateOf(story)?.status).toBe('running');
+  });
+
+  it('that cannot leave end their removal, which a retry takes up', () => {
+    const [node] = WORKERS;
+    const stuck = new Story()
+      .created()
+      .at(50, 'NodeRemovalRequested', { node })
+      .failing(51, 'BootstrapStepFailed', { step: 'RemoveNode', node });
+    expect(stateOf(stuck)?.status).toBe('failed');
+    expect(stateOf(stuck.at(60, 'ClusterRetryRequested'))?.status).toBe('running');
+  });
+
   it('that are added become Ready like the others', () => {
     const node = 'demo-w-3-k8j2h';
     const added = new Story()

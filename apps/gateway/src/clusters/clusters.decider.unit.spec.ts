@@ -2,7 +2,7 @@ import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet } from '@fairlead
 import { isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { machine, plan } from '../story.fixtures.js';
+import { machine, plan as planOf } from '../story.fixtures.js';
 import { clusters, type RequestCluster, type RequestNodes } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
@@ -147,7 +147,7 @@ describe('more workers', () => {
   const name = 'demo-w-9' as NodeName;
   const planned = (requestId: string): Fact => ({
     type: 'VmsPlanned',
-    data: { uid, requestId, machines: [plan(name)] },
+    data: { uid, requestId, machines: [planOf(name)] },
   });
   const told: Fact = { type: 'VmsCreated', data: { uid, machines: [machine(name)] } };
   const cause = { operation: 'kubeadm join', target: name, message: 'no' };

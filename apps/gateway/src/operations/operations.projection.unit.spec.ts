@@ -175,6 +175,81 @@ describe('the operation of more workers', () => {
   });
 });
 
+describe('an operation about nodes that fails', () => {
+  const join = { operation: 'kubeadm join', target: 'demo-w-3', message: 'no such host' };
+  const wish: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
+  const notJoined = (onFailure: 'rollback' | 'keep'): Fact => ({
+    type: 'NodesFailed',
+    data: { uid, requestId: 'r1', nodes: [], onFailure, step: 'JoinWorker', reason: 'R', cause: join },
+  });
+  const retryWish: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+  const outcomes = (...facts: readonly Fact[]) =>
+    world([...CREATE, ...facts])
+      .views.slice(1)
+      .map(({ kind, phase, message }) => [kind, phase, message]);
+
+  it('says why, and the cluster stays Provisioned', () => {
+    const { views, cluster, nodes } = world([...CREATE, wish, planned(['demo-w-3']), notJoined('rollback')]);
+    expect(views[1]).toMatchObject({ phase: 'Failed', message: 'kubeadm join on demo-w-3 failed: no such host' });
+    expect(cluster).toMatchObject({ phase: 'Provisioned', reason: 'R' });
+    expect(nodes).toHaveLength(NODES.length + 1);
+  });
+
+  it('is taken up by a retry when its nodes are kept', () =>
+    expect(outcomes(wish, planned(['demo-w-3']), notJoined('keep'), retryWish, clusterReady)).toEqual([
+      ['add-nodes', 'Failed', 'kubeadm join on demo-w-3 failed: no such host'],
+      ['retry', 'Succeeded', ''],
+    ]));
+
+  it('is not taken up when it was rolled back or given up', () => {
+    const over = ['retry', 'Succeeded', 'deletions are tried again'];
+    expect(outcomes(wish, notJoined('rollback'), retryWish).at(-1)).toEqual(over);
+    const givenUp: Fact = { type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } };
+    expect(outcomes(wish, notJoined('keep'), givenUp, retryWish).at(-1)).toEqual(over);
+    expect(outcomes(wish, givenUp)).toEqual([['add-nodes', 'Failed', 'it was given up']]);
+  });
+
+  it('is a removal that cannot end, until a retry', () => {
+    const stuck: Fact = {
+      type: 'BootstrapStepFailed',
+      data: {
+        uid,
+        step: 'RemoveNode',
+        node: 'demo-w-1' as never,
+        cause: join,
+        attempt: 5,
+        attemptsMax: 5,
+        nextAttemptAt: null,
+      },
+    };
+    const gone: Fact = { type: 'VmDeleted', data: { uid, name: 'demo-w-1' as never } };
+    const facts = [nodeFact('NodeRemovalRequested', 'demo-w-1'), stuck];
+    expect(outcomes(...facts).map(([, phase]) => phase)).toEqual(['Failed']);
+    expect(outcomes(...facts, retryWish, gone).map(([kind, phase]) => [kind, phase])).toEqual([
+      ['remove-node', 'Failed'],
+      ['retry', 'Succeeded'],
+    ]);
+  });
+
+  it('goes on while the provider does not delete the machine, and says so', () => {
+    const notDeleted: Fact = {
+      type: 'VmDeletionFailed',
+      data: {
+        uid,
+        machines: ['demo-w-1' as never],
+        reason: 'DeleteMCISFailedReason',
+        cause: { operation: 'delete machine', target: 'lab', message: 'termination protection' },
+        attempt: 2,
+        nextAttemptAt: '2026-01-01T00:10:00.000Z',
+      },
+    };
+    const { views, cluster, nodes } = world([...CREATE, nodeFact('NodeRemovalRequested', 'demo-w-1'), notDeleted]);
+    expect(views[1]).toMatchObject({ phase: 'Running', failures: [{ attempt: 2 }] });
+    expect(cluster?.message).toContain('termination protection');
+    expect(nodes.find(({ name }) => name === 'demo-w-1')?.reason).toContain('termination protection');
+  });
+});
+
 describe('the operation of a removal', () => {
   it('follows its own node', () => {
     const facts = [
