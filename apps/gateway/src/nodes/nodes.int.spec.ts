@@ -94,9 +94,17 @@ describe('the nodes of a cluster', () => {
     expect((await gateway.log('evt.*.default.demo.wish.NodesRequested')).length).toBe(1);
     const busy = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body: { worker } });
     expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
-    await state({ type: 'ClusterReady', data: { uid: storyUid } });
+    const abandoned = await gateway.ask<NodeList>('POST', `${path}/nodes/abandon`);
+    expect([abandoned.status, abandoned.body.items.length]).toEqual([202, 5]);
+    const again = await gateway.ask<ErrorView>('POST', `${path}/nodes/abandon`);
+    expect([again.status, again.body.reason]).toEqual([409, 'nodes.nothing-to-abandon']);
     const operation = await gateway.ask<OperationView>('GET', `${first.headers.get('location')}`);
-    expect([operation.status, operation.body.kind]).toEqual([200, 'add-nodes']);
+    expect([operation.status, operation.body.kind, operation.body.phase, operation.body.message]).toEqual([
+      200,
+      'add-nodes',
+      'Failed',
+      'it was given up',
+    ]);
   });
 
   it.each([
