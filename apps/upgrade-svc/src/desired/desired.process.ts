@@ -97,6 +97,12 @@ const evolveKnown = (state: Known, event: StoredEvent): Wanted => {
       const inTheMaking = state.inTheMaking.filter((name) => !nodes.includes(name));
       return { ...state, inTheMaking, kept: [...state.kept, ...kept] };
     }
+    case 'NodeReady': {
+      const { node } = event.data;
+      if (!state.kept.includes(node)) return state;
+      const kept = state.kept.filter((name) => name !== node);
+      return { ...state, inTheMaking: [...state.inTheMaking, node], kept };
+    }
     case 'ClusterRetryRequested':
       return { ...state, inTheMaking: [...state.inTheMaking, ...state.kept], kept: [] };
     case 'UpgradePlanned':

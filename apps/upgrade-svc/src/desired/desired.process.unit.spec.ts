@@ -59,6 +59,33 @@ describe('the versions of new machines', () => {
     expect(jobsAfter(...made, ...withdrawn, ready)).toHaveLength(1);
   });
 
+  it('may be changed by agents of nodes that could not join and are kept, until a retry has made them Ready', () => {
+    const kept = 'demo-w-2-aaaaa' as NodeName;
+    const set: Fact = {
+      type: 'DesiredVersionsSet',
+      data: { uid, node: kept, revision: 1, software: SOFTWARE_1_34, changesAllowed: true },
+    };
+    const failed: Fact = {
+      type: 'NodesFailed',
+      data: {
+        uid,
+        requestId: 'r1',
+        nodes: [kept],
+        onFailure: 'keep',
+        step: 'JoinWorker',
+        reason: 'R',
+        cause: { operation: 'kubeadm join', target: kept, message: 'no' },
+      },
+    };
+    const ready: Fact = { type: 'ClusterReady', data: { uid } };
+    const waiting = [clusterRequested(), set, failed, ready];
+    expect(jobsAfter(...waiting)).toEqual([]);
+    const retried: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+    expect(jobsAfter(...waiting, retried, ready)).toEqual([
+      { kind: 'job', type: 'WithdrawPermissions', data: { uid, nodes: [kept] } },
+    ]);
+  });
+
   it('are those of the control planes after an upgrade', () => {
     const upgradeId = 'u-8f3k2m9q';
     const operations = [{ id: 'op-05', kind: 'addons', to: { kubernetes: 'v1.35.4' } }];

@@ -77,6 +77,10 @@ const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster 
     case 'NodesAbandoned':
     case 'NodesFailed':
       return additionEnded(cluster, event);
+    case 'ClusterRetryRequested': {
+      const isKept = Object.values(cluster.nodes).some(({ readyRevision }) => readyRevision === 0);
+      return isKept && cluster.life === 'ready' ? repairing(cluster, 'nodes', 'more workers are joining') : cluster;
+    }
     case 'NodeRemovalRequested':
       return repairing(cluster, `remove/${event.data.node}`, `${event.data.node} is being removed`);
     case 'NodeRemoved':
