@@ -1,6 +1,7 @@
 import type { Process, Projection } from '@fairlead/event-sourcing';
 import type { ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
@@ -9,7 +10,10 @@ import { serveDocuments } from './documents/serve.documents.js';
 import { etcdProjection } from './etcd/etcd.projection.js';
 import { GatewayModule } from './gateway.module.js';
 import { holdsProjection } from './holds/holds.projection.js';
+import { readBodies } from './http/body.js';
+import { checkEdge } from './http/edge.js';
 import { nameRequest } from './http/request-id.js';
+import { boundRequests } from './http/timeouts.js';
 import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
@@ -33,11 +37,15 @@ const projections = [
   certificatesProjection,
 ];
 
-/** What the gateway's HTTP has beside its routes. */
+/** What the gateway's HTTP has beside its routes. The order is that in which a request meets it. */
 export const configureHttp = (app: NestExpressApplication): void => {
+  boundRequests(app.getHttpServer());
   app.disable('x-powered-by');
   app.use(nameRequest);
   serveDocuments(app);
+  app.use(checkEdge(app));
+  app.use(app.get(Authentication).middleware);
+  readBodies(app);
 };
 
 export const gateway: ServiceDefinition = {

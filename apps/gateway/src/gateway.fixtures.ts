@@ -139,6 +139,9 @@ export const startTestGateway = async (): Promise<TestGateway> => {
   };
 };
 
+/** How events name the local administrator. */
+export const localActor = ({ token }: Pick<TestGateway, 'token'>): string => `user/local#${token.split('_')[1]}`;
+
 export const NOWHERE = { namespace: NONE, cluster: NONE };
 
 /** What CB-Ladybug's clients send. */

@@ -2,8 +2,11 @@ import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/je
 import { Logger, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessGuard } from './auth/access.guard.js';
+import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
 import { TokenCommands } from './auth/token.commands.js';
+import { RevokedInterceptor } from './auth/revoked.interceptor.js';
+import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
@@ -34,6 +37,7 @@ import { IdempotencyStore } from './http/idempotency.store.js';
 import { LogFollower } from './http/log.follower.js';
 import { OwnWrites } from './http/own.writes.js';
 import { OwnWritesInterceptor } from './http/own.writes.interceptor.js';
+import { PreferenceInterceptor } from './http/preference.interceptor.js';
 import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
 import { LadybugInterceptor } from './ladybug/ladybug.interceptor.js';
@@ -81,12 +85,16 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_PIPE, useClass: RequestPipe },
+    // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.
+    { provide: APP_INTERCEPTOR, useClass: RevokedInterceptor },
     { provide: APP_INTERCEPTOR, useClass: LadybugInterceptor },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: PreferenceInterceptor },
     { provide: APP_FILTER, useClass: RefusedFilter },
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
     { provide: JOB_FAILURES, useValue: tellFailure },
+    Authentication,
     CertificateQueries,
     RenewalSchedule,
     ClusterCommands,
@@ -109,6 +117,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     RecordedViews,
     Registry,
     TokenCommands,
+    TokenSessions,
     TokenStore,
     UpgradeAnswers,
     UpgradeCommands,

@@ -1,7 +1,7 @@
 /** One entry of the refusal catalogue. A code never changes its meaning. */
 export interface RefusalDefinition {
   /** HTTP status of the REST API. */
-  readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
   /** What is wrong, with {placeholders}. CB-Ladybug's own texts where it has one. */
   readonly sentence: string;
   /** What the caller can do about it. */
@@ -21,6 +21,13 @@ export const REFUSALS = {
     'There is no field {field}',
     'Check the spelling against the OpenAPI document at /openapi.json.',
   ),
+  'request.text-unstorable': definition(
+    400,
+    '{field} contains {character}, which cannot be stored',
+    'Send text without control characters (line breaks and tabs are allowed) and without unpaired surrogates.',
+  ),
+  'request.media-type': definition(415, 'The body is {type}, not JSON in UTF-8', 'Send application/json.'),
+  'request.too-large': definition(413, 'The body is larger than {max}', 'Send less in one request.'),
   'auth.token-missing': definition(
     401,
     'A bearer token is needed',
@@ -39,7 +46,7 @@ export const REFUSALS = {
   'auth.too-many-failures': definition(
     429,
     'Too many wrong tokens came from {address}',
-    'Wait {seconds} seconds, then use a valid token.',
+    'Use a valid token: it is accepted at once. A wrong one is told so again in {seconds} seconds.',
   ),
   'namespace.unknown': definition(
     404,
@@ -462,6 +469,21 @@ export const REFUSALS = {
     'infra-svc asks its provider after the registration; see GET /connections/{connection}.',
   ),
   'token.unknown': definition(404, 'There is no API token {id}', 'List them with GET /tokens.'),
+  'token.last-administrator': definition(
+    409,
+    'The API token {id} is the last one with the role admin in all namespaces',
+    'Create another such token first, then revoke this one with it.',
+  ),
+  'token.in-use': definition(
+    409,
+    'The API token {id} is the one that this request was sent with',
+    'Revoke it with another token.',
+  ),
+  'token.namespace-unknown': definition(
+    422,
+    'A role is granted in a namespace that does not exist. (namespace={namespace})',
+    'Create it with POST /ns, or check the spelling.',
+  ),
   'operation.unknown': definition(
     404,
     'There is no operation {operation} of {namespace}/{cluster}',
@@ -483,6 +505,11 @@ export const REFUSALS = {
     'Ask again, or leave minSeq out.',
   ),
   'route.unknown': definition(404, 'There is no {method} {path}', 'The API is described at /docs and /openapi.json.'),
+  'route.method': definition(
+    405,
+    '{path} does not support {method}',
+    'Supported: {allow}. The API is described at /docs and /openapi.json.',
+  ),
   'system.unavailable': definition(503, '{detail}', 'It is tried again by itself; ask again in a few seconds.'),
   'system.too-many-streams': definition(
     503,

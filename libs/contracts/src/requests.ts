@@ -151,7 +151,9 @@ export type ConnectionRequest = z.infer<typeof ConnectionRequest>;
 export const API_ROLES = ['viewer', 'operator', 'admin'] as const;
 export const ApiRole = z
   .enum(API_ROLES)
-  .describe('viewer reads; operator also changes clusters; admin also changes namespaces');
+  .describe(
+    'viewer reads; operator also changes clusters; admin of a namespace also manages its tokens; admin of all namespaces manages everything',
+  );
 export type ApiRole = z.infer<typeof ApiRole>;
 
 /** Stands for every namespace, and for what belongs to none, in a role. */
@@ -162,9 +164,20 @@ export const RoleGrant = z
   .meta({ id: 'RoleGrant', description: 'A role in one namespace, or with "*" in all' });
 export type RoleGrant = z.infer<typeof RoleGrant>;
 
+/** Control characters, bidirectional marks and other invisible ones: what would make one name look like another. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
+
+const tokenName = z
+  .string()
+  .min(1)
+  .max(63)
+  .refine((name) => !INVISIBLE.test(name), 'must not contain control characters or invisible ones')
+  .refine((name) => name.trim() === name, 'must not begin or end with a space')
+  .describe('Who or what uses the token. Events name their actor user/<name>#<id of the token>');
+
 export const TokenRequest = z
   .strictObject({
-    name: z.string().min(1).max(63).describe('Who or what uses the token; shown as the actor user/<name>'),
+    name: tokenName,
     roles: z.array(RoleGrant).min(1).max(100),
   })
   .meta({ id: 'TokenRequest', description: 'An API token to be made' });
@@ -205,7 +218,13 @@ export type TokenPath = z.infer<typeof TokenPath>;
 /** Highest page size of a list of events. */
 export const EVENTS_LIMIT_MAX = 5_000;
 
-const sequence = z.coerce.number().int().min(0);
+/** Number() takes more than digits for a number: nothing at all is 0 to it. */
+const digitsOnly = (given: unknown): unknown =>
+  typeof given === 'string' && !/^\d{1,16}$/.test(given) ? Number.NaN : given;
+
+const wholeNumber = z.coerce.number().int();
+const sequence = z.preprocess(digitsOnly, wholeNumber.min(0));
+const sequenceOr0 = z.preprocess(digitsOnly, wholeNumber.min(0).default(0));
 
 /** Read your writes: the answer shows everything up to this sequence of the log. */
 export const ReadQuery = z.strictObject({
@@ -216,14 +235,14 @@ export const ReadQuery = z.strictObject({
 export type ReadQuery = z.infer<typeof ReadQuery>;
 
 export const EventsQuery = z.strictObject({
-  after: sequence.default(0).describe('Only events after this sequence'),
-  limit: z.coerce.number().int().min(1).max(EVENTS_LIMIT_MAX).default(500),
+  after: sequenceOr0.describe('Only events after this sequence'),
+  limit: z.preprocess(digitsOnly, wholeNumber.min(1).max(EVENTS_LIMIT_MAX).default(500)),
   type: z.string().max(TEXT_LENGTH_MAX).optional().describe('Event types, separated by commas'),
 });
 export type EventsQuery = z.infer<typeof EventsQuery>;
 
 export const EventStreamQuery = z.strictObject({
-  after: sequence.default(0).describe('Start after this sequence; the header Last-Event-ID takes precedence'),
+  after: sequenceOr0.describe('Start after this sequence; the header Last-Event-ID takes precedence'),
   type: z.string().max(TEXT_LENGTH_MAX).optional().describe('Event types, separated by commas'),
 });
 export type EventStreamQuery = z.infer<typeof EventStreamQuery>;

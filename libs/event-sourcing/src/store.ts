@@ -3,7 +3,7 @@ import type { Rejection } from './acceptance.js';
 
 /** Who and why: goes into the envelope of everything that follows. */
 export interface Cause {
-  /** user/<name>, system/<service>, node/<name>. */
+  /** user/<name of the token>#<its id>, system/<service>, node/<name>. */
   readonly actor: string;
   readonly correlationId: string;
   readonly causationId: string;

@@ -8,6 +8,8 @@ export type Access =
   | { readonly kind: 'authenticated' }
   /** The role in the namespace of the path. */
   | { readonly kind: 'namespace'; readonly role: ApiRole }
+  /** The role in at least one namespace; the handler serves only what belongs to those. */
+  | { readonly kind: 'some-namespace'; readonly role: ApiRole }
   /** The role in all namespaces. */
   | { readonly kind: 'everywhere'; readonly role: ApiRole };
 
@@ -21,4 +23,5 @@ const access = (needed: Access): CustomDecorator => SetMetadata(ACCESS, needed);
 export const Public = (): CustomDecorator => access({ kind: 'public' });
 export const Authenticated = (): CustomDecorator => access({ kind: 'authenticated' });
 export const RoleInNamespace = (role: ApiRole): CustomDecorator => access({ kind: 'namespace', role });
+export const RoleInSomeNamespace = (role: ApiRole): CustomDecorator => access({ kind: 'some-namespace', role });
 export const RoleEverywhere = (role: ApiRole): CustomDecorator => access({ kind: 'everywhere', role });

@@ -47,10 +47,12 @@ describe('every route', () => {
     ]);
   });
 
-  it('with a namespace in its path asks for a role in it, and one without for a role everywhere or any', () => {
+  it('with a namespace in its path asks for a role in it, and one without for a role everywhere, in some namespace, or for none', () => {
     for (const { name, path, access } of routes) {
       if (name === 'LadybugHealthHttp.healthy') continue;
-      const kinds = path.includes(':namespace') ? ['namespace', 'everywhere'] : ['authenticated', 'everywhere'];
+      const kinds = path.includes(':namespace')
+        ? ['namespace', 'everywhere']
+        : ['authenticated', 'some-namespace', 'everywhere'];
       expect([name, kinds.includes(access?.kind ?? '')]).toEqual([name, true]);
     }
   });
@@ -103,24 +105,48 @@ describe('a token', () => {
 });
 
 describe('the limit of failures', () => {
-  const fail = (limit: FailureLimit, times: number, address = 'a'): void => {
-    for (let time = 0; time < times; time += 1) limit.failed(address, `wrong-${time}`);
-  };
+  const fail = (limit: FailureLimit, times: number, address = 'a'): readonly number[] =>
+    Array.from({ length: times }, (_, time) => limit.failed(address, `wrong-${time}`));
 
-  it('stops an address after twenty, for a minute at most, and no other address', () => {
+  it('tells an address after twenty to slow down, for a minute at most, and no other address', () => {
     const limit = new FailureLimit();
-    fail(limit, 19);
-    expect(limit.waitSeconds('a', 'x')).toBe(0);
-    fail(limit, 1);
-    expect(limit.waitSeconds('a', 'x')).toBeGreaterThan(0);
-    expect(limit.waitSeconds('a', 'x')).toBeLessThanOrEqual(60);
-    expect(limit.waitSeconds('b', 'x')).toBe(0);
+    expect(new Set(fail(limit, 20))).toEqual(new Set([0]));
+    const [seconds = 0] = fail(limit, 1);
+    expect([seconds > 0, seconds <= 60]).toEqual([true, true]);
+    expect(fail(limit, 1, 'b')).toEqual([0]);
   });
 
-  it('lets a token through that was good lately', () => {
+  /** Begins lookups that end when they are told to, and counts those under way. */
+  const lookups = (limit: FailureLimit, address: string, hashes: readonly string[]) => {
+    const ends: (() => void)[] = [];
+    const all = hashes.map((hash) =>
+      limit.inTurn(address, hash, () => new Promise<string>((resolve) => ends.push(() => resolve(hash)))),
+    );
+    return { ends, all };
+  };
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  };
+
+  it('looks the tokens of such an address up one at a time, and refuses none unseen', async () => {
+    const limit = new FailureLimit();
+    fail(limit, 30);
+    const { ends, all } = lookups(limit, 'a', ['x', 'y', 'z']);
+    for (let ended = 0; ended < 3; ended += 1) {
+      await settle();
+      expect(ends).toHaveLength(ended + 1);
+      ends[ended]?.();
+    }
+    expect(await Promise.all(all)).toEqual(['x', 'y', 'z']);
+  });
+
+  it('looks a token up at once that was good lately, and those of other addresses', async () => {
     const limit = new FailureLimit();
     limit.succeeded('good');
     fail(limit, 30);
-    expect([limit.waitSeconds('a', 'good'), limit.waitSeconds('a', 'other') > 0]).toEqual([0, true]);
+    const own = lookups(limit, 'a', ['x', 'good', 'good']);
+    const others = lookups(limit, 'b', ['x', 'y']);
+    await settle();
+    expect([own.ends.length, others.ends.length]).toEqual([3, 2]);
   });
 });

@@ -1,32 +1,45 @@
 import { LRUCache } from 'lru-cache';
+import pLimit, { type LimitFunction } from 'p-limit';
 
-/** So many wrong tokens of one address in a window are answered; then only tokens that were right lately. */
+/** So many wrong tokens of one address in a window are answered as unknown; later ones are told to slow down. */
 const FAILURES_MAX = 20;
 const WINDOW_MS = 60_000;
 const ADDRESSES_MAX = 10_000;
 const KNOWN_TOKENS_MAX = 1_000;
 
-/** Slows down who tries tokens, in bounded memory and without asking the database. */
+interface Failures {
+  readonly count: number;
+  /** One lookup at a time. */
+  readonly turns: LimitFunction;
+}
+
+/**
+ * Slows down who tries tokens, in bounded memory. Many callers can share an address, so a valid token is never refused because of
+ * the others: an address with many failures has its tokens looked up one at a time, and those that were good lately at once.
+ */
 export class FailureLimit {
-  private readonly failures = new LRUCache<string, number>({ max: ADDRESSES_MAX, ttl: WINDOW_MS });
+  private readonly failures = new LRUCache<string, Failures>({ max: ADDRESSES_MAX, ttl: WINDOW_MS });
   private readonly good = new LRUCache<string, true>({ max: KNOWN_TOKENS_MAX, ttl: WINDOW_MS });
 
-  /** Seconds until the address may try an unknown token again; 0 when it may now. */
-  waitSeconds(address: string, tokenHash: string): number {
-    if ((this.failures.get(address) ?? 0) < FAILURES_MAX || this.good.has(tokenHash)) return 0;
-    const remainingMs = Math.min(this.failures.getRemainingTTL(address), WINDOW_MS);
-    return Math.max(1, Math.ceil(remainingMs / 1000));
+  /** Looks a token up: at once, or when the lookups of the same address before it are over. */
+  inTurn<T>(address: string, tokenHash: string, lookUp: () => Promise<T>): Promise<T> {
+    const failures = this.failures.get(address);
+    if (failures === undefined || failures.count < FAILURES_MAX || this.good.has(tokenHash)) return lookUp();
+    return failures.turns(lookUp);
   }
 
   succeeded(tokenHash: string): void {
     this.good.set(tokenHash, true);
   }
 
-  failed(address: string, tokenHash: string): void {
+  /** Seconds until a wrong token of this address is one of few again; 0 while it is. */
+  failed(address: string, tokenHash: string): number {
     this.good.delete(tokenHash);
+    const before = this.failures.get(address);
+    const { count, turns } = before ?? { count: 0, turns: pLimit(1) };
     // The window begins with the first failure and is not prolonged by later ones.
-    this.failures.set(address, (this.failures.get(address) ?? 0) + 1, {
-      ttl: this.failures.has(address) ? this.failures.getRemainingTTL(address) : WINDOW_MS,
-    });
+    const ttl = before === undefined ? WINDOW_MS : Math.min(this.failures.getRemainingTTL(address), WINDOW_MS);
+    this.failures.set(address, { count: count + 1, turns }, { ttl });
+    return count < FAILURES_MAX ? 0 : Math.max(1, Math.ceil(ttl / 1000));
   }
 }

@@ -1,10 +1,12 @@
 import { NONE, refuse, type CreatedTokenView, type StreamId, type TokenRequest } from '@fairlead/contracts';
-import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { audit } from '../events/audit.decider.js';
+import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
+import { beyondOf } from './identity.js';
+import { TokenSessions } from './token.sessions.js';
 import { newToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
 
@@ -15,23 +17,34 @@ export class TokenCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(TokenStore) private readonly store: TokenStore,
+    @Inject(TokenSessions) private readonly sessions: TokenSessions,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async create({ name, roles }: TokenRequest, cause: Cause): Promise<CreatedTokenView & { readonly seq: number }> {
+  async create({ name, roles }: TokenRequest, caller: Caller): Promise<CreatedTokenView & { readonly seq: number }> {
+    const beyond = beyondOf(caller.identity, roles);
+    if (beyond !== undefined)
+      throw new Refused(refuse('auth.role-missing', { role: 'admin', namespace: beyond.namespace }));
     const { id, token, sha256 } = newToken();
     // On record before it opens anything.
     const fact = { type: 'ApiTokenCreated', data: { id, name, roles } } as const;
-    const { seq } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, cause));
+    const { seq } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller)));
     const createdAt = this.clock.now();
     await this.store.insert({ id, name, sha256, roles, createdAt });
     return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), token, seq };
   }
 
-  /** Closed before it is on record: what must no longer open shall not wait for the log. */
-  async revoke(id: string, cause: Cause): Promise<number> {
-    if (!(await this.store.revoke(id, this.clock.now()))) throw new Refused(refuse('token.unknown', { id }));
+  /** Closed before it is on record: what must no longer open does not wait for the log. */
+  async revoke(id: string, caller: Caller): Promise<number> {
+    const outcome = await this.store.revoke({
+      id,
+      inUse: caller.identity.tokenId,
+      mayRevoke: (roles) => beyondOf(caller.identity, roles) === undefined,
+      at: this.clock.now(),
+    });
+    if (outcome !== 'revoked') throw new Refused(refuse(`token.${outcome}`, { id }));
+    this.sessions.end(id);
     const fact = { type: 'ApiTokenRevoked', data: { id } } as const;
-    return orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, cause)).seq;
+    return orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller))).seq;
   }
 }

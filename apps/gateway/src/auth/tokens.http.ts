@@ -1,12 +1,15 @@
 import { CreatedTokenView, StatusView, TokenList, TokenPath, TokenRequest } from '@fairlead/contracts';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
+import { Registry } from '../common/registry.js';
 import { accept, showSeq } from '../http/answers.js';
-import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
-import { RoleEverywhere } from './access.js';
+import { refuseAny } from '../http/refused.js';
+import { RoleInSomeNamespace } from './access.js';
+import { beyondOf, grantFaults } from './identity.js';
 import { TokenCommands } from './token.commands.js';
 import { TokenStore } from './tokens.store.js';
 
@@ -15,36 +18,40 @@ export class TokensHttp {
   constructor(
     @Inject(TokenCommands) private readonly commands: TokenCommands,
     @Inject(TokenStore) private readonly store: TokenStore,
+    @Inject(Registry) private readonly registry: Registry,
   ) {}
 
   @Get()
-  @RoleEverywhere('admin')
+  @RoleInSomeNamespace('admin')
   @Documented({
     id: 'listTokens',
     tag: 'tokens',
-    summary: 'The API tokens that open something',
+    summary: 'The API tokens that open something; to an administrator of some namespaces, those of these namespaces',
     answers: [{ status: 200, description: 'The tokens, without what makes them tokens', schema: TokenList }],
   })
-  async list(): Promise<TokenList> {
-    return { kind: 'TokenList', items: await this.store.all() };
+  async list(@FromCaller() { identity }: Caller): Promise<TokenList> {
+    const all = await this.store.all();
+    return { kind: 'TokenList', items: all.filter(({ roles }) => beyondOf(identity, roles) === undefined) };
   }
 
   @Post()
-  @RoleEverywhere('admin')
+  @RoleInSomeNamespace('admin')
   @KeyedCommand('sealed')
   @Documented({
     id: 'createToken',
     tag: 'tokens',
-    summary: 'Make an API token',
+    summary: 'Make an API token, with roles in namespaces of which the caller is an administrator',
     answers: [{ status: 201, description: 'The token, shown this once', schema: CreatedTokenView }],
-    refusals: ['conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['token.namespace-unknown', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   async create(
     @Body({ schema: TokenRequest }) request: TokenRequest,
     @FromCaller() caller: Caller,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<CreatedTokenView> {
-    const { seq, ...created } = await this.commands.create(request, causeOf(caller));
+    const { namespaces } = await this.registry.latest();
+    refuseAny(grantFaults(request.roles, namespaces));
+    const { seq, ...created } = await this.commands.create(request, caller);
     accept(response, { seq, location: `/tokens/${created.id}`, status: 201, waited: false });
     response.setHeader('Cache-Control', 'no-store');
     return created;
@@ -52,20 +59,20 @@ export class TokensHttp {
 
   @Delete(':token')
   @HttpCode(200)
-  @RoleEverywhere('admin')
+  @RoleInSomeNamespace('admin')
   @Documented({
     id: 'revokeToken',
     tag: 'tokens',
     summary: 'Revoke an API token, at once and for good',
     answers: [{ status: 200, description: 'It opens nothing any more', schema: StatusView }],
-    refusals: ['token.unknown', 'conflict.concurrent'],
+    refusals: ['token.unknown', 'token.last-administrator', 'token.in-use', 'conflict.concurrent'],
   })
   async revoke(
     @Param({ schema: TokenPath }) { token }: TokenPath,
     @FromCaller() caller: Caller,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StatusView> {
-    showSeq(response, await this.commands.revoke(token, causeOf(caller)));
+    showSeq(response, await this.commands.revoke(token, caller));
     return { kind: 'Status', code: 200, message: `Token ${token} is revoked.` };
   }
 }

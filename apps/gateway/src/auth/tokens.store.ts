@@ -1,8 +1,8 @@
 import type { RoleGrant, TokenView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
-import type { Identity } from './identity.js';
+import type { DataSource, EntityManager } from 'typeorm';
+import { isAdministrator, type Identity } from './identity.js';
 import { idOf, opens } from './tokens.js';
 
 interface TokenRow {
@@ -20,6 +20,17 @@ export interface TokenRecord {
   readonly roles: readonly RoleGrant[];
   readonly createdAt: Date;
 }
+
+export interface Revocation {
+  readonly id: string;
+  /** Id of the token that the request was sent with. */
+  readonly inUse: string;
+  /** Whether a token with these roles is the caller's to revoke. */
+  readonly mayRevoke: (roles: readonly RoleGrant[]) => boolean;
+  readonly at: Date;
+}
+
+export type RevokeOutcome = 'revoked' | 'unknown' | 'last-administrator' | 'in-use';
 
 const COLUMNS = 'id, name, sha256, roles, created_at';
 
@@ -45,7 +56,7 @@ export class TokenStore {
       [id],
     );
     if (row === undefined || !opens(token, row.sha256)) return undefined;
-    return { tokenId: row.id, actor: `user/${row.name}`, roles: row.roles };
+    return { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: row.roles };
   }
 
   async all(): Promise<TokenView[]> {
@@ -65,11 +76,26 @@ export class TokenStore {
     return inserted.length > 0;
   }
 
-  /** False when there is no such token. Revoking twice is revoking once. */
-  async revoke(id: string, at: Date): Promise<boolean> {
-    const found = await this.database.query<unknown[]>('select 1 from api_tokens where id = $1', [id]);
-    if (found.length === 0) return false;
-    await this.database.query('update api_tokens set revoked_at = $2 where id = $1 and revoked_at is null', [id, at]);
-    return true;
+  /** Revoking twice is revoking once. Administrators that revoke each other at once take turns, so that one is left. */
+  async revoke({ id, inUse, mayRevoke, at }: Revocation): Promise<RevokeOutcome> {
+    return this.database.transaction(async (transaction) => {
+      const administrators = await administratorsLocked(transaction);
+      const [row] = await transaction.query<Pick<TokenRow, 'roles'>[]>('select roles from api_tokens where id = $1', [
+        id,
+      ]);
+      if (row === undefined || !mayRevoke(row.roles)) return 'unknown';
+      if (administrators.length === 1 && administrators[0] === id) return 'last-administrator';
+      if (id === inUse) return 'in-use';
+      await transaction.query('update api_tokens set revoked_at = $2 where id = $1 and revoked_at is null', [id, at]);
+      return 'revoked';
+    });
   }
 }
+
+/** Every token that opens everything, locked until the end of the transaction. */
+const administratorsLocked = async (transaction: EntityManager): Promise<readonly string[]> => {
+  const open = await transaction.query<Pick<TokenRow, 'id' | 'roles'>[]>(
+    'select id, roles from api_tokens where revoked_at is null order by id for update',
+  );
+  return open.filter(({ roles }) => isAdministrator(roles)).map(({ id }) => id);
+};

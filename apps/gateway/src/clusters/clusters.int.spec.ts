@@ -1,7 +1,7 @@
 import type { ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { WRONG_REQUESTS } from './clusters.fixtures.js';
 
 let gateway: TestGateway;
@@ -32,7 +32,7 @@ describe('a request for a cluster', () => {
     const [event] = await gateway.log('evt.*.default.first.>');
     expect([event?.type, event?.meta.actor, event?.meta.correlationId]).toEqual([
       'ClusterRequested',
-      'user/local',
+      localActor(gateway),
       `request/${headers.get('x-request-id')}`,
     ]);
   });
@@ -231,7 +231,7 @@ describe('a caller that waits', () => {
           : { type: outcome, data: { uid, step: 's', reason: 'InitControlPlaneFailedReason', cause: causeFact } };
       const stated = await gateway.state(fact, { cluster: name });
       const { status, headers, body } = await answer;
-      expect([status, body.status.phase, headers.get('preference-applied')]).toEqual([201, phase, 'wait']);
+      expect([status, body.status.phase, headers.get('preference-applied')]).toEqual([201, phase, 'wait=30']);
       expect(seqOf(headers)).toBe(stated.meta.seq);
     }
   });

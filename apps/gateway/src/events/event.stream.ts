@@ -17,6 +17,8 @@ export interface StreamRequest {
   readonly filter: string;
   readonly afterSeq: number;
   readonly types: ReadonlySet<string> | undefined;
+  /** Aborts when the reader has gone, or may no longer read. */
+  readonly signal: AbortSignal;
 }
 
 const frame = (event: StoredEvent): string =>
@@ -39,11 +41,9 @@ export class EventStreams implements BeforeApplicationShutdown {
   }
 
   /** Resolves when the stream has ended. */
-  async serve({ filter, afterSeq, types }: StreamRequest, response: HttpResponse): Promise<void> {
+  async serve({ filter, afterSeq, types, signal: ended }: StreamRequest, response: HttpResponse): Promise<void> {
     if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
-    const ended = new AbortController();
-    response.once('close', () => ended.abort());
-    const signal = AbortSignal.any([ended.signal, this.stopping.signal]);
+    const signal = AbortSignal.any([ended, this.stopping.signal]);
     const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
     this.open += 1;
     try {

@@ -52,8 +52,18 @@ const endlessLog = () => {
   return { pulled, streams: new EventStreams(tail) };
 };
 
+/** As the caller's signal: aborts when the reader has gone. */
+const gone = (reader: Reader): AbortSignal => {
+  const ended = new AbortController();
+  reader.once('close', () => ended.abort());
+  return ended.signal;
+};
+
 const serve = (streams: EventStreams, reader: Reader): Promise<void> =>
-  streams.serve({ filter: 'evt.>', afterSeq: 7, types: undefined }, reader as unknown as HttpResponse);
+  streams.serve(
+    { filter: 'evt.>', afterSeq: 7, types: undefined, signal: gone(reader) },
+    reader as unknown as HttpResponse,
+  );
 
 describe('a stream of events', () => {
   it('takes from the log only what its reader takes', async () => {

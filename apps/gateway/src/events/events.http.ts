@@ -9,8 +9,9 @@ import {
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
-import { Controller, Get, Headers, Inject, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { RoleEverywhere, RoleInNamespace } from '../auth/access.js';
+import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
@@ -64,19 +65,23 @@ export class ClusterEventsHttp {
     summary: 'The events of a cluster name as server-sent events, and each new one as it happens',
     description: 'id is the sequence, data an Event. Resumes after Last-Event-ID. Comments keep the connection alive.',
     answers: [
-      { status: 200, description: 'A stream that ends only with the replica', contentType: 'text/event-stream' },
+      {
+        status: 200,
+        description: 'A stream that ends with the replica, or when the token is revoked',
+        contentType: 'text/event-stream',
+      },
     ],
     refusals: ['namespace.unknown', 'cluster.unknown', 'system.too-many-streams'],
   })
   async stream(
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Query({ schema: EventStreamQuery }) { after, type }: EventStreamQuery,
-    @Headers('last-event-id') lastEventId: string | undefined,
+    @FromCaller() { lastEventId, signal }: Caller,
     @Res() response: HttpResponse,
   ): Promise<void> {
     const afterSeq = resumeAfter(lastEventId, after);
     const filter = await this.filterOf(path);
-    await this.streams.serve({ filter, afterSeq, types: typesOf(type) }, response);
+    await this.streams.serve({ filter, afterSeq, types: typesOf(type), signal }, response);
   }
 
   @Get('audit')
@@ -129,16 +134,20 @@ export class EventsHttp {
     tag: 'events',
     summary: 'The whole log as server-sent events',
     answers: [
-      { status: 200, description: 'A stream that ends only with the replica', contentType: 'text/event-stream' },
+      {
+        status: 200,
+        description: 'A stream that ends with the replica, or when the token is revoked',
+        contentType: 'text/event-stream',
+      },
     ],
     refusals: ['system.too-many-streams'],
   })
   async stream(
     @Query({ schema: EventStreamQuery }) { after, type }: EventStreamQuery,
-    @Headers('last-event-id') lastEventId: string | undefined,
+    @FromCaller() { lastEventId, signal }: Caller,
     @Res() response: HttpResponse,
   ): Promise<void> {
     const afterSeq = resumeAfter(lastEventId, after);
-    await this.streams.serve({ filter: EVERYTHING, afterSeq, types: typesOf(type) }, response);
+    await this.streams.serve({ filter: EVERYTHING, afterSeq, types: typesOf(type), signal }, response);
   }
 }

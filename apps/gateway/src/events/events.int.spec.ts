@@ -9,7 +9,7 @@ import {
 } from '@fairlead/contracts';
 import { createFairleadClient, events, EventsFailed, type FairleadEvent } from '@fairlead/api-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 
 let gateway: TestGateway;
 let uid: never;
@@ -59,7 +59,7 @@ describe('the events of a cluster', () => {
       [
         'ClusterRequested',
         'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was asked for',
-        'user/local',
+        localActor(gateway),
       ],
     ]);
     const rest = await gateway.ask<EventList>('GET', `${path}/events?after=${body.next}`);
@@ -157,7 +157,7 @@ describe('the audit of a cluster', () => {
     expect(body.verification).toMatchObject({ intact: true, faults: [] });
     expect(body.verification.events).toBe(body.items.length);
     expect(body.items[0]).toMatchObject({
-      actor: 'user/local',
+      actor: localActor(gateway),
       source: '/gateway',
       type: 'ClusterRequested',
       because: [],

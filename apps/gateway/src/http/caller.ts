@@ -1,39 +1,36 @@
 import type { Cause } from '@fairlead/event-sourcing';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Identity } from '../auth/identity.js';
-import type { HttpRequest, HttpResponse } from './http.types.js';
+import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
+import { waitSecondsOf } from './prefer.js';
 
 /** Who asks, under which request id, and how long they want to wait for the outcome. */
 export interface Caller {
   readonly identity: Identity;
   readonly requestId: string;
-  /** RFC 7240 `Prefer: wait=N`, at most WAIT_SECONDS_MAX; 0: answer at once. */
+  /** RFC 7240 `Prefer: wait=N`, at most 600 s; 0: answer at once. */
   readonly waitMs: number;
   readonly idempotencyKey: string | undefined;
-  /** Aborts when the caller has gone. */
+  /** Of a stream of events: the last that the caller has seen. */
+  readonly lastEventId: string | undefined;
+  /** Aborts when the caller has gone, or its token was revoked. */
   readonly signal: AbortSignal;
 }
 
-const WAIT_SECONDS_MAX = 600;
-const WAIT = /(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])/i;
-
-export const waitMsOf = (prefer: string | undefined): number => {
-  const seconds = Number(WAIT.exec(prefer ?? '')?.[1] ?? 0);
-  return Math.min(seconds, WAIT_SECONDS_MAX) * 1000;
-};
-
-const textOf = (header: string | string[] | undefined): string | undefined =>
-  Array.isArray(header) ? header.join(',') : header;
+const MS_PER_SECOND = 1000;
 
 const callerOf = (request: HttpRequest, response: HttpResponse): Caller => {
   if (request.identity === undefined) throw new Error('the route lets anybody in, so it has no caller');
   const gone = new AbortController();
   response.once('close', () => gone.abort());
+  request.revoked?.addEventListener('abort', () => gone.abort(), { once: true });
+  if (request.revoked?.aborted === true) gone.abort();
   return {
     identity: request.identity,
     requestId: request.requestId,
-    waitMs: waitMsOf(textOf(request.headers.prefer)),
-    idempotencyKey: textOf(request.headers['idempotency-key']),
+    waitMs: (waitSecondsOf(headerText(request.headers.prefer)) ?? 0) * MS_PER_SECOND,
+    idempotencyKey: headerText(request.headers['idempotency-key']),
+    lastEventId: headerText(request.headers['last-event-id']),
     signal: gone.signal,
   };
 };

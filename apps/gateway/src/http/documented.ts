@@ -23,15 +23,19 @@ export interface Documentation {
 
 export const REFUSES = 'fairlead:refuses';
 
-/** What every authenticated route may answer. */
+/** What every authenticated route may answer; another method than its own is answered with 405 `route.method`. */
 const COMMON: readonly RefusalCode[] = [
   'request.malformed',
   'request.unknown-field',
+  'request.text-unstorable',
+  'request.media-type',
+  'request.too-large',
   'auth.token-missing',
   'auth.token-unknown',
   'auth.role-missing',
   'auth.too-many-failures',
   'system.unavailable',
+  'system.internal',
 ];
 
 const byStatus = (codes: readonly RefusalCode[]): ReadonlyMap<number, readonly RefusalCode[]> => {
@@ -81,14 +85,17 @@ export const Documented = (documentation: Documentation): MethodDecorator => {
 const PREFER = ApiHeader({
   name: 'Prefer',
   required: false,
-  description: 'wait=N: answer when it is over, or after N seconds (at most 600)',
+  description:
+    'wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound',
   schema: { type: 'string' },
 });
+
+export const HONOURS_WAIT = 'fairlead:honours-wait';
 
 /** Headers that a command understands; one that `ends` later than its answer can be waited for. */
 export const CommandHeaders = ({ ends }: { readonly ends: boolean }): MethodDecorator =>
   applyDecorators(
-    ...(ends ? [PREFER] : []),
+    ...(ends ? [PREFER, SetMetadata(HONOURS_WAIT, true)] : []),
     ApiHeader({
       name: 'Idempotency-Key',
       required: false,

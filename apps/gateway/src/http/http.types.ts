@@ -12,8 +12,10 @@ export interface HttpRequest extends IncomingMessage {
   readonly ip?: string;
   /** Set by the first middleware. */
   requestId: string;
-  /** Set by the access guard; absent on public routes. */
+  /** Set by the authentication; absent on public routes. */
   identity?: Identity;
+  /** Aborts when the token of the request is revoked. */
+  revoked?: AbortSignal;
 }
 
 /** What the gateway uses of Express' response. */
@@ -23,3 +25,7 @@ export interface HttpResponse extends ServerResponse {
   type(contentType: string): this;
   send(body: string): this;
 }
+
+/** A header that came more than once is read as one. */
+export const headerText = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header.join(',') : header;

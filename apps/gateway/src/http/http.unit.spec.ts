@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalJson, sameJson } from '../common/json.js';
 import { suspectSettings } from '../connections/connections.rules.js';
-import { waitMsOf } from './caller.js';
 import { isOutage } from './outage.js';
+import { waitSecondsOf } from './prefer.js';
 import { errorView } from './refused.filter.js';
 import { fieldPath } from './validation.pipe.js';
 
@@ -12,15 +12,20 @@ describe('the preference to wait', () => {
   it.each([
     [undefined, 0],
     ['', 0],
-    ['wait=30', 30_000],
-    ['respond-async, wait=5', 5_000],
-    ['Wait=7; handling=lenient', 7_000],
-    ['wait=100000', 600_000],
-    ['wait=-1', 0],
-    ['wait=soon', 0],
+    ['wait=30', 30],
+    ['respond-async, wait=5', 5],
+    ['Wait=7; handling=lenient', 7],
+    ['foo="a, wait=3", wait = "4"', 4],
+    ['wait=1, wait=2', 1],
+    ['wait=100000', 600],
     ['await=9', 0],
-  ])('of %j is %d ms', (prefer, ms) => {
-    expect(waitMsOf(prefer)).toBe(ms);
+    ['wait=-1', undefined],
+    ['wait=soon', undefined],
+    ['wait', undefined],
+    ['=1', undefined],
+    [`a=${'x'.repeat(1_000)}`, undefined],
+  ])('of %j is %p s', (prefer, seconds) => {
+    expect(waitSecondsOf(prefer)).toBe(seconds);
   });
 });
 

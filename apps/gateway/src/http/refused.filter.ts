@@ -1,6 +1,7 @@
 import { REFUSALS, refuse, WorldFailure, wordsOf, type ErrorView, type Refusal } from '@fairlead/contracts';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './http.types.js';
+import { BODY_LIMIT } from './body.js';
 import { isOutage } from './outage.js';
 import { Refused } from './refused.js';
 
@@ -8,6 +9,8 @@ import { Refused } from './refused.js';
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 60, 503: 2 };
 
 const NOT_FOUND = 404;
+const TOO_LARGE = 413;
+const UNSUPPORTED_MEDIA_TYPE = 415;
 const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
 
@@ -66,6 +69,9 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
     }
     const status = statusOf(error);
     if (status === NOT_FOUND) return [refuse('route.unknown', { method: request.method, path: request.path })];
+    if (status === TOO_LARGE) return [refuse('request.too-large', { max: BODY_LIMIT })];
+    if (status === UNSUPPORTED_MEDIA_TYPE)
+      return [refuse('request.media-type', { type: String(request.headers['content-encoding']) })];
     if (status !== undefined && status >= CLIENT_ERROR_MIN && status < SERVER_ERROR_MIN)
       return [refuse('request.malformed', { detail: wordsOf(error) })];
     this.log.error(

@@ -13,7 +13,7 @@ import { NatsSecrets } from '@fairlead/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
 
 let gateway: TestGateway;
@@ -149,7 +149,7 @@ describe('the kubeconfig', () => {
       'no-store',
     ]);
     const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
-    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([['user/local', { uid }]]);
+    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([[localActor(gateway), { uid }]]);
     expect(JSON.stringify(await gateway.log())).not.toContain('canary-kubeconfig');
   });
 });
@@ -178,7 +178,7 @@ describe('what is parked', () => {
     expect(after.body.items).toEqual([]);
     const [record] = await gateway.log('evt.*.default.demo.audit.ParkedClusterReleased');
     expect([record?.meta.actor, record?.data]).toEqual([
-      'user/local',
+      localActor(gateway),
       { service: 'infra-svc', consumer: 'process:create', mode: 'skip' },
     ]);
   });

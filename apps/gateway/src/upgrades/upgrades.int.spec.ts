@@ -11,7 +11,7 @@ import type {
   UpgradeView,
 } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
 import { PLAN_HASH, upgradeFact, upgradeId as storyId, upgradePlanned } from './upgrades.fixtures.js';
 
@@ -85,7 +85,7 @@ describe('a request for an upgrade', () => {
     await latestWish(1);
     await state(upgradePlanned('dry-run'));
     const { status, headers, body } = await answer;
-    expect([status, headers.get('preference-applied'), headers.get('location')]).toEqual([200, 'wait', one()]);
+    expect([status, headers.get('preference-applied'), headers.get('location')]).toEqual([200, null, one()]);
     expect([body.mode, body.phase, body.planHash, body.plan?.operations.length]).toEqual([
       'dry-run',
       'Planned',
@@ -121,7 +121,7 @@ describe('a plan', () => {
     const wrong = await gateway.ask<ErrorView>('POST', `${one()}/approve`, { body: { planHash: 'x' } });
     expect([wrong.status, wrong.body.reason, wrong.body.field]).toEqual([409, 'upgrade.hash-mismatch', 'planHash']);
     const right = await gateway.ask<UpgradeView>('POST', `${one()}/approve`, { body: { planHash: PLAN_HASH } });
-    expect([right.status, right.body.phase, right.body.approvedBy]).toEqual([202, 'Approved', 'user/local']);
+    expect([right.status, right.body.phase, right.body.approvedBy]).toEqual([202, 'Approved', localActor(gateway)]);
   });
 });
 

@@ -1,0 +1,19 @@
+import { refuse } from '@fairlead/contracts';
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { map, type Observable } from 'rxjs';
+import type { HttpRequest } from '../http/http.types.js';
+import { Refused } from '../http/refused.js';
+
+/** Answers nothing to a token that was revoked while the answer was made. What the request recorded stays recorded. */
+@Injectable()
+export class RevokedInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<HttpRequest>();
+    return next.handle().pipe(
+      map((body: unknown) => {
+        if (request.revoked?.aborted === true) throw new Refused(refuse('auth.token-unknown'));
+        return body;
+      }),
+    );
+  }
+}

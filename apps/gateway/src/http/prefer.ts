@@ -1,0 +1,40 @@
+import { LADYBUG } from './documented.js';
+import type { HttpRequest } from './http.types.js';
+
+/** Longest wait for the end of a command. */
+const WAIT_SECONDS_MAX = 600;
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const WORD = `(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
+const PARAMETER = `${TOKEN}(?:[ \\t]*=[ \\t]*${WORD})?`;
+/** RFC 7240: preferences separated by commas, each with parameters of its own. */
+const PREFERENCE = new RegExp(
+  `^[ \\t]*(${TOKEN})(?:[ \\t]*=[ \\t]*(${WORD}))?(?:[ \\t]*;[ \\t]*(?:${PARAMETER})?)*[ \\t]*$`,
+);
+const BETWEEN = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/;
+const HEADER_LENGTH_MAX = 500;
+const SECONDS = /^\d{1,9}$/;
+
+/** The seconds that a Prefer header asks to wait: 0 when it does not ask, undefined when it cannot be read. */
+export const waitSecondsOf = (prefer: string | undefined): number | undefined => {
+  if (prefer === undefined || prefer.trim() === '') return 0;
+  if (prefer.length > HEADER_LENGTH_MAX) return undefined;
+  let seconds = 0;
+  let found = false;
+  for (const part of prefer.split(BETWEEN)) {
+    if (part.trim() === '') continue;
+    const [matched, name = '', value = ''] = PREFERENCE.exec(part) ?? [];
+    if (matched === undefined) return undefined;
+    if (name.toLowerCase() !== 'wait') continue;
+    const digits = value.replaceAll('"', '');
+    if (!SECONDS.test(digits)) return undefined;
+    // Of one preference twice, the first counts.
+    if (!found) seconds = Math.min(Number(digits), WAIT_SECONDS_MAX);
+    found = true;
+  }
+  return seconds;
+};
+
+/** CB-Ladybug's clients are not told what is wrong with a header that it does not know. */
+export const isLenient = ({ path }: Pick<HttpRequest, 'path'>): boolean =>
+  path === `/${LADYBUG}` || path.startsWith(`/${LADYBUG}/`);
