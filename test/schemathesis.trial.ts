@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../apps/gateway/src/gateway.fixtures.js';
+
+/** Answers that are promised: never an error of the gateway's own, always a documented status with a body of its documented shape. */
+const CHECKS = 'not_a_server_error,status_code_conformance,response_schema_conformance';
+
+/** Streams do not end. */
+const WITHOUT = ['streamEvents', 'streamAllEvents'];
+
+const SECONDS = Number(process.env['FAIRLEAD_SCHEMATHESIS_SECONDS'] ?? 240);
+const GRACE_SECONDS = 120;
+
+let gateway: TestGateway;
+const folder = mkdtempSync(join(tmpdir(), 'fairlead-schemathesis-'));
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+  await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 30_000);
+
+/** What there is, so that commands get further than 404. What deletes it is given names of its own making. */
+const PLACES = `[parameters]
+"path.namespace" = "default"
+"path.cluster" = "demo"
+"path.connection" = "lab"
+
+[[operations]]
+include-method = "DELETE"
+parameters = { "path.namespace" = "gone", "path.cluster" = "gone", "path.connection" = "gone" }
+`;
+
+/** Once with any names, once with the names of what there is. */
+const RUNS = [
+  { title: 'any names', config: '' },
+  { title: 'names of what there is', config: PLACES },
+];
+
+const schemathesis = (config: string): Promise<{ readonly code: number | null; readonly output: string }> => {
+  const file = join(folder, 'schemathesis.toml');
+  writeFileSync(file, config);
+  const options = [
+    ['--config-file', file, 'run', `${gateway.baseUrl()}/openapi.json`, '--url', gateway.baseUrl()],
+    ['--header', `Authorization: Bearer ${gateway.token}`, '--checks', CHECKS],
+    [
+      '--mode',
+      'all',
+      '--phases',
+      'examples,coverage,fuzzing',
+      '--max-examples',
+      '20',
+      '--max-time',
+      String(SECONDS / RUNS.length),
+    ],
+    ['--request-timeout', '20', '--seed', process.env['FAIRLEAD_SCHEMATHESIS_SEED'] ?? '1', '--no-color'],
+    ['--continue-on-failure', '--suppress-health-check', 'all', '--generation-database', 'none'],
+    WITHOUT.flatMap((id) => ['--exclude-operation-id', id]),
+  ].flat();
+  const child = spawn(process.env['SCHEMATHESIS'] ?? 'schemathesis', options, { cwd: folder });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += String(chunk)));
+  child.stderr.on('data', (chunk) => (output += String(chunk)));
+  const tooLong = setTimeout(() => child.kill(), (SECONDS + GRACE_SECONDS) * 1000);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      clearTimeout(tooLong);
+      resolve({ code, output });
+    });
+  });
+};
+
+describe('what schemathesis sends by the OpenAPI document', () => {
+  it.each(RUNS)(
+    'is answered as the document says, never by an error of ours: $title',
+    async ({ config }) => {
+      const { code, output } = await schemathesis(config);
+      process.stdout.write(output);
+      expect([code, output.slice(-6_000)]).toEqual([0, expect.anything()]);
+    },
+    (SECONDS + GRACE_SECONDS + 10) * 1000,
+  );
+
+  it('leaves a gateway that takes the next command', async () => {
+    await gateway.ask('POST', '/ns', { body: { name: 'after' } });
+    await gateway.ask('PUT', '/connections/after', {
+      body: { provider: 'lab', settings: { endpoint: 'http://127.0.0.1:1' } },
+    });
+    const set = { connection: 'after', count: 1, spec: 'lab.small' };
+    const body = request('after', { controlPlane: [set], worker: [set] });
+    const asked = await gateway.ask('POST', '/ns/after/clusters', { body });
+    expect(asked.status).toBe(202);
+    const shown = await gateway.ask('GET', `/ns/after/clusters/after?minSeq=${asked.headers.get('x-fairlead-seq')}`);
+    expect(shown.status).toBe(200);
+  });
+});
