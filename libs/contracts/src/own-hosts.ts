@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
+import { faultsOf, type SettingFault } from './setting-faults.js';
 
 /** Most hosts of one inventory. */
 export const OWN_HOSTS_MAX = 1_000;
@@ -132,25 +133,5 @@ export const SshSettings = Shape.superRefine((settings, context) => {
 });
 export type SshSettings = z.output<typeof SshSettings>;
 
-export interface SettingFault {
-  /** `hosts[2].address` */
-  readonly field: string;
-  readonly message: string;
-}
-
-const fieldOf = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`),
-    '',
-  );
-
 /** Everything that is wrong with the settings of an `ssh` connection, each with its place; empty: nothing. */
-export const sshSettingFaults = (settings: unknown): readonly SettingFault[] => {
-  const parsed = SshSettings.safeParse(settings);
-  if (parsed.success) return [];
-  return parsed.error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ field: fieldOf([...issue.path, key]), message: 'there is no such setting' }))
-      : [{ field: fieldOf(issue.path), message: issue.message }],
-  );
-};
+export const sshSettingFaults = (settings: unknown): readonly SettingFault[] => faultsOf(SshSettings, settings);

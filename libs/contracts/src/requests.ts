@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
+import { PROVIDERS } from './connection-settings.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 
@@ -134,7 +135,7 @@ const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();
 
 export const ConnectionRequest = z
   .strictObject({
-    provider: z.string().min(1).max(63).describe('lab, ssh, nspawn, ...'),
+    provider: z.string().min(1).max(63).describe(PROVIDERS.join(', ')),
     region: text.default(''),
     zone: text.default(''),
     settings: z
@@ -143,7 +144,9 @@ export const ConnectionRequest = z
         secret: secret.describe('The same as token, for what is a key rather than a token').meta({ writeOnly: true }),
       })
       .default({})
-      .describe("The provider's own settings. token or secret left out: the one there is stays"),
+      .describe(
+        "The provider's own settings; unknown ones are refused, as are credentials in URLs. token or secret left out: the one there is stays",
+      ),
   })
   .meta({ id: 'ConnectionRequest', description: 'How a provider is reached' });
 export type ConnectionRequest = z.infer<typeof ConnectionRequest>;

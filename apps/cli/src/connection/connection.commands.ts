@@ -86,7 +86,7 @@ const addHosts = (parent: Command, io: Io): void => {
             host.machine,
             host.problem,
           ]),
-          empty: `The connection ${name} has no inventory of hosts.`,
+          empty: `The connection ${name} has no inventory of hosts, or none that you may see: administrators do.`,
         },
         names: hosts.map((host) => host.name),
       };

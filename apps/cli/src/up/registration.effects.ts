@@ -30,7 +30,7 @@ const ensureNamespace = async (api: Api, name: string): Promise<void> => {
 const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAccess): Promise<void> => {
   const { connection, region, zone } = SITES[provider];
   const known = (await api.connections()).find(({ name }) => name === connection);
-  const isSame = Object.entries(settings).every(([name, value]) => known?.settings[name] === value);
+  const isSame = Object.entries(settings).every(([name, value]) => known?.settings?.[name] === value);
   if (known !== undefined && isSame) return;
   await ready; // It is asked what it offers as soon as it is registered.
   await api.putConnection(connection, {

@@ -14,6 +14,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Quer
 import { Authenticated, RoleEverywhere } from '../auth/access.js';
 import { RecordedViews } from '../common/recorded.views.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
+import { mayEverywhere } from '../auth/identity.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
@@ -40,12 +41,18 @@ export class ConnectionsHttp {
     id: 'listConnections',
     tag: 'connections',
     summary: 'The connections to providers',
+    description: 'Settings, addresses and the words of providers are shown to administrators of all namespaces only.',
     answers: [{ status: 200, description: 'The connections, without their secrets', schema: ConnectionList }],
     refusals: ['wait.seq-ahead', 'wait.too-long'],
   })
-  async list(@Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery): Promise<ConnectionList> {
+  async list(
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
+  ): Promise<ConnectionList> {
     await untilShown(this.positions, minSeq);
-    return { kind: 'ConnectionList', items: (await this.queries.all()).map(connectionView) };
+    const isAdministrator = mayEverywhere(identity, 'admin');
+    const items = (await this.queries.all()).map((doc) => connectionView(doc, isAdministrator));
+    return { kind: 'ConnectionList', items };
   }
 
   @Get(':connection')
@@ -60,9 +67,10 @@ export class ConnectionsHttp {
   async get(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<ConnectionView> {
     await untilShown(this.positions, minSeq);
-    return connectionView(await this.find(connection));
+    return connectionView(await this.find(connection), mayEverywhere(identity, 'admin'));
   }
 
   @Put(':connection')
@@ -72,12 +80,13 @@ export class ConnectionsHttp {
     tag: 'connections',
     summary: 'Register a connection, or replace its settings',
     description:
-      'settings.token or settings.secret is sealed and never returned. infra-svc then asks the provider what it offers.',
+      'settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. infra-svc then asks the provider what it offers.',
     answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
     refusals: [
       'connection.not-found',
       'connection.secret-in-settings',
       'connection.settings-invalid',
+      'connection.provider-unknown',
       'conflict.concurrent',
     ],
   })
@@ -92,7 +101,7 @@ export class ConnectionsHttp {
     const isShown = await shownSoon(this.positions, seq);
     const doc = isShown ? await this.find(connection) : await this.recorded.connection(connection);
     if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
-    return connectionView(doc);
+    return connectionView(doc, true);
   }
 
   @Post(':connection/verify')

@@ -63,6 +63,62 @@ describe('a connection', () => {
     expect((await gateway.log()).length).toBe(before);
   });
 
+  it.each([
+    ['apiKey', 'connection.secret-in-settings'],
+    ['auth', 'connection.secret-in-settings'],
+    ['passphrase', 'connection.secret-in-settings'],
+    ['pwd', 'connection.secret-in-settings'],
+    ['bearer', 'connection.secret-in-settings'],
+    ['userData', 'connection.settings-invalid'],
+    ['anythingElse', 'connection.settings-invalid'],
+  ])('lets no secret into the log under the name %s', async (name, reason) => {
+    const settings = { ...lab.settings, [name]: 'canary-of-a-setting' };
+    const { body } = await put('leaky', { ...lab, settings });
+    expect([body.reason, body.field]).toEqual([reason, `settings.${name}`]);
+    expect(JSON.stringify([body, await gateway.log()])).not.toContain('canary-of-a-setting');
+  });
+
+  it('lets no secret into the log inside the URL of its endpoint', async () => {
+    for (const endpoint of ['http://user:canary-of-a-url@127.0.0.1:1', 'http://127.0.0.1:1/?key=canary-of-a-url']) {
+      const { status, body } = await put('leaky', { ...lab, settings: { endpoint } });
+      expect([status, body.reason, body.field]).toEqual([422, 'connection.settings-invalid', 'settings.endpoint']);
+      expect(JSON.stringify([body, await gateway.log()])).not.toContain('canary-of-a-url');
+    }
+  });
+
+  it('names a provider that there is, and is told which there are', async () => {
+    const before = (await gateway.log()).length;
+    const { status, body } = await put('cloud', { ...lab, provider: 'aws' });
+    expect([status, body.reason, body.field]).toEqual([422, 'connection.provider-unknown', 'provider']);
+    expect(body.help).toBe('Supported: lab, nspawn, ssh.');
+    expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('shows its settings, addresses and hosts to administrators of all namespaces, and to no viewer or operator', async () => {
+    const hosts = [{ name: 'rack-9', address: '198.51.100.99' }];
+    await put('walled', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    await put('walled-lab', { ...lab, settings: { endpoint: 'http://198.51.100.99:7070' } });
+    const cause = { operation: 'look', target: 'walled', message: '198.51.100.99 does not answer' };
+    await gateway.state({ type: 'ConnectionUnverified', data: { connection: 'walled' as never, cause } }, NOWHERE);
+    for (const grant of [
+      { namespace: 'default', role: 'viewer' },
+      { namespace: 'default', role: 'admin' },
+      { namespace: '*', role: 'operator' },
+    ]) {
+      const made = await gateway.ask<{ token: string }>('POST', '/tokens', {
+        body: { name: 'reader', roles: [grant] },
+      });
+      const { token } = made.body;
+      for (const path of ['/connections', '/connections/walled', '/connections/walled-lab']) {
+        const { status, body } = await gateway.ask('GET', path, { token });
+        expect([path, status]).toEqual([path, 200]);
+        expect(JSON.stringify(body)).not.toMatch(/198\.51\.100\.99|settings|hasSecret|rack-9/);
+      }
+    }
+    const { body } = await gateway.ask<ConnectionView>('GET', '/connections/walled');
+    expect([body.hosts?.[0]?.address, body.hasSecret]).toEqual(['198.51.100.99', true]);
+  });
+
   it('to your own hosts is refused with the place of what is wrong, and nothing is stated', async () => {
     const before = (await gateway.log()).length;
     const hosts = [

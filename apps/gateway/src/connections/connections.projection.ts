@@ -157,19 +157,29 @@ const hostsOf = ({ registration, offer, stock }: RegisteredConnectionDoc): Conne
   });
 };
 
-export const connectionView = (doc: RegisteredConnectionDoc): ConnectionView => {
-  const { provider, region, zone, settings, hasSecret, registeredAt } = doc.registration;
-  const hosts = hostsOf(doc);
+/** What anybody may know who may use the connection: no address, no setting, no word of its provider. */
+const publicView = (doc: RegisteredConnectionDoc): ConnectionView => {
+  const { provider, region, zone, registeredAt } = doc.registration;
   return {
     name: doc.name,
     kind: 'Connection',
     provider,
     region,
     zone,
-    settings,
-    hasSecret,
     registeredTime: registeredAt,
     verified: verifiedOf(doc),
+    problem: doc.problem === '' ? '' : 'it cannot be used now; administrators see why',
+  };
+};
+
+export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: boolean): ConnectionView => {
+  if (!isAdministrator) return publicView(doc);
+  const { settings, hasSecret } = doc.registration;
+  const hosts = hostsOf(doc);
+  return {
+    ...publicView(doc),
+    settings,
+    hasSecret,
     problem: doc.problem,
     ...(hosts === undefined ? {} : { hosts }),
   };

@@ -1,8 +1,12 @@
-import { refuse, sshSettingFaults, type Refusal, type SpecsQuery } from '@fairlead/contracts';
+import { isProvider, PROVIDERS, refuse, settingFaults, type Refusal, type SpecsQuery } from '@fairlead/contracts';
 import type { SpecFilter } from './connections.projection.js';
 
-/** Names of settings that hold secrets wherever they occur. A reference to one is none. */
-const SECRET_NAME = /(password|passwd|secret|token|private_?key|access_?key|credential)/i;
+/**
+ * Names under which people give secrets: they are told where secrets belong. That no other name lets one in is not known from
+ * here: settings that a provider does not have are refused.
+ */
+const SECRET_NAME =
+  /(password|passwd|passphrase|pwd|secret|token|bearer|authorization|private_?key|access_?key|api_?key|credential)|^auth$/i;
 const REFERENCE_NAME = /(ref|id|name|user|path|file)$/i;
 
 const fieldsIn = (value: unknown, path: string): readonly string[] => {
@@ -15,19 +19,22 @@ const fieldsIn = (value: unknown, path: string): readonly string[] => {
   });
 };
 
-/** Paths of settings that look like secrets: settings are stated in events, which keep them for ever. */
+/** Paths of settings that look like secrets. A reference to one is none. */
 export const suspectSettings = (settings: Readonly<Record<string, unknown>>): readonly string[] =>
   fieldsIn(settings, 'settings');
 
-/** What is wrong with settings that people write by hand, each with its place. Other providers look at theirs themselves. */
+/** What is wrong with the provider or its settings, each with its place. Settings are stated in events, so nothing unknown gets in. */
 export const settingRefusals = (
   connection: string,
   provider: string,
   settings: Readonly<Record<string, unknown>>,
-): readonly Refusal[] =>
-  (provider === 'ssh' ? sshSettingFaults(settings) : []).map(({ field, message }) =>
+): readonly Refusal[] => {
+  if (!isProvider(provider))
+    return [refuse('connection.provider-unknown', { provider, supported: PROVIDERS.join(', ') }, 'provider')];
+  return settingFaults(provider, settings).map(({ field, message }) =>
     refuse('connection.settings-invalid', { connection, detail: `${field} ${message}` }, `settings.${field}`),
   );
+};
 
 /** A control plane needs 2 CPUs and any node 2 GiB (CB-Ladybug's rule, and kubeadm's own minimum). */
 const CONTROL_PLANE_CPU_MIN = 2;

@@ -18,14 +18,22 @@ export const ConnectionView = z
     provider: z.string(),
     region: z.string(),
     zone: z.string(),
-    settings: z.record(z.string(), z.unknown()),
-    hasSecret: z.boolean().describe('Whether a secret is sealed for it; the secret itself is never returned'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("The provider's own settings, addresses included; only administrators of all namespaces see them"),
+    hasSecret: z
+      .boolean()
+      .optional()
+      .describe('Whether a secret is sealed for it; the secret itself is never returned. Only for administrators'),
     registeredTime: time,
     verified: z
       .strictObject({ at: time, zones: z.array(z.string()), specs: z.int(), nlb: z.boolean(), simulated: z.boolean() })
       .nullable()
       .describe('What the provider offered when infra-svc last reached it; null: never reached'),
-    problem: z.string().describe('Why it cannot be used now; empty when nothing is known against it'),
+    problem: z
+      .string()
+      .describe('Why it cannot be used now; empty when nothing is known against it. Only administrators see the words'),
     hosts: z
       .array(
         z.strictObject({
@@ -40,7 +48,7 @@ export const ConnectionView = z
         }),
       )
       .optional()
-      .describe('The inventory of your own hosts'),
+      .describe('The inventory of your own hosts, for administrators'),
   })
   .meta({ id: 'Connection' });
 export type ConnectionView = z.infer<typeof ConnectionView>;

@@ -1,22 +1,16 @@
-import { refuse } from '@fairlead/contracts';
-import { z } from 'zod';
+import { LabSettings, refuse } from '@fairlead/contracts';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import { LabClient, type LabLimits } from './lab.client.js';
 import { LabProvider } from './lab.provider.js';
 
-const DEFAULT_IMAGE = 'debian-12';
-
-/** Settings of a `lab` connection; what other parts of Fairlead keep there is not looked at. */
-const LabSettings = z.object({
-  endpoint: z.url({ protocol: /^https?$/ }).describe("The lab's API, e.g. http://127.0.0.1:7070"),
-  image: z.string().min(1).default(DEFAULT_IMAGE),
-});
+/** What an earlier release let in beside them is not looked at. */
+const Known = LabSettings.strip();
 
 /** The lab: a simulation of a cloud. */
 export const labKind = (limits: LabLimits): ProviderKind => ({
   name: 'lab',
   open: ({ name, settings }, token) => {
-    const parsed = LabSettings.safeParse(settings);
+    const parsed = Known.safeParse(settings);
     if (parsed.success) {
       return new LabProvider(new LabClient(parsed.data.endpoint, token, limits), name, parsed.data.image);
     }

@@ -4,7 +4,7 @@ import { openLocal, type Local } from '@fairlead/nspawn';
 import { join } from 'node:path';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import { NspawnProvider } from './nspawn.provider.js';
-import { defaultCidr, NspawnSettings } from './nspawn.settings.js';
+import { defaultCidr, HostSettings } from './nspawn.settings.js';
 
 /** Local hosts: real Linux on the machine that infra-svc runs on. */
 export const nspawnKind = (env: Readonly<Record<string, string | undefined>>): ProviderKind => {
@@ -18,7 +18,7 @@ export const nspawnKind = (env: Readonly<Record<string, string | undefined>>): P
   return {
     name: 'nspawn',
     open: ({ name, settings }) => {
-      const parsed = NspawnSettings.safeParse(settings);
+      const parsed = HostSettings.safeParse(settings);
       if (!parsed.success) {
         const detail = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
         return refuse('connection.settings-invalid', { connection: name, detail });

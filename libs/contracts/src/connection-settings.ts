@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { HostProfile } from './hosts.js';
+import { SshSettings } from './own-hosts.js';
+import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][-A-Za-z0-9._:/]{0,126}$/, { error: 'is no name: letters, digits and - . _ : / are allowed' });
+const folder = z
+  .string()
+  .regex(/^\/[^:,\\\s"]*$/, { error: 'is no absolute path without blanks, colons, commas and quotes' });
+
+/** Settings of a `lab` connection. */
+export const LabSettings = z.strictObject({
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+    .describe("The lab's API, e.g. http://127.0.0.1:7070"),
+  image: name.default('debian-12').describe('The image of its machines'),
+  networkCidr: z
+    .cidrv4({ error: 'is no network, e.g. 10.0.0.0/24' })
+    .optional()
+    .describe('The network of its machines; default: a /24 that follows from the name of the connection'),
+});
+export type LabSettings = z.output<typeof LabSettings>;
+
+/** Settings of an `nspawn` connection. Whether hosts can have the network is for its provider to say. */
+export const NspawnSettings = z.strictObject({
+  stateDir: folder.describe('Where the hosts are kept, in a folder of the connection'),
+  cacheDir: folder.optional().describe('Where the root file system is kept'),
+  mirror: folder.optional().describe("Kubernetes' own files, made by npm run kubernetes:build"),
+  system: z
+    .enum(['debian-12', 'debian-13'], { error: 'is neither debian-12 nor debian-13' })
+    .default('debian-13')
+    .describe('What hosts are made of'),
+  networkCidr: z.cidrv4({ error: 'is no network, e.g. 198.18.7.0/24' }).optional(),
+  zones: z.array(name).min(1).max(100).default(['local-1']),
+  profile: HostProfile.optional().describe('What differs from what the provider says of its hosts'),
+});
+export type NspawnSettings = z.output<typeof NspawnSettings>;
+
+/** The providers that connections may name, and what may be set for each. Nothing else is ever recorded. */
+export const PROVIDER_SETTINGS = { lab: LabSettings, nspawn: NspawnSettings, ssh: SshSettings } as const;
+export type ProviderName = keyof typeof PROVIDER_SETTINGS;
+export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName[];
+
+export const isProvider = (provider: string): provider is ProviderName => Object.hasOwn(PROVIDER_SETTINGS, provider);
+
+const USER_IN_URL = /^[a-z][a-z0-9+.-]*:[/\\]*[^/\\?#\s]*@/i;
+const PASSWORD_BEFORE_HOST = /^[^\s/@]+:[^\s/@]*@/;
+const QUERY_IN_URL = /^[a-z][a-z0-9+.-]*:\/\/[^?#]*[?#]/i;
+const PRIVATE_KEY = /-----BEGIN/;
+
+/** Why a text must not stand in the log; undefined: it may. */
+const secretIn = (text: string): string | undefined => {
+  if (USER_IN_URL.test(text) || PASSWORD_BEFORE_HOST.test(text))
+    return 'has a user or a password before its host; give the credential as the secret';
+  if (QUERY_IN_URL.test(text)) return 'is a URL with a query or a fragment, where credentials hide; leave them out';
+  return PRIVATE_KEY.test(text) ? 'holds a key or a certificate; give it as the secret' : undefined;
+};
+
+const secretsIn = (value: unknown, path: readonly PropertyKey[]): readonly SettingFault[] => {
+  if (typeof value === 'string') {
+    const message = secretIn(value);
+    return message === undefined ? [] : [{ field: settingPath(path), message }];
+  }
+  if (Array.isArray(value)) return value.flatMap((item, at) => secretsIn(item, [...path, at]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, [...path, key]));
+};
+
+/** Everything that keeps settings out of the log, each with its place. Secrets are not among settings here. */
+export const settingFaults = (
+  provider: ProviderName,
+  settings: Readonly<Record<string, unknown>>,
+): readonly SettingFault[] => {
+  const faults = faultsOf(PROVIDER_SETTINGS[provider], settings);
+  const known = new Set(faults.map(({ field }) => field));
+  return [...faults, ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
+};

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { isProvider, PROVIDERS, settingFaults, type ProviderName } from './connection-settings.js';
+import { nearestOf } from './nearest.js';
+
+const lab = { endpoint: 'http://127.0.0.1:7070' };
+const nspawn = { stateDir: '/var/lib/hosts' };
+const ssh = { hosts: [{ name: 'rack-1', address: '198.51.100.11' }] };
+const good = { lab, nspawn, ssh };
+
+const fieldsOf = (provider: ProviderName, settings: Readonly<Record<string, unknown>>): readonly string[] =>
+  settingFaults(provider, settings).map(({ field }) => field);
+
+describe('the settings of a connection', () => {
+  it.each(PROVIDERS)('of %s are accepted as documented', (provider) =>
+    expect(settingFaults(provider, good[provider])).toEqual([]),
+  );
+
+  it.each(
+    PROVIDERS.flatMap((provider) =>
+      ['apiKey', 'auth', 'passphrase', 'pwd', 'bearer', 'userData', 'notes', '__proto__x'].map((name) => ({
+        provider,
+        name,
+      })),
+    ),
+  )('of $provider have no place for a secret under the name $name', ({ provider, name }) => {
+    const faults = settingFaults(provider, { ...good[provider], [name]: 'canary' });
+    expect(faults.map(({ field }) => field)).toEqual([name]);
+    expect(JSON.stringify(faults)).not.toContain('canary');
+  });
+
+  it.each([
+    ['endpoint', { endpoint: 'http://user:canary@127.0.0.1:7070' }],
+    ['endpoint', { endpoint: 'http://canary@127.0.0.1:7070' }],
+    ['endpoint', { endpoint: 'http:\\\\user:canary@127.0.0.1' }],
+    ['endpoint', { endpoint: 'http://127.0.0.1:7070/?token=canary' }],
+    ['endpoint', { endpoint: 'http://127.0.0.1:7070/#canary' }],
+    ['endpoint', { endpoint: 'canary' }],
+    ['image', { ...lab, image: 'user:canary@registry' }],
+    ['image', { ...lab, image: '-----BEGIN PRIVATE KEY----- canary' }],
+  ])('take no credential inside %s: %o', (field, settings) => {
+    const faults = settingFaults('lab', settings);
+    expect(faults.map((fault) => fault.field)).toEqual([field]);
+    expect(JSON.stringify(faults)).not.toContain('canary');
+  });
+
+  it('take no credential deep inside either', () => {
+    const profile = {
+      source: { kind: 'files', location: 'https://user:canary@mirror.example.org/' },
+      imageRepository: 'user:canary@registry.example.org',
+      resolvConf: '/etc/resolv.conf',
+    };
+    expect(fieldsOf('ssh', { ...ssh, profile })).toEqual(['profile.source.location', 'profile.imageRepository']);
+    expect(
+      fieldsOf('nspawn', { ...nspawn, profile: { ...profile, source: { kind: 'files', location: '/opt/m' } } }),
+    ).toEqual(['profile.imageRepository']);
+  });
+
+  it('that are misspelt are refused with the name that was probably meant, wherever they stand', () => {
+    expect(settingFaults('lab', { ...lab, endpont: 'x' })).toEqual([
+      { field: 'endpont', message: 'there is no such setting; did you mean endpoint?' },
+    ]);
+    expect(settingFaults('ssh', { hosts: [{ ...ssh.hosts[0], adress: 'x' }] })).toEqual([
+      { field: 'hosts[0].adress', message: 'there is no such setting; did you mean address?' },
+    ]);
+    expect(
+      settingFaults('nspawn', { ...nspawn, profile: { source: { kind: 'files', locaton: '/x' } } }),
+    ).toContainEqual({
+      field: 'profile.source.locaton',
+      message: 'there is no such setting; did you mean location?',
+    });
+    expect(settingFaults('lab', { ...lab, userData: 'x' })[0]?.message).toBe(
+      'there is no such setting; known: endpoint, image, networkCidr',
+    );
+  });
+
+  it('belong to a provider that there is', () => {
+    expect(PROVIDERS).toEqual(['lab', 'nspawn', 'ssh']);
+    expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
+  });
+});
+
+describe('the nearest name', () => {
+  it.each([
+    ['endpiont', 'endpoint'],
+    ['Zones', 'zones'],
+    ['apiAdress', 'apiAddress'],
+    ['password', undefined],
+    ['x'.repeat(10_000), undefined],
+  ])('to %s is %s', (name, nearest) => expect(nearestOf(name, ['endpoint', 'zones', 'apiAddress'])).toBe(nearest));
+});

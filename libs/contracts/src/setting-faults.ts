@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { nearestOf } from './nearest.js';
+
+/** What is wrong with one of a connection's settings. It never repeats a value that the schema did not accept: it may be a secret. */
+export interface SettingFault {
+  /** `hosts[2].address` */
+  readonly field: string;
+  readonly message: string;
+}
+
+type Path = readonly PropertyKey[];
+type JsonSchema = z.core.JSONSchema._JSONSchema;
+
+/** `hosts[2].address`: the place of a setting. */
+export const settingPath = (path: Path): string =>
+  path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`),
+    '',
+  );
+
+const optionsOf = (schema: JsonSchema | undefined): readonly Exclude<JsonSchema, boolean>[] => {
+  if (schema === undefined || typeof schema === 'boolean') return [];
+  return [schema, ...[...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(optionsOf)];
+};
+
+const within = (schema: JsonSchema, part: PropertyKey): readonly JsonSchema[] =>
+  optionsOf(schema).flatMap(({ properties, items, additionalProperties }) => {
+    if (typeof part === 'number') return items === undefined || Array.isArray(items) ? [] : [items as JsonSchema];
+    const named = properties?.[String(part)] ?? additionalProperties;
+    return named === undefined ? [] : [named];
+  });
+
+/** The names of the settings that there are at a place. */
+const namesAt = (schema: z.ZodType, path: Path): readonly string[] => {
+  const root: readonly JsonSchema[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
+  const found = path.reduce((schemas, part) => schemas.flatMap((one) => within(one, part)), root);
+  return [...new Set(found.flatMap(optionsOf).flatMap(({ properties = {} }) => Object.keys(properties)))];
+};
+
+const unknownSetting = (name: string, known: readonly string[]): string => {
+  const nearest = nearestOf(name, known);
+  if (nearest !== undefined) return `there is no such setting; did you mean ${nearest}?`;
+  return known.length === 0 ? 'there is no such setting' : `there is no such setting; known: ${known.join(', ')}`;
+};
+
+/** Everything that is wrong with settings, each with its place; empty: nothing. */
+export const faultsOf = (schema: z.ZodType, settings: unknown): readonly SettingFault[] => {
+  const parsed = schema.safeParse(settings);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({
+          field: settingPath([...issue.path, key]),
+          message: unknownSetting(key, namesAt(schema, issue.path)),
+        }))
+      : [{ field: settingPath(issue.path), message: issue.message }],
+  );
+};
