@@ -89,6 +89,11 @@ export const REFUSALS = {
     "The connection '{connection}' is used by {clusters}",
     'Delete those clusters first.',
   ),
+  'connection.would-orphan': definition(
+    409,
+    "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",
+    'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection set --moved).',
+  ),
   'connection.provider-unknown': definition(422, "The CSP '{provider}' is not supported", 'Supported: {supported}.'),
   'connection.settings-invalid': definition(
     422,

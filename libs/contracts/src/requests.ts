@@ -147,6 +147,10 @@ export const ConnectionRequest = z
       .describe(
         "The provider's own settings; unknown ones are refused, as are credentials in URLs. token or secret left out: the one there is stays",
       ),
+    moved: z
+      .boolean()
+      .default(false)
+      .describe('While clusters use it: its machines are the same ones, and are found at the new endpoint'),
   })
   .meta({ id: 'ConnectionRequest', description: 'How a provider is reached' });
 export type ConnectionRequest = z.infer<typeof ConnectionRequest>;

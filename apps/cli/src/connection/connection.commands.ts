@@ -116,6 +116,7 @@ interface SetOptions {
   readonly setting?: readonly (readonly [string, string])[];
   readonly settingsFile?: string;
   readonly secretFile?: string;
+  readonly moved?: boolean;
 }
 
 /** `endpoint=http://…`, several times. */
@@ -151,15 +152,17 @@ const addSet = (parent: Command, io: Io): void => {
     .option('--setting <name=value>', "one of the provider's own settings; may be given several times", collectSetting)
     .option('--settings-file <file>', 'file with settings as YAML or JSON; --setting adds to them')
     .option('--secret-file <file>', 'file with the token or key; - reads standard input')
+    .option('--moved', 'while clusters use it: the same machines are found at the new endpoint')
     .action(
       runs(io, async (session, name: string, options: SetOptions) => {
-        const { provider, region, zone, setting = [], settingsFile, secretFile } = options;
+        const { provider, region, zone, setting = [], settingsFile, secretFile, moved } = options;
         const settings = settingsFile === undefined ? {} : await readSettings(settingsFile, io);
         const secret = secretFile === undefined ? undefined : await readSecret(secretFile, io);
         const item = await session.api.putConnection(name, {
           provider,
           ...(region === undefined ? {} : { region }),
           ...(zone === undefined ? {} : { zone }),
+          ...(moved === undefined ? {} : { moved }),
           settings: { ...settings, ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
         });
         return { ...connectionsAnswer([item]), data: item };

@@ -26,7 +26,7 @@ const ensureNamespace = async (api: Api, name: string): Promise<void> => {
   await api.createNamespace(name, 'Made by fairlead up').catch(unless('namespace.exists'));
 };
 
-/** Addresses may be others after a restart, when somebody else has taken the old ones. */
+/** Addresses may be others after a restart, when somebody else has taken the old ones; the machines are the same. */
 const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAccess): Promise<void> => {
   const { connection, region, zone } = SITES[provider];
   const known = (await api.connections()).find(({ name }) => name === connection);
@@ -37,6 +37,7 @@ const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAc
     provider,
     region,
     zone,
+    moved: true,
     settings: { ...settings, ...(token === undefined ? {} : { token }) },
   });
 };

@@ -30,7 +30,7 @@ const settle = async (): Promise<void> => {
 const foldOf = (store: EventStore): LatestFold<Registered> =>
   new LatestFold(store, {
     filter: 'evt.>',
-    initial: { namespaces: new Set<string>(), connections: new Set<string>() },
+    initial: { namespaces: new Set<string>(), connections: new Map() },
     evolve: registered,
   });
 

@@ -1,4 +1,4 @@
-import { NONE, type StoredEvent } from '@fairlead/contracts';
+import { NONE, type EventData, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -7,8 +7,10 @@ import { LatestFold } from './latest.fold.js';
 /** What exists beside the clusters: what a request for one has to name. */
 export interface Registered {
   readonly namespaces: ReadonlySet<string>;
-  readonly connections: ReadonlySet<string>;
+  readonly connections: ReadonlyMap<string, RegisteredConnection>;
 }
+
+export type RegisteredConnection = Omit<EventData<'ConnectionRegistered'>, 'name'>;
 
 /** Every wish about what belongs to no cluster. */
 const WISHES_BESIDE_CLUSTERS = `evt.*.*.${NONE}.wish.>`;
@@ -27,10 +29,15 @@ export const registered = (before: Registered, event: StoredEvent): Registered =
       return { ...before, namespaces: withName(before.namespaces, event.data.name) };
     case 'NamespaceDeleted':
       return { ...before, namespaces: withoutName(before.namespaces, event.data.name) };
-    case 'ConnectionRegistered':
-      return { ...before, connections: withName(before.connections, event.data.name) };
+    case 'ConnectionRegistered': {
+      const { name, ...registration } = event.data;
+      return { ...before, connections: new Map(before.connections).set(name, registration) };
+    }
     case 'ConnectionRemoved':
-      return { ...before, connections: withoutName(before.connections, event.data.name) };
+      return {
+        ...before,
+        connections: new Map([...before.connections].filter(([name]) => name !== event.data.name)),
+      };
     default:
       return before;
   }
@@ -44,7 +51,7 @@ export class Registry {
   constructor(@Inject(EVENT_STORE) store: EventStore) {
     this.fold = new LatestFold(store, {
       filter: WISHES_BESIDE_CLUSTERS,
-      initial: { namespaces: new Set(), connections: new Set() },
+      initial: { namespaces: new Set(), connections: new Map() },
       evolve: registered,
     });
   }

@@ -8,11 +8,13 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
+import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
+import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
+import { orphaning } from './registration.rules.js';
 
 const SHARED = 'shared';
 
@@ -23,23 +25,25 @@ export class ConnectionCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(SECRETS) private readonly secrets: SecretStore,
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
+    @Inject(Registry) private readonly registry: Registry,
   ) {}
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { token, secret = token, ...settings } = request.settings;
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
-    const { provider, region, zone } = request;
+    const { provider, region, zone, moved } = request;
     refuseAny(settingRefusals(name, provider, settings));
+    const users = await this.queries.users(name);
+    const before = (await this.registry.latest()).connections.get(name);
+    // Nothing is sealed for a request that is refused: the secret that there is stays.
+    const refusal = before && orphaning(name, { before, after: { provider, settings }, moved }, users);
+    refuseAny(refusal === undefined ? [] : [refusal]);
     // Sealed before it is stated: whoever reacts to the event finds the secret.
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
+    const data = { name, provider, region, zone, settings, sealed, users, moved };
     return orRefuse(
-      await this.handle(
-        connections,
-        CONNECTIONS_STREAM,
-        { type: 'RegisterConnection', data: { name, provider, region, zone, settings, sealed } },
-        causeOf(caller),
-      ),
+      await this.handle(connections, CONNECTIONS_STREAM, { type: 'RegisterConnection', data }, causeOf(caller)),
     );
   }
 
@@ -50,7 +54,7 @@ export class ConnectionCommands {
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
-    const usedBy = await this.clusters.usersOf(name);
+    const { usedBy } = await this.queries.users(name);
     const decided = orRefuse(
       await this.handle(
         connections,

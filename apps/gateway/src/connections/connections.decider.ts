@@ -1,6 +1,7 @@
-import { refuse, type ConnectionName, type Fact, type SecretRef } from '@fairlead/contracts';
+import { refuse, type ConnectionName, type Fact, type Refusal, type SecretRef } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
+import { orphaning, type Users } from './registration.rules.js';
 
 export interface ConnectionSettings {
   readonly provider: string;
@@ -14,7 +15,12 @@ export interface ConnectionSettings {
  */
 export type RegisterConnection = Command<
   'RegisterConnection',
-  ConnectionSettings & { readonly name: ConnectionName; readonly sealed: SecretRef | undefined }
+  ConnectionSettings & {
+    readonly name: ConnectionName;
+    readonly sealed: SecretRef | undefined;
+    readonly users: Users;
+    readonly moved: boolean;
+  }
 >;
 /** `usedBy`: the clusters that stand on the connection. */
 export type RemoveConnection = Command<
@@ -31,9 +37,11 @@ export type ConnectionsState = ReadonlyMap<string, Registered>;
 
 type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved'>;
 
-const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] => {
-  const { name, sealed, ...settings } = data;
+const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] | Refusal => {
+  const { name, sealed, users, moved, ...settings } = data;
   const before = state.get(name);
+  const refusal = before && orphaning(name, { before, after: settings, moved }, users);
+  if (refusal !== undefined) return refusal;
   const secretRef = sealed ?? before?.secretRef ?? null;
   // A new secret under the same reference is news for infra-svc, so it is stated although nothing else changed.
   if (sealed === undefined && before !== undefined && sameJson(before, { ...settings, secretRef })) return nothing;

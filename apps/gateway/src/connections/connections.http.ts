@@ -80,13 +80,14 @@ export class ConnectionsHttp {
     tag: 'connections',
     summary: 'Register a connection, or replace its settings',
     description:
-      'settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. infra-svc then asks the provider what it offers.',
+      'settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. What would put the machines of clusters out of reach is refused while they are there. infra-svc then asks the provider what it offers.',
     answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
     refusals: [
       'connection.not-found',
       'connection.secret-in-settings',
       'connection.settings-invalid',
       'connection.provider-unknown',
+      'connection.would-orphan',
       'conflict.concurrent',
     ],
   })

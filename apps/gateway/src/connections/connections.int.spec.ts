@@ -163,6 +163,38 @@ describe('a connection', () => {
     expect(asked.map(({ data }) => data)).toEqual([{ name: 'lab' }]);
   });
 
+  it('in use cannot be pointed at another provider or endpoint, which would orphan its machines, nor lose its secret to the attempt', async () => {
+    await put('based', { ...lab, settings: { ...lab.settings, token: 'first' } });
+    const worker = [{ connection: 'based', count: 1, spec: 's' }];
+    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('on-based', { worker }) });
+    await gateway.ask('GET', `/ns/default/clusters/on-based?minSeq=${made.headers.get('x-fairlead-seq')}`);
+    const hosts = [{ name: 'rack-1', address: '198.51.100.11' }];
+    for (const [field, body] of [
+      ['provider', { provider: 'ssh', settings: { hosts, secret: 'second' } }],
+      ['provider', { provider: 'ssh', moved: true, settings: { hosts, secret: 'second' } }],
+      ['settings.endpoint', { ...lab, settings: { endpoint: 'http://127.0.0.1:2', token: 'second' } }],
+    ] as const) {
+      const answer = await put('based', body);
+      expect([answer.status, answer.body.reason, answer.body.field]).toEqual([409, 'connection.would-orphan', field]);
+      expect(answer.body.message).toContain('default/on-based');
+    }
+    expect(await registered('based')).toHaveLength(1);
+    expect(await sealedFor('infra-svc', 'gateway.connection.based')).toBe('first');
+    const moved = { ...lab, moved: true, settings: { endpoint: 'http://127.0.0.1:2', token: 'second' } };
+    expect((await put('based', moved)).status).toBe(200);
+    expect((await put('based', { ...moved, zone: 'lab-1b' })).status).toBe(200);
+  });
+
+  it('cannot lose a host of its inventory that a cluster has', async () => {
+    const host = (number: number) => ({ name: `rack-${number}`, address: `198.51.100.1${number}` });
+    const ssh = (...numbers: number[]) => ({ provider: 'ssh', settings: { hosts: numbers.map(host), secret: 'key' } });
+    const { status, body } = await put('site', ssh(2, 3));
+    expect([status, body.reason, body.field]).toEqual([409, 'connection.would-orphan', 'settings.hosts']);
+    expect(body.message).toContain('rack-1 is in use');
+    expect((await put('site', { ...ssh(2, 3), moved: true })).status).toBe(409);
+    expect((await put('site', ssh(1, 4))).status).toBe(200);
+  });
+
   it('cannot be removed while a cluster stands on it', async () => {
     await put('used', lab);
     const worker = [{ connection: 'used', count: 1, spec: 's' }];
@@ -258,7 +290,7 @@ describe('a namespace', () => {
 
   it('stays while it holds a cluster, and is not called just anything', async () => {
     const { status, body } = await gateway.ask<ErrorView>('DELETE', '/ns/default');
-    expect([status, body.message]).toEqual([409, "The namespace 'default' still holds clusters: user"]);
+    expect([status, body.message]).toEqual([409, "The namespace 'default' still holds clusters: on-based, user"]);
     const wrong = await gateway.ask<ErrorView>('POST', '/ns', { body: { name: 'Not This' } });
     expect([wrong.status, wrong.body.reason, wrong.body.field]).toEqual([400, 'namespace.name-invalid', 'name']);
   });

@@ -1,11 +1,23 @@
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { isRegistered, type ConnectionDoc, type RegisteredConnectionDoc } from './connections.projection.js';
+import type { Users } from './registration.rules.js';
 
 @Injectable()
 export class ConnectionQueries {
-  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+  ) {}
+
+  /** Who stands on it now. */
+  async users(name: string): Promise<Users> {
+    const [usedBy, doc] = await Promise.all([this.clusters.usersOf(name), this.one(name)]);
+    const inUse = Object.entries(doc?.stock ?? {}).filter(([, { kept }]) => kept === null);
+    return { usedBy, hostsInUse: inUse.map(([host]) => host) };
+  }
 
   async all(): Promise<RegisteredConnectionDoc[]> {
     const rows = await this.database.query<{ doc: ConnectionDoc }[]>('select doc from connections order by key');
