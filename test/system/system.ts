@@ -233,6 +233,7 @@ const registerLab = async (system: System, endpoint: string, token: string): Pro
     provider: 'lab',
     region: 'lab-1',
     zone: 'lab-1a',
+    namespaces: ['*'],
     settings: { endpoint, token },
   });
   if (connection.status >= 300) throw new Error(`cannot make the connection: ${JSON.stringify(connection.body)}`);

@@ -572,6 +572,24 @@ describe('the others', () => {
     expect(stdout).toMatch(/rack-2 .*kept-out .*it is dead/);
   });
 
+  it('connection grant and quota change that alone, and namespace quota replaces the limits', async () => {
+    const settings = { endpoint: 'http://x' };
+    const item = { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '', settings };
+    gateway.on('GET', '/connections/lab2', { body: item });
+    gateway.on('PUT', '/connections/lab2', { body: { ...item, namespaces: ['a', 'b'], quota: { nodes: 4 } } });
+    gateway.on('PUT', '/ns/a/quota', { body: { name: 'a', createdTime: '', description: '', quota: { cores: 8 } } });
+    const place = { provider: 'lab', region: 'r', zone: 'z', settings };
+    expect((await ask(['connection', 'grant', 'lab2', 'a', 'b'])).stdout).toContain('granted to a, b');
+    expect(gateway.received.at(-1)?.body).toEqual({ ...place, namespaces: ['a', 'b'] });
+    expect((await ask(['connection', 'quota', 'lab2', '--nodes', '4'])).stdout).toContain('nodes 4');
+    expect(gateway.received.at(-1)?.body).toEqual({ ...place, quota: { nodes: 4 } });
+    expect((await ask(['namespace', 'quota', 'a', '--cores', '8'])).stdout).toContain('cores 8');
+    expect(gateway.received.at(-1)?.body).toEqual({ cores: 8 });
+    const { settings: _hidden, ...shown } = item;
+    gateway.on('GET', '/connections/lab2', { body: shown });
+    expect((await ask(['connection', 'grant', 'lab2', 'a'])).stderr).toContain('not yours to see');
+  });
+
   it('connection verify asks for another look', async () => {
     gateway.on('POST', '/connections/site/verify', { status: 202, body: {} });
     expect((await ask(['connection', 'verify', 'site'])).code).toBe(0);

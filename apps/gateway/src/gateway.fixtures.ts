@@ -159,6 +159,7 @@ export const prepareWorld = async (gateway: TestGateway): Promise<void> => {
   const lab = {
     provider: 'lab',
     region: 'lab-1',
+    namespaces: ['*'],
     settings: { endpoint: 'http://127.0.0.1:1', token: SECRET_CANARY },
   };
   const answers = await Promise.all([

@@ -10,6 +10,7 @@ import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { readConfig, type Config } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionsQueries } from './connections/connections.queries.js';
+import { LogTenancy } from './connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
 import { Admission } from './machines/admission.effects.js';
 import { AnswerDeadline } from './machines/answer.deadline.effects.js';
@@ -69,6 +70,7 @@ const failuresOf =
     },
     { provide: tokens.SSH_KEYS, useValue: opensshKeys },
     { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },
+    { provide: tokens.TENANCY, useClass: LogTenancy },
     { provide: tokens.OFFERS, useClass: ProviderOffers },
     { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
     { provide: tokens.VALIDATION, useClass: WorldValidation },

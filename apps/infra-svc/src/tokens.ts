@@ -9,3 +9,4 @@ export const HOST_SHELL = Symbol('infra.host-shell');
 export const SSH_KEYS = Symbol('infra.ssh-keys');
 export const STOCK = Symbol('infra.stock');
 export const VALIDATION = Symbol('infra.validation');
+export const TENANCY = Symbol('infra.tenancy');

@@ -37,6 +37,7 @@ import { ResourcesLog } from '../src/resources/resources.log.effects.js';
 import { resourcesProjection } from '../src/resources/resources.projection.js';
 import type { ResourcesQueries } from '../src/resources/resources.queries.js';
 import { SealedKeys } from '../src/resources/sealed.keys.effects.js';
+import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -117,7 +118,7 @@ export const startReplica = (shared: Shared): Replica => {
   const steps = new ResourceSteps(resourcesLog, new SealedKeys(secrets, opensshKeys));
   const resources = new ConnectionResources(steps, queries, locks, config);
   const offers = new ProviderOffers(resourcesLog, config);
-  const validation = new WorldValidation(connections, offers, resources);
+  const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
   const machinesLog = new MachinesLog(handle);
   const admission = new Admission(machinesLog, validation);
   const sites = new SiteSurvey(connections, offers, resources);

@@ -41,6 +41,7 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 
 /** What each event says to a person: one sentence in the past or present, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
+  NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
   ConnectionRegistered: ({ name, provider, region }) =>

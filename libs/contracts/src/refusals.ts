@@ -89,6 +89,16 @@ export const REFUSALS = {
     "The connection '{connection}' is used by {clusters}",
     'Delete those clusters first.',
   ),
+  'connection.not-granted': definition(
+    403,
+    "The connection '{connection}' is not granted to namespace {namespace}",
+    'Ask an administrator to grant it (fairlead connection grant), or use another connection.',
+  ),
+  'quota.exceeded': definition(
+    409,
+    'The quota of {scope} is {limit} {what}: {used} are taken, and {wanted} more are wanted',
+    'Ask for less, delete what is not needed, or ask an administrator for a higher quota.',
+  ),
   'connection.would-orphan': definition(
     409,
     "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
+import { Quota } from './quota.js';
+import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 
 /**
@@ -147,6 +149,14 @@ export const ConnectionRequest = z
       .describe(
         "The provider's own settings; unknown ones are refused, as are credentials in URLs. token or secret left out: the one there is stays",
       ),
+    namespaces: z
+      .array(z.union([z.literal(SHARED_WITH_ALL), Namespace]))
+      .max(1_000)
+      .optional()
+      .describe(
+        'Whose clusters may use it; "*" for those of all. Left out: the grant stays, and a new connection is granted to the namespace default alone',
+      ),
+    quota: Quota.optional().describe('The most that all clusters may take of it together; left out: it stays'),
     moved: z
       .boolean()
       .default(false)

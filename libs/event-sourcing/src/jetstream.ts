@@ -1,4 +1,5 @@
 export { FoldCache } from './fold.cache.js';
+export { LatestFold, type Fold } from './latest.fold.js';
 export { makeHandle, ATTEMPTS_MAX, type Decided, type Handle } from './handle.js';
 export { consumerNames, type Consumers } from './jetstream/consumers.js';
 export * from './jetstream/decorators.js';

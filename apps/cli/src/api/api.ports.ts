@@ -4,6 +4,7 @@ import type {
   ConnectionRequest,
   NodeSetRequest,
   ParkedReleaseRequest,
+  Quota,
   TokenRequest,
   UpgradeRequest,
 } from '@fairlead/contracts';
@@ -71,6 +72,7 @@ export interface Api {
 
   namespaces(): Promise<readonly NamespaceView[]>;
   createNamespace(name: string, description: string): Promise<NamespaceView>;
+  setNamespaceQuota(name: string, quota: Quota): Promise<NamespaceView>;
   deleteNamespace(name: string): Promise<void>;
 
   connections(): Promise<readonly ConnectionView[]>;

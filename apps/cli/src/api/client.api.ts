@@ -79,9 +79,14 @@ const at = ({ namespace, cluster }: ClusterAt) => ({ params: { path: { namespace
 const namespaceMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'namespaces' | 'createNamespace' | 'deleteNamespace'> => ({
+): Pick<Api, 'namespaces' | 'createNamespace' | 'setNamespaceQuota' | 'deleteNamespace'> => ({
   namespaces: () => itemsOf(access, client.GET('/ns')),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
+  setNamespaceQuota: (namespace, quota) =>
+    dataOf(
+      access,
+      client.PUT('/ns/{namespace}/quota', { params: { path: { namespace } }, body: quota as Schemas['Quota'] }),
+    ),
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
 });
 

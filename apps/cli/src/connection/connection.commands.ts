@@ -7,6 +7,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { addGrant, addQuota } from './grant.commands.js';
 
 export const addConnectionCommands = (program: Command, io: Io): void => {
   const connection = addGroup(program, 'connection', 'Where machines come from').alias('connections');
@@ -15,6 +16,8 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   addHosts(connection, io);
   addSet(connection, io);
   addVerify(connection, io);
+  addGrant(connection, io);
+  addQuota(connection, io);
   addDelete(connection, io);
 };
 

@@ -1,6 +1,8 @@
+import type { Quota } from '@fairlead/contracts';
 import type { Command } from 'commander';
 import type { NamespaceView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { limitsOf, quotaText, withQuota } from '../connection/grant.commands.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 
@@ -11,14 +13,15 @@ export const addNamespaceCommands = (program: Command, io: Io): void => {
   ]);
   addList(namespace, io);
   addCreate(namespace, io);
+  addQuota(namespace, io);
   addDelete(namespace, io);
 };
 
 const namespacesAnswer = (items: readonly NamespaceView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'created', 'description'],
-    rows: items.map(({ name, createdTime, description }) => [name, createdTime, description]),
+    columns: ['name', 'created', 'quota', 'description'],
+    rows: items.map(({ name, createdTime, quota, description }) => [name, createdTime, quotaText(quota), description]),
     empty: 'There are no namespaces.',
   },
   names: items.map(({ name }) => name),
@@ -49,6 +52,27 @@ const addCreate = (parent: Command, io: Io): void => {
         return { ...namespacesAnswer([item]), data: item };
       }),
     );
+};
+
+const addQuota = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'quota <namespace>',
+    summary: 'Set the most that the clusters of a namespace may take',
+    description:
+      'Set the most that the clusters of a namespace may take together. It replaces what was set before; what there is already stays.',
+    examples: [['fairlead namespace quota team-a --clusters 5 --nodes 40 --cores 160', 'Five clusters at most']],
+  });
+  withQuota(command).action(
+    runs(io, async (session, name: string, quota: Quota) => {
+      const item = await session.api.setNamespaceQuota(name, limitsOf(quota));
+      const limits = quotaText(item.quota);
+      return {
+        data: item,
+        table: limits === '' ? `The namespace ${name} has no quota.` : `The quota of namespace ${name}: ${limits}.`,
+        names: [name],
+      };
+    }),
+  );
 };
 
 const addDelete = (parent: Command, io: Io): void => {

@@ -1,3 +1,4 @@
+import { SHARED_WITH_ALL } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
@@ -37,6 +38,8 @@ const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAc
     provider,
     region,
     zone,
+    // What an instance begins with is for everybody on this machine.
+    namespaces: [SHARED_WITH_ALL],
     moved: true,
     settings: { ...settings, ...(token === undefined ? {} : { token }) },
   });

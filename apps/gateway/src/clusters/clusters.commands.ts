@@ -1,4 +1,7 @@
 import {
+  hasQuota,
+  mayUse,
+  quotaRefusal,
   refuse,
   type ClusterName,
   type ClusterRequest,
@@ -8,15 +11,17 @@ import {
   type NodeSet,
   type NodesRequest,
   type Refusal,
+  type Registered,
+  type Wanted,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
 import { canonicalJson } from '../common/json.js';
-import { Registry, type Registered } from '../common/registry.js';
+import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
-import { clusters, type ClusterCommand, type ClusterState, type UnknownConnection } from './clusters.decider.js';
+import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { faultsOfCluster, faultsOfNodes, toClusterSpec, toNodeSet } from './clusters.rules.js';
 
 /** Which cluster a request is about. */
@@ -30,14 +35,18 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace): readonly Refusal[] =>
   namespaces.has(namespace) ? [] : [refuse('namespace.unknown', { namespace })];
 
-const unknownConnections = (
+/** Connections that do not exist, or are not for this namespace. */
+const closedConnections = (
   { connections }: Registered,
-  sets: readonly NodeSet[],
-  field: string,
-): readonly UnknownConnection[] =>
-  sets.flatMap(({ connection }, index) =>
-    connections.has(connection) ? [] : [{ connection, field: `${field}[${index}].connection` }],
-  );
+  namespace: Namespace,
+  { sets, field }: { readonly sets: readonly NodeSet[]; readonly field: string },
+): readonly Refusal[] =>
+  sets.flatMap(({ connection }, index) => {
+    const known = connections.get(connection);
+    const at = `${field}[${index}].connection`;
+    if (known === undefined) return [refuse('connection.unknown', { connection }, at)];
+    return mayUse(known, namespace) ? [] : [refuse('connection.not-granted', { connection, namespace }, at)];
+  });
 
 /** Turns requests about clusters into decisions. */
 @Injectable()
@@ -51,6 +60,7 @@ export class ClusterCommands {
     const known = await this.registry.latest();
     refuseAny(faultsOfCluster(request, namespaceFaults(known, namespace)));
     const spec = toClusterSpec(request);
+    const machines = [spec.controlPlane, ...spec.workers];
     return this.decide(
       {
         type: 'RequestCluster',
@@ -61,9 +71,10 @@ export class ClusterCommands {
           spec,
           requestHash: sha256(canonicalJson(spec)),
           actor: caller.identity.actor,
-          unknownConnections: [
-            ...unknownConnections(known, [spec.controlPlane], 'controlPlane'),
-            ...unknownConnections(known, spec.workers, 'worker'),
+          connectionFaults: [
+            ...closedConnections(known, namespace, { sets: [spec.controlPlane], field: 'controlPlane' }),
+            ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker' }),
+            ...(await this.noRoom(known, { namespace, uid: undefined, more: false, machines })),
           ],
         },
       },
@@ -86,7 +97,15 @@ export class ClusterCommands {
           requestId: idempotencyKey === undefined ? randomUUID() : sha256(`${identity.actor}\n${idempotencyKey}`),
           workers,
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
-          unknownConnections: unknownConnections(known, workers, 'worker'),
+          connectionFaults: [
+            ...closedConnections(known, address.namespace, { sets: workers, field: 'worker' }),
+            ...(await this.noRoom(known, {
+              namespace: address.namespace,
+              uid: undefined,
+              more: true,
+              machines: workers,
+            })),
+          ],
         },
       },
       address,
@@ -108,6 +127,13 @@ export class ClusterCommands {
 
   delete(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {
     return this.decide({ type: 'DeleteCluster', data: address }, address, caller);
+  }
+
+  /** infra-svc asks again, in the order of the log: of two requests at once only the first one sees the room. */
+  private async noRoom(known: Registered, wanted: Wanted): Promise<readonly Refusal[]> {
+    if (!hasQuota(known, wanted)) return [];
+    const refusal = quotaRefusal(known, await this.registry.usage(), wanted);
+    return refusal === undefined ? [] : [refusal];
   }
 
   private async decide(

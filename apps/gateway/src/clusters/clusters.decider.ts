@@ -41,7 +41,8 @@ export type RequestCluster = Command<
     readonly spec: ClusterSpec;
     readonly requestHash: string;
     readonly actor: string;
-    readonly unknownConnections: readonly UnknownConnection[];
+    /** Why its connections cannot be used, or have no room. */
+    readonly connectionFaults: readonly Refusal[];
   }
 >;
 export type RequestNodes = Command<
@@ -52,7 +53,8 @@ export type RequestNodes = Command<
     readonly workers: readonly NodeSet[];
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
-    readonly unknownConnections: readonly UnknownConnection[];
+    /** Why its connections cannot be used, or have no room. */
+    readonly connectionFaults: readonly Refusal[];
   }
 >;
 /** Gives up every request for nodes that is not done. */
@@ -61,11 +63,6 @@ export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 export type ClusterCommand = RequestCluster | RequestNodes | AbandonNodes | RemoveNode | RetryCluster | DeleteCluster;
-
-export interface UnknownConnection {
-  readonly connection: string;
-  readonly field: string;
-}
 
 type ClusterWish = Fact<
   | 'ClusterRequested'
@@ -110,17 +107,10 @@ const REQUEST_IDS_MAX = 100;
 
 const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
-const connectionRefusal = (missing: readonly UnknownConnection[]): Refusal | undefined => {
-  const [first] = missing;
-  return first === undefined ? undefined : refuse('connection.unknown', { connection: first.connection }, first.field);
-};
-
 const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterWish[] | Refusal => {
   const { uid, spec, requestHash, actor, namespace, cluster } = data;
   if (state.status === 'absent')
-    return (
-      connectionRefusal(data.unknownConnections) ?? [{ type: 'ClusterRequested', data: { uid, spec, requestHash } }]
-    );
+    return data.connectionFaults[0] ?? [{ type: 'ClusterRequested', data: { uid, spec, requestHash } }];
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster });
   // The same wish of the same person is a repetition, e.g. after an answer that was lost.
   if (state.requestHash === requestHash && state.actor === actor) return nothing;
@@ -160,7 +150,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
   const crowded = podsTooFew(state.spec, count);
   if (crowded !== undefined) return crowded;
   return (
-    connectionRefusal(data.unknownConnections) ?? [
+    data.connectionFaults[0] ?? [
       {
         type: 'NodesRequested',
         data: { uid: state.uid, requestId, workers: [...workers], ...(onFailure === undefined ? {} : { onFailure }) },

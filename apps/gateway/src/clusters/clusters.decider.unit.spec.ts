@@ -1,5 +1,5 @@
 import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet } from '@fairlead/contracts';
-import { isRefusal } from '@fairlead/contracts';
+import { refuse, isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
@@ -69,14 +69,14 @@ const provisioned: readonly Fact[] = [
 
 const ask = (change: Partial<RequestCluster['data']> = {}): RequestCluster => ({
   type: 'RequestCluster',
-  data: { ...named, uid, spec, requestHash: 'hash', actor: 'user/spec', unknownConnections: [], ...change },
+  data: { ...named, uid, spec, requestHash: 'hash', actor: 'user/spec', connectionFaults: [], ...change },
 });
 const workers = [
   { connection: 'lab', count: 1, spec: 's', rootDisk: { type: 'default', size: 'default' } },
 ] as NodeSet[];
 const more = (change: Partial<RequestNodes['data']> = {}): RequestNodes => ({
   type: 'RequestNodes',
-  data: { ...named, requestId: 'r1', workers, unknownConnections: [], ...change },
+  data: { ...named, requestId: 'r1', workers, connectionFaults: [], ...change },
 });
 const remove = (node: string) => ({ type: 'RemoveNode', data: { ...named, node: node as NodeName } }) as const;
 const retry = { type: 'RetryCluster', data: named } as const;
@@ -91,10 +91,10 @@ describe('a request for a cluster', () => {
       .then(requested as Fact<'ClusterRequested'>));
 
   it('is refused when a connection is not known, and not before the name was looked at', () => {
-    const unknownConnections = [{ connection: 'moon', field: 'worker[0].connection' }];
-    given().when(ask({ unknownConnections })).thenRefused('connection.unknown');
+    const connectionFaults = [refuse('connection.unknown', { connection: 'moon' }, 'worker[0].connection')];
+    given().when(ask({ connectionFaults })).thenRefused('connection.unknown');
     given(requested)
-      .when(ask({ unknownConnections, requestHash: 'other' }))
+      .when(ask({ connectionFaults, requestHash: 'other' }))
       .thenRefused('cluster.name-taken');
   });
 

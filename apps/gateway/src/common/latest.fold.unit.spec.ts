@@ -1,9 +1,8 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import { NOTHING_REGISTERED, registered, type Registered, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
+import { LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { LatestFold } from './latest.fold.js';
-import { registered, type Registered } from './registry.js';
 
 const namespaceCreated = (name: string, seq: number): StoredEvent =>
   stored({ type: 'NamespaceCreated', data: { name: name as never, description: '' } }, seq);
@@ -29,8 +28,8 @@ const settle = async (): Promise<void> => {
 
 const foldOf = (store: EventStore): LatestFold<Registered> =>
   new LatestFold(store, {
-    filter: 'evt.>',
-    initial: { namespaces: new Set<string>(), connections: new Map() },
+    filters: ['evt.>'],
+    initial: NOTHING_REGISTERED,
     evolve: registered,
   });
 
@@ -42,11 +41,11 @@ describe('a state that many ask for', () => {
     log.push(namespaceCreated('a', 1));
     const late = [fold.latest(), fold.latest(), fold.latest()];
     ends[0]!();
-    expect([...(await early).namespaces]).toEqual([]);
+    expect([...(await early).namespaces.keys()]).toEqual([]);
     await settle();
     expect(ends).toHaveLength(2);
     ends[1]!();
-    for (const state of await Promise.all(late)) expect([...state.namespaces]).toEqual(['a']);
+    for (const state of await Promise.all(late)) expect([...state.namespaces.keys()]).toEqual(['a']);
   });
 
   it('is asked for again after a failed read', async () => {
@@ -62,6 +61,6 @@ describe('a state that many ask for', () => {
     await second;
     const third = fold.latest();
     ends[2]!();
-    expect([...(await third).namespaces]).toEqual(['a']);
+    expect([...(await third).namespaces.keys()]).toEqual(['a']);
   });
 });

@@ -1,62 +1,38 @@
-import { NONE, type EventData, type StoredEvent } from '@fairlead/contracts';
+import {
+  NO_USAGE,
+  NOTHING_REGISTERED,
+  registered,
+  REGISTERED_FILTER,
+  USAGE_FILTERS,
+  usageAfter,
+  type Registered,
+  type Usage,
+} from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
-import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
+import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import { LatestFold } from './latest.fold.js';
-
-/** What exists beside the clusters: what a request for one has to name. */
-export interface Registered {
-  readonly namespaces: ReadonlySet<string>;
-  readonly connections: ReadonlyMap<string, RegisteredConnection>;
-}
-
-export type RegisteredConnection = Omit<EventData<'ConnectionRegistered'>, 'name'>;
-
-/** Every wish about what belongs to no cluster. */
-const WISHES_BESIDE_CLUSTERS = `evt.*.*.${NONE}.wish.>`;
-
-const withName = (names: ReadonlySet<string>, name: string): ReadonlySet<string> => new Set(names).add(name);
-
-const withoutName = (names: ReadonlySet<string>, name: string): ReadonlySet<string> => {
-  const left = new Set(names);
-  left.delete(name);
-  return left;
-};
-
-export const registered = (before: Registered, event: StoredEvent): Registered => {
-  switch (event.type) {
-    case 'NamespaceCreated':
-      return { ...before, namespaces: withName(before.namespaces, event.data.name) };
-    case 'NamespaceDeleted':
-      return { ...before, namespaces: withoutName(before.namespaces, event.data.name) };
-    case 'ConnectionRegistered': {
-      const { name, ...registration } = event.data;
-      return { ...before, connections: new Map(before.connections).set(name, registration) };
-    }
-    case 'ConnectionRemoved':
-      return {
-        ...before,
-        connections: new Map([...before.connections].filter(([name]) => name !== event.data.name)),
-      };
-    default:
-      return before;
-  }
-};
 
 /** The namespaces and connections that there are, read from the log itself: no request is judged by an old picture. */
 @Injectable()
 export class Registry {
   private readonly fold: LatestFold<Registered>;
+  private readonly used: LatestFold<Usage>;
 
   constructor(@Inject(EVENT_STORE) store: EventStore) {
     this.fold = new LatestFold(store, {
-      filter: WISHES_BESIDE_CLUSTERS,
-      initial: { namespaces: new Set(), connections: new Map() },
+      filters: [REGISTERED_FILTER],
+      initial: NOTHING_REGISTERED,
       evolve: registered,
     });
+    this.used = new LatestFold(store, { filters: USAGE_FILTERS, initial: NO_USAGE, evolve: usageAfter });
   }
 
   latest(): Promise<Registered> {
     return this.fold.latest();
+  }
+
+  /** What clusters take; read only where a quota is set. */
+  usage(): Promise<Usage> {
+    return this.used.latest();
   }
 }

@@ -1,6 +1,7 @@
 import {
   CONNECTIONS_STREAM,
   refuse,
+  SHARED_WITH_ALL,
   type ConnectionName,
   type ConnectionRequest,
   type SecretRef,
@@ -32,16 +33,19 @@ export class ConnectionCommands {
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { token, secret = token, ...settings } = request.settings;
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
-    const { provider, region, zone, moved } = request;
+    const { provider, region, zone, moved, namespaces, quota } = request;
     refuseAny(settingRefusals(name, provider, settings));
     const users = await this.queries.users(name);
-    const before = (await this.registry.latest()).connections.get(name);
+    const known = await this.registry.latest();
+    const before = known.connections.get(name);
+    const strangers = (namespaces ?? []).filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
+    refuseAny(strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces')));
     // Nothing is sealed for a request that is refused: the secret that there is stays.
     const refusal = before && orphaning(name, { before, after: { provider, settings }, moved }, users);
     refuseAny(refusal === undefined ? [] : [refusal]);
     // Sealed before it is stated: whoever reacts to the event finds the secret.
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
-    const data = { name, provider, region, zone, settings, sealed, users, moved };
+    const data = { name, provider, region, zone, settings, sealed, users, moved, namespaces, quota };
     return orRefuse(
       await this.handle(connections, CONNECTIONS_STREAM, { type: 'RegisterConnection', data }, causeOf(caller)),
     );

@@ -1,4 +1,4 @@
-import { refuse, type ConnectionName, type Fact, type Refusal, type SecretRef } from '@fairlead/contracts';
+import { refuse, type ConnectionName, type Fact, type Quota, type Refusal, type SecretRef } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 import { orphaning, type Users } from './registration.rules.js';
@@ -10,17 +10,24 @@ export interface ConnectionSettings {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+/** Whose clusters may use it, and how much they may take; undefined: as it is. */
+interface Grant {
+  readonly namespaces?: string[] | undefined;
+  readonly quota?: Quota | undefined;
+}
+
 /**
  * `sealed`: where the secret that came with the request was put; undefined when none came, and the one there is stays.
  */
 export type RegisterConnection = Command<
   'RegisterConnection',
-  ConnectionSettings & {
-    readonly name: ConnectionName;
-    readonly sealed: SecretRef | undefined;
-    readonly users: Users;
-    readonly moved: boolean;
-  }
+  ConnectionSettings &
+    Grant & {
+      readonly name: ConnectionName;
+      readonly sealed: SecretRef | undefined;
+      readonly users: Users;
+      readonly moved: boolean;
+    }
 >;
 /** `usedBy`: the clusters that stand on the connection. */
 export type RemoveConnection = Command<
@@ -29,20 +36,34 @@ export type RemoveConnection = Command<
 >;
 export type VerifyConnection = Command<'VerifyConnection', { readonly name: ConnectionName }>;
 
-interface Registered extends ConnectionSettings {
+interface Registered extends ConnectionSettings, Grant {
   readonly secretRef: SecretRef | null;
 }
+
+/** A new connection is nobody else's: whoever shares it says so. */
+const FIRST_GRANT = ['default'];
+
+const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant): Grant => {
+  const kept = before === undefined ? FIRST_GRANT : before.namespaces;
+  const granted = namespaces === undefined ? kept : [...new Set(namespaces)].sort();
+  const bounded = quota ?? before?.quota;
+  return {
+    ...(granted === undefined ? {} : { namespaces: granted }),
+    ...(bounded === undefined ? {} : { quota: bounded }),
+  };
+};
 
 export type ConnectionsState = ReadonlyMap<string, Registered>;
 
 type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved'>;
 
 const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] | Refusal => {
-  const { name, sealed, users, moved, ...settings } = data;
+  const { name, sealed, users, moved, namespaces, quota, ...place } = data;
   const before = state.get(name);
-  const refusal = before && orphaning(name, { before, after: settings, moved }, users);
+  const refusal = before && orphaning(name, { before, after: place, moved }, users);
   if (refusal !== undefined) return refusal;
   const secretRef = sealed ?? before?.secretRef ?? null;
+  const settings = { ...place, ...grantOf(before, { namespaces, quota }) };
   // A new secret under the same reference is news for infra-svc, so it is stated although nothing else changed.
   if (sealed === undefined && before !== undefined && sameJson(before, { ...settings, secretRef })) return nothing;
   return [{ type: 'ConnectionRegistered', data: { name, ...settings, secretRef } }];

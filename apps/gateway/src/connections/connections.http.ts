@@ -88,6 +88,7 @@ export class ConnectionsHttp {
       'connection.settings-invalid',
       'connection.provider-unknown',
       'connection.would-orphan',
+      'namespace.unknown',
       'conflict.concurrent',
     ],
   })

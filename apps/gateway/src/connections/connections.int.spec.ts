@@ -195,6 +195,49 @@ describe('a connection', () => {
     expect((await put('site', ssh(1, 4))).status).toBe(200);
   });
 
+  it('of one tenant is used by no other: a namespace that it is not granted to gets no cluster and no worker on it', async () => {
+    await gateway.ask('POST', '/ns', { body: { name: 'tenant' } });
+    await put('private', { ...lab, namespaces: ['default'] });
+    await put('implicit', lab);
+    for (const connection of ['private', 'implicit']) {
+      const worker = [{ connection, count: 1, spec: 's' }];
+      const path = '/ns/tenant/clusters';
+      const { status, body } = await gateway.ask<ErrorView>('POST', path, { body: request('thief', { worker }) });
+      expect([status, body.reason, body.field]).toEqual([403, 'connection.not-granted', 'worker[0].connection']);
+    }
+    expect((await put('private', { ...lab, namespaces: ['default', 'nowhere'] })).body.reason).toBe(
+      'namespace.unknown',
+    );
+    const shared = await put('private', { ...lab, namespaces: ['tenant', 'default'] });
+    expect(shared.body.namespaces).toEqual(['default', 'tenant']);
+    expect((await put('private', { ...lab, zone: 'lab-1b' })).body.namespaces).toEqual(['default', 'tenant']);
+    const worker = [{ connection: 'private', count: 1, spec: 's' }];
+    const made = await gateway.ask('POST', '/ns/tenant/clusters', { body: request('guest', { worker }) });
+    expect(made.status).toBe(202);
+  });
+
+  it('and a namespace give no more than their quotas', async () => {
+    const path = '/ns/bounded/clusters';
+    await gateway.ask('POST', '/ns', { body: { name: 'bounded' } });
+    const set = await gateway.ask('PUT', '/ns/bounded/quota', { body: { clusters: 1, nodes: 6 } });
+    expect([set.status, set.body['quota']]).toEqual([200, { clusters: 1, nodes: 6 }]);
+    expect((await gateway.ask('PUT', '/ns/nowhere/quota', { body: {} })).status).toBe(404);
+    expect((await gateway.ask('PUT', '/ns/bounded/quota', { body: { clusters: -1 } })).status).toBe(400);
+    const worker = [{ connection: 'lab', count: 4, spec: 's' }];
+    const large = await gateway.ask<ErrorView>('POST', path, { body: request('large', { worker }) });
+    expect([large.status, large.body.reason]).toEqual([409, 'quota.exceeded']);
+    expect(large.body.message).toBe('The quota of namespace bounded is 6 nodes: 0 are taken, and 7 more are wanted');
+    expect((await gateway.ask('POST', path, { body: request('fits') })).status).toBe(202);
+    const second = await gateway.ask<ErrorView>('POST', path, { body: request('second') });
+    expect(second.body.message).toBe(
+      'The quota of namespace bounded is 1 clusters: 1 are taken, and 1 more are wanted',
+    );
+    await put('small', { ...lab, quota: { nodes: 1 } });
+    const onSmall = request('on-small', { worker: [{ connection: 'small', count: 2, spec: 's' }] });
+    const refused = await gateway.ask<ErrorView>('POST', '/ns/default/clusters', { body: onSmall });
+    expect([refused.status, refused.body.reason]).toEqual([409, 'quota.exceeded']);
+  });
+
   it('cannot be removed while a cluster stands on it', async () => {
     await put('used', lab);
     const worker = [{ connection: 'used', count: 1, spec: 's' }];

@@ -1,9 +1,11 @@
 import {
   ANY_HOST,
   sentenceOf,
+  SHARED_WITH_ALL,
   SshSettings,
   type ConnectionOffer,
   type ConnectionView,
+  type Quota,
   type SpecList,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -16,6 +18,9 @@ interface Registration {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly hasSecret: boolean;
   readonly registeredAt: string;
+  /** Absent: registered before there were grants, so shared with all. */
+  readonly namespaces?: readonly string[] | undefined;
+  readonly quota?: Quota | undefined;
 }
 
 export interface ConnectionDoc {
@@ -180,6 +185,8 @@ export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: bo
     ...publicView(doc),
     settings,
     hasSecret,
+    namespaces: [...(doc.registration.namespaces ?? [SHARED_WITH_ALL])],
+    quota: doc.registration.quota ?? {},
     problem: doc.problem,
     ...(hosts === undefined ? {} : { hosts }),
   };

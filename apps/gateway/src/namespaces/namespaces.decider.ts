@@ -1,4 +1,4 @@
-import { refuse, type Fact, type Namespace } from '@fairlead/contracts';
+import { refuse, type Fact, type Namespace, type Quota } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 
 export type CreateNamespace = Command<'CreateNamespace', { readonly name: Namespace; readonly description: string }>;
@@ -7,6 +7,8 @@ export type DeleteNamespace = Command<
   'DeleteNamespace',
   { readonly name: Namespace; readonly clusters: readonly string[] }
 >;
+
+export type SetQuota = Command<'SetQuota', { readonly name: Namespace; readonly quota: Quota }>;
 
 export type NamespaceState = 'absent' | 'present';
 
@@ -20,8 +22,8 @@ const shown = (names: readonly string[]): string =>
 /** A namespace comes and goes; it goes only when it is empty. */
 export const namespaces: Decider<
   NamespaceState,
-  CreateNamespace | DeleteNamespace,
-  Fact<'NamespaceCreated' | 'NamespaceDeleted'>
+  CreateNamespace | SetQuota | DeleteNamespace,
+  Fact<'NamespaceCreated' | 'NamespaceQuotaSet' | 'NamespaceDeleted'>
 > = {
   initial: 'absent',
 
@@ -31,6 +33,9 @@ export const namespaces: Decider<
       case 'CreateNamespace':
         if (state === 'present') return refuse('namespace.exists', { namespace: name }, 'name');
         return [{ type: 'NamespaceCreated', data: { name, description: command.data.description } }];
+      case 'SetQuota':
+        if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
+        return [{ type: 'NamespaceQuotaSet', data: { name, quota: command.data.quota } }];
       case 'DeleteNamespace': {
         const { clusters } = command.data;
         if (state === 'absent') return refuse('namespace.unknown', { namespace: name });

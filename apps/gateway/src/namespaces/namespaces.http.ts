@@ -5,17 +5,18 @@ import {
   NamespaceRequest,
   NamespaceView,
   namespaceStream,
+  Quota,
   ReadQuery,
   refuse,
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere, RoleInNamespace } from '../auth/access.js';
 import { mayIn } from '../auth/identity.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
-import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
@@ -94,6 +95,30 @@ export class NamespacesHttp {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
     if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    return namespaceView(doc);
+  }
+
+  @Put(':namespace/quota')
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'putNamespaceQuota',
+    tag: 'namespaces',
+    summary: 'Set the most that the clusters of a namespace may take together',
+    description: 'It replaces what was set before; a limit that is left out is none. What there is already stays.',
+    answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],
+    refusals: ['namespace.unknown', 'conflict.concurrent', 'wait.too-long'],
+  })
+  async setQuota(
+    @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
+    @Body({ schema: Quota }) quota: Quota,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<NamespaceView> {
+    const command = { type: 'SetQuota', data: { name, quota } } as const;
+    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    showSeq(response, seq);
+    await untilShown(this.positions, seq);
+    const doc = await this.queries.one(name);
+    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace: name }));
     return namespaceView(doc);
   }
 

@@ -1,28 +1,41 @@
-import type { NamespaceView } from '@fairlead/contracts';
+import type { NamespaceView, Quota } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
 export interface NamespaceDoc {
   readonly name: string;
   readonly description: string;
   readonly createdAt: string;
+  /** Absent: none was set. */
+  readonly quota?: Quota;
 }
 
 export const namespacesProjection: Projection<NamespaceDoc> = {
   name: 'namespaces',
   table: 'namespaces',
 
-  keys: (event) => (event.type === 'NamespaceCreated' || event.type === 'NamespaceDeleted' ? [event.data.name] : []),
+  keys: (event) => {
+    switch (event.type) {
+      case 'NamespaceCreated':
+      case 'NamespaceQuotaSet':
+      case 'NamespaceDeleted':
+        return [event.data.name];
+      default:
+        return [];
+    }
+  },
 
   evolve: (doc, event) => {
     if (event.type === 'NamespaceDeleted') return undefined;
+    if (event.type === 'NamespaceQuotaSet') return doc === undefined ? undefined : { ...doc, quota: event.data.quota };
     if (event.type !== 'NamespaceCreated') return doc;
     return { name: event.data.name, description: event.data.description, createdAt: event.meta.time };
   },
 };
 
-export const namespaceView = ({ name, description, createdAt }: NamespaceDoc): NamespaceView => ({
+export const namespaceView = ({ name, description, createdAt, quota = {} }: NamespaceDoc): NamespaceView => ({
   name,
   kind: 'Namespace',
   description,
+  quota,
   createdTime: createdAt,
 });

@@ -27,7 +27,7 @@ export class Admission {
 
   /** False: the request is rejected, and the cluster is as it was. */
   async workers({ job, signal }: Work, held: Held, { requestId, workers }: NodesRequest): Promise<boolean> {
-    const refusal = await this.refusal({ job, signal }, held, workers);
+    const refusal = await this.refusal({ job, signal }, held, workers, requestId);
     if (refusal === undefined) return true;
     await this.log.record(job, { type: 'RejectNodes', data: { uid: held.uid, requestId, refusal } });
     return false;
@@ -38,7 +38,9 @@ export class Admission {
     { job, signal }: Pick<Work, 'job' | 'signal'>,
     held: Held,
     workers: readonly NodeSet[],
+    requestId?: string,
   ): Promise<Refusal | undefined> {
-    return this.validation.workers(clusterOf(job, held), workers, job.cause, signal);
+    const wanted = { ...clusterOf(job, held), ...(requestId === undefined ? {} : { requestId }) };
+    return this.validation.workers(wanted, workers, job.cause, signal);
   }
 }

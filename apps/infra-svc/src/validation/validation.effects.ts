@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { groupOf } from '../machines/machines.planner.js';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers, SharedResources } from '../resources/resources.ports.js';
-import { CONNECTIONS, OFFERS, SHARED_RESOURCES } from '../tokens.js';
+import { CONNECTIONS, OFFERS, SHARED_RESOURCES, TENANCY } from '../tokens.js';
 import {
   checkCounts,
   checkNetwork,
@@ -19,7 +19,7 @@ import {
   roomFor,
   type PlacedSet,
 } from './validation.planner.js';
-import type { Validation, WantedCluster } from './validation.ports.js';
+import type { Tenancy, Validation, WantedCluster } from './validation.ports.js';
 
 type Check = () => Promise<Refusal | undefined> | Refusal | undefined;
 
@@ -45,6 +45,7 @@ export class WorldValidation implements Validation {
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(OFFERS) private readonly offers: Offers,
     @Inject(SHARED_RESOURCES) private readonly resources: SharedResources,
+    @Inject(TENANCY) private readonly tenancy: Tenancy,
   ) {}
 
   cluster(wanted: WantedCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
@@ -54,6 +55,7 @@ export class WorldValidation implements Validation {
     return firstRefusal([
       () => this.namespace(wanted),
       ...question.sets.map((placed) => () => this.connection(placed)),
+      ...question.sets.map((placed) => () => this.grant(wanted, placed)),
       () => checkCounts(question.sets, spec),
       ...names.map((name) => () => this.existingMachines(question, name)),
       ...names.map((name) => () => this.offer(question, name)),
@@ -61,6 +63,7 @@ export class WorldValidation implements Validation {
       () => checkSingle(question.sets, spec),
       ...names.map((name) => () => this.network(question, name)),
       ...names.map((name) => () => this.room(question, name)),
+      () => this.quota(question, false),
     ]);
   }
 
@@ -74,11 +77,13 @@ export class WorldValidation implements Validation {
     const names = connectionsOf(question.sets);
     return firstRefusal([
       ...question.sets.map((placed) => () => this.connection(placed)),
+      ...question.sets.map((placed) => () => this.grant(wanted, placed)),
       () => checkCounts(question.sets, wanted.spec),
       ...names.map((name) => () => this.offer(question, name)),
       () => checkSingle(question.sets, wanted.spec),
       ...names.map((name) => () => this.network(question, name)),
       ...names.map((name) => () => this.room(question, name)),
+      () => this.quota(question, true),
     ]);
   }
 
@@ -90,6 +95,17 @@ export class WorldValidation implements Validation {
   private async connection({ set: { connection }, field }: PlacedSet): Promise<Refusal | undefined> {
     const offered = await this.connections.offered(connection);
     return offered === undefined ? refuse('connection.unknown', { connection }, `${field}.connection`) : undefined;
+  }
+
+  private async grant({ namespace }: WantedCluster, { set, field }: PlacedSet): Promise<Refusal | undefined> {
+    const refusal = await this.tenancy.grantRefusal(set.connection, namespace);
+    return refusal === undefined ? undefined : { ...refusal, field: `${field}.connection` };
+  }
+
+  /** `more`: machines for a cluster that counts already. */
+  private quota({ wanted, sets }: Question, more: boolean): Promise<Refusal | undefined> {
+    const { namespace, uid, requestId } = wanted;
+    return this.tenancy.roomRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
   }
 
   /** Machines of an earlier cluster of this name that are still there. Whether the provider is known is checked next. */

@@ -1,10 +1,19 @@
-import type { ClusterUid, ClusterSpec, Namespace, NodeSet, Refusal } from '@fairlead/contracts';
+import type { ClusterSpec, ClusterUid, ConnectionName, Namespace, NodeSet, Refusal, Wanted } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 
 export interface WantedCluster {
   readonly namespace: Namespace;
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
+  /** Of the request for more workers that is looked at; absent: it is about the cluster itself, or machines beside any request. */
+  readonly requestId?: string;
+}
+
+/** What a namespace may use, and how much. */
+export interface Tenancy {
+  grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined>;
+  /** Requests are judged in the order of the log, so that of two at once only the first one sees the room. */
+  roomRefusal(wanted: Wanted): Promise<Refusal | undefined>;
 }
 
 /** Checks wishes against the world. Creates nothing. Rejects with WorldFailure when a provider cannot be asked. */

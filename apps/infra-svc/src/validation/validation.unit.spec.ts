@@ -10,7 +10,7 @@ import {
   UID,
   type SpecChanges,
 } from '../../test/fixtures.js';
-import { ownNamespaceStream } from '../../test/memory.service.js';
+import { ownNamespaceStream, wishStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { groupOf } from '../machines/machines.planner.js';
 
@@ -65,6 +65,52 @@ describe('what is asked of the world before anything is made', () => {
       code: 'connection.unknown',
       field: 'controlPlane[0].connection',
     });
+  });
+
+  it('refuses a connection that is not granted to the namespace, whatever the gateway let pass', async () => {
+    await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a'] }));
+    expect(await verdict({})).toMatchObject({ code: 'connection.not-granted', field: 'controlPlane[0].connection' });
+    await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a', 'default'] }));
+    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(story.types()).toContain('ClusterAccepted');
+  });
+
+  it.each([
+    ['clusters', { clusters: 0 }],
+    ['nodes', { nodes: 4 }],
+    ['cores', { cores: 9 }],
+  ])('refuses what exceeds the quota of %s, by the sizes that the provider really offers', async (what, quota) => {
+    await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
+    const { code, message } = await verdict({});
+    expect(code).toBe('quota.exceeded');
+    expect(message).toContain(`${what}: 0 are taken`);
+  });
+
+  it('lets one of two clusters pass that were asked for at once and fit only one by one', async () => {
+    const quota = { cores: 15 };
+    await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
+    const twin = { ...wishStream, cluster: 'twin' };
+    await story.log.say(twin, requested(clusterSpec({ name: 'twin' as never }), LATER_UID));
+    await story.wish(requested());
+    const decided = story.log.events.filter(({ type }) => type === 'ClusterAccepted' || type === 'ClusterRejected');
+    expect(decided.map(({ type, meta }) => [type, meta.cluster]).sort()).toEqual([
+      ['ClusterAccepted', 'twin'],
+      ['ClusterRejected', 'demo'],
+    ]);
+  });
+
+  it('refuses workers beyond the quota, and the cluster stays as it was', async () => {
+    await story.wish(requested());
+    const quota = { nodes: 6 };
+    await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
+    const more = (requestId: string): Fact => ({
+      type: 'NodesRequested',
+      data: { uid: UID, requestId, workers: [nodeSet(1)] },
+    });
+    await story.wish(more('r1'));
+    await story.wish(more('r2'));
+    expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r2', code: 'quota.exceeded' });
+    expect(story.cloud.machines.size).toBe(6);
   });
 
   it('refuses a cluster without workers that shall not be a single node', async () =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
+import { Quota } from '../quota.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -14,6 +15,13 @@ export const wishEvents = {
     scope: 'namespace',
     doc: 'A namespace exists and may hold clusters.',
     data: z.strictObject({ name: Namespace, description: z.string() }),
+  }),
+  NamespaceQuotaSet: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'wish',
+    doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
+    data: z.strictObject({ name: Namespace, quota: Quota }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,
@@ -36,6 +44,11 @@ export const wishEvents = {
       zone: z.string(),
       settings: z.record(z.string(), z.unknown()).describe("The provider's own settings, without secrets"),
       secretRef: SecretRef.nullable(),
+      namespaces: z
+        .array(z.string())
+        .optional()
+        .describe('Those whose clusters may use it, "*" for all; absent in events from before there were grants: all'),
+      quota: Quota.optional().describe('The most that all clusters may take of it together'),
     }),
   }),
   ConnectionVerificationRequested: defineEvent({

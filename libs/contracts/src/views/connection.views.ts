@@ -1,8 +1,15 @@
 import { z } from 'zod';
+import { Quota } from '../quota.js';
 import { time } from './time.js';
 
 export const NamespaceView = z
-  .strictObject({ name: z.string(), kind: z.literal('Namespace'), description: z.string(), createdTime: time })
+  .strictObject({
+    name: z.string(),
+    kind: z.literal('Namespace'),
+    description: z.string(),
+    quota: Quota,
+    createdTime: time,
+  })
   .meta({ id: 'Namespace' });
 export type NamespaceView = z.infer<typeof NamespaceView>;
 
@@ -26,6 +33,11 @@ export const ConnectionView = z
       .boolean()
       .optional()
       .describe('Whether a secret is sealed for it; the secret itself is never returned. Only for administrators'),
+    namespaces: z
+      .array(z.string())
+      .optional()
+      .describe('Whose clusters may use it, "*" for those of all. Only for administrators'),
+    quota: Quota.optional().describe('The most that all clusters may take of it. Only for administrators'),
     registeredTime: time,
     verified: z
       .strictObject({ at: time, zones: z.array(z.string()), specs: z.int(), nlb: z.boolean(), simulated: z.boolean() })

@@ -1,9 +1,9 @@
 import type { StoredEvent } from '@fairlead/contracts';
-import type { EventStore } from '@fairlead/event-sourcing';
+import type { EventStore } from './store.js';
 
 export interface Fold<State> {
-  /** Subjects whose events make up the state. */
-  readonly filter: string;
+  /** Subjects whose events make up the state. They are read one after the other: `evolve` sees events in order within each only. */
+  readonly filters: readonly string[];
   readonly initial: State;
   evolve(state: State, event: StoredEvent): State;
 }
@@ -14,7 +14,7 @@ export interface Fold<State> {
  */
 export class LatestFold<State> {
   private state: State;
-  private readSeq = 0;
+  private readonly readSeqs = new Map<string, number>();
   private running: Promise<State> | undefined;
   private next: Promise<State> | undefined;
 
@@ -44,10 +44,12 @@ export class LatestFold<State> {
   }
 
   private async read(): Promise<State> {
-    const found = await this.store.read(this.fold.filter, this.readSeq);
-    for (const { event } of found) {
-      this.state = this.fold.evolve(this.state, event);
-      this.readSeq = event.meta.seq;
+    for (const filter of this.fold.filters) {
+      const found = await this.store.read(filter, this.readSeqs.get(filter) ?? 0);
+      for (const { event } of found) {
+        this.state = this.fold.evolve(this.state, event);
+        this.readSeqs.set(filter, event.meta.seq);
+      }
     }
     return this.state;
   }

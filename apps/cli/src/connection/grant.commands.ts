@@ -1,0 +1,89 @@
+import type { Quota } from '@fairlead/contracts';
+import type { Command } from 'commander';
+import type { ConnectionSettings, ConnectionView } from '../api/api.ports.js';
+import { addCommand, runs } from '../command/command.js';
+import { integerBetween } from '../command/parsers.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Session } from '../command/session.js';
+
+const LIMIT_MAX = 1_000_000;
+
+/** `--clusters --nodes --cores` */
+export const withQuota = (command: Command): Command => {
+  const limit = integerBetween(0, LIMIT_MAX);
+  return command
+    .option('--clusters <count>', 'most clusters; left out: not limited', limit)
+    .option('--nodes <count>', 'most machines; left out: not limited', limit)
+    .option('--cores <count>', 'most CPUs of these machines; left out: not limited', limit);
+};
+
+/** What was said of the limits, without what else a command was given. */
+export const limitsOf = ({ clusters, nodes, cores }: Quota): Quota => ({
+  ...(clusters === undefined ? {} : { clusters }),
+  ...(nodes === undefined ? {} : { nodes }),
+  ...(cores === undefined ? {} : { cores }),
+});
+
+export const quotaText = (quota: Quota | undefined): string =>
+  Object.entries(quota ?? {})
+    .map(([what, limit]) => `${what} ${limit}`)
+    .join(', ');
+
+/** Replaces one part of a connection; the rest, its secret included, stays as it is. */
+const change = async (
+  session: Session,
+  name: string,
+  part: Pick<ConnectionSettings, 'namespaces' | 'quota'>,
+): Promise<ConnectionView> => {
+  const { provider, region, zone, settings } = await session.api.connection(name);
+  if (settings === undefined)
+    throw new CliFailure('refused', {
+      code: 'cli.connection-settings-hidden',
+      message: `The settings of connection ${name} are not yours to see`,
+      help: 'An administrator of all namespaces may change it.',
+    });
+  return session.api.putConnection(name, { provider, region, zone, settings, ...part });
+};
+
+export const addGrant = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'grant <connection> <namespaces...>',
+    summary: 'Say whose clusters may use a connection',
+    description:
+      'Say whose clusters may use a connection: those of the namespaces, or of all with "*". It replaces what was said before; clusters that are there already stay.',
+    examples: [
+      ['fairlead connection grant site team-a team-b', 'For the clusters of two namespaces'],
+      ['fairlead connection grant lab "*"', 'For all'],
+    ],
+  }).action(
+    runs(io, async (session, name: string, namespaces: string[]) => {
+      const item = await change(session, name, { namespaces: namespaces as ConnectionSettings['namespaces'] });
+      const shown = item.namespaces?.join(', ') ?? '';
+      return { data: item, table: `The connection ${name} is granted to ${shown}.`, names: [name] };
+    }),
+  );
+};
+
+export const addQuota = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'quota <connection>',
+    summary: 'Set the most that all clusters may take of a connection',
+    description:
+      'Set the most that all clusters may take of a connection together. It replaces what was set before; what there is already stays.',
+    examples: [['fairlead connection quota site --nodes 40 --cores 160', 'Forty machines with 160 CPUs together']],
+  });
+  withQuota(command).action(
+    runs(io, async (session, name: string, quota: Quota) => {
+      const item = await change(session, name, {
+        quota: limitsOf(quota),
+      });
+      const limits = quotaText(item.quota);
+      return {
+        data: item,
+        table: limits === '' ? `The connection ${name} has no quota.` : `The quota of connection ${name}: ${limits}.`,
+        names: [name],
+      };
+    }),
+  );
+};

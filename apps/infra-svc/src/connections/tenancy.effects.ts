@@ -1,0 +1,50 @@
+import {
+  hasQuota,
+  mayUse,
+  NO_USAGE,
+  NOTHING_REGISTERED,
+  quotaRefusal,
+  refuse,
+  registered,
+  REGISTERED_FILTER,
+  USAGE_FILTERS,
+  usageAfter,
+  type ConnectionName,
+  type Namespace,
+  type Refusal,
+  type Registered,
+  type Usage,
+  type Wanted,
+} from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Tenancy } from '../validation/validation.ports.js';
+
+/** Grants and quotas as the log has them now: rows of the read models may be older than the request. */
+@Injectable()
+export class LogTenancy implements Tenancy {
+  private readonly known: LatestFold<Registered>;
+  private readonly used: LatestFold<Usage>;
+
+  constructor(@Inject(EVENT_STORE) store: EventStore) {
+    this.known = new LatestFold(store, {
+      filters: [REGISTERED_FILTER],
+      initial: NOTHING_REGISTERED,
+      evolve: registered,
+    });
+    this.used = new LatestFold(store, { filters: USAGE_FILTERS, initial: NO_USAGE, evolve: usageAfter });
+  }
+
+  async grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined> {
+    const found = (await this.known.latest()).connections.get(connection);
+    return found === undefined || mayUse(found, namespace)
+      ? undefined
+      : refuse('connection.not-granted', { connection, namespace });
+  }
+
+  async roomRefusal(wanted: Wanted): Promise<Refusal | undefined> {
+    const known = await this.known.latest();
+    return hasQuota(known, wanted) ? quotaRefusal(known, await this.used.latest(), wanted) : undefined;
+  }
+}

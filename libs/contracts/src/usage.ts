@@ -1,0 +1,208 @@
+import type { NodeSet } from './cluster-spec.js';
+import type { StoredEvent } from './envelope.js';
+import { QUOTA_MEASURES, type Quota, type QuotaMeasure } from './quota.js';
+import { refuse, type Refusal } from './refusals.js';
+import type { Registered } from './registered.js';
+
+/** Some machines of one size. */
+type Machines = Pick<NodeSet, 'connection' | 'spec' | 'count'>;
+
+interface Asked {
+  readonly seq: number;
+  readonly machines: readonly Machines[];
+}
+
+interface Claim {
+  readonly namespace: string;
+  /** Sequences of the request and of its retries, of those after the last rejection. */
+  readonly asked: readonly number[];
+  readonly rejectedSeq: number;
+  readonly wanted: readonly Machines[];
+  /** Requests for more workers that are not decided. */
+  readonly more: ReadonlyMap<string, Asked>;
+  readonly decided: ReadonlySet<string>;
+  /** By name, once they are named. */
+  readonly named: ReadonlyMap<string, Machines> | undefined;
+}
+
+/** What clusters take, or have asked for. */
+export interface Usage {
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** CPUs of the sizes that each connection last offered. */
+  readonly cores: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+export const NO_USAGE: Usage = { claims: new Map(), cores: new Map() };
+
+/** Match every event that makes up `Usage`. They are read one after the other, so the fold does not depend on the order between them. */
+export const USAGE_FILTERS = ['evt.*.*.*.wish.>', 'evt.*.*.*.machines.>', 'evt.*.*._.*.ConnectionVerified'] as const;
+
+const NEW: Omit<Claim, 'namespace'> = {
+  asked: [],
+  rejectedSeq: 0,
+  wanted: [],
+  more: new Map(),
+  decided: new Set(),
+  named: undefined,
+};
+
+const omit = <Value>(map: ReadonlyMap<string, Value>, name: string): ReadonlyMap<string, Value> =>
+  new Map([...map].filter(([key]) => key !== name));
+
+const decide = (claim: Claim, requestId: string): Claim => ({
+  ...claim,
+  more: omit(claim.more, requestId),
+  decided: new Set(claim.decided).add(requestId),
+});
+
+const planned = (claim: Claim, { data }: StoredEvent<'VmsPlanned'>): Claim => {
+  const names = data.machines.map(({ name, connection, spec }) => [name, { connection, spec, count: 1 }] as const);
+  const after = { ...claim, named: new Map([...(claim.named ?? []), ...names]) };
+  return data.requestId === undefined ? after : decide(after, data.requestId);
+};
+
+const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
+  switch (event.type) {
+    case 'ClusterRequested': {
+      const { controlPlane, workers } = event.data.spec;
+      return { ...claim, asked: [...claim.asked, event.meta.seq], wanted: [controlPlane, ...workers] };
+    }
+    case 'ClusterRetryRequested':
+      return { ...claim, asked: [...claim.asked, event.meta.seq] };
+    case 'ClusterRejected':
+      return { ...claim, rejectedSeq: event.meta.seq };
+    case 'NodesRequested': {
+      const { requestId, workers } = event.data;
+      if (claim.decided.has(requestId)) return claim;
+      const more = new Map(claim.more).set(requestId, { seq: event.meta.seq, machines: workers });
+      return { ...claim, more };
+    }
+    case 'NodesRejected':
+      return decide(claim, event.data.requestId);
+    case 'VmsPlanned':
+      return planned(claim, event);
+    case 'VmDeleted':
+      return claim.named === undefined ? claim : { ...claim, named: omit(claim.named, event.data.name) };
+    default:
+      return claim;
+  }
+};
+
+const CLAIMING: ReadonlySet<string> = new Set([
+  'ClusterRequested',
+  'ClusterRetryRequested',
+  'ClusterRejected',
+  'NodesRequested',
+  'NodesRejected',
+  'VmsPlanned',
+  'VmDeleted',
+]);
+
+export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
+  if (event.type === 'ConnectionVerified') {
+    const { connection, offer } = event.data;
+    const sizes = new Map(offer.specs.map(({ name, cpuCount }) => [name, cpuCount]));
+    return { ...usage, cores: new Map(usage.cores).set(connection, sizes) };
+  }
+  if (event.type === 'ClusterDeleted') return { ...usage, claims: omit(usage.claims, event.data.uid) };
+  if (!CLAIMING.has(event.type) || !('uid' in event.data)) return usage;
+  const { uid } = event.data;
+  const before = usage.claims.get(uid);
+  // What is said of a cluster that is over, or was never asked for, claims nothing.
+  if (before === undefined && event.type !== 'ClusterRequested') return usage;
+  const claim = before ?? { ...NEW, namespace: event.meta.namespace };
+  return { ...usage, claims: new Map(usage.claims).set(uid, claimAfter(claim, event)) };
+};
+
+/** Since when a cluster counts: its request, or the first retry after a rejection; undefined: it does not. */
+const since = ({ asked, rejectedSeq }: Claim): number | undefined => asked.find((seq) => seq > rejectedSeq);
+
+/** What is asked for, beside what counts already. */
+export interface Wanted {
+  readonly namespace: string;
+  /** undefined: it is not in the log yet, so everything in the log comes first. */
+  readonly uid: string | undefined;
+  /** Of a request for more workers that is in the log. */
+  readonly requestId?: string | undefined;
+  /** False for a cluster; true for machines of one that counts already. */
+  readonly more: boolean;
+  readonly machines: readonly Machines[];
+}
+
+interface Counted {
+  readonly namespace: string;
+  readonly machines: readonly Machines[];
+}
+
+const orderOf = ({ claims }: Usage, { uid, requestId, more }: Wanted): number => {
+  const claim = uid === undefined ? undefined : claims.get(uid);
+  const own = requestId === undefined ? undefined : claim?.more.get(requestId)?.seq;
+  return (more ? own : claim && since(claim)) ?? Number.POSITIVE_INFINITY;
+};
+
+/** What counts before the request, cluster by cluster: whoever asked first comes first, so of two requests at once only one sees room. */
+const countedBefore = (usage: Usage, wanted: Wanted): readonly Counted[] => {
+  const order = orderOf(usage, wanted);
+  return [...usage.claims].flatMap(([uid, claim]) => {
+    const start = since(claim);
+    const own = uid === wanted.uid;
+    if (start === undefined || (own ? !wanted.more : start >= order)) return [];
+    const named = claim.named === undefined ? claim.wanted : [...claim.named.values()];
+    const more = [...claim.more].filter(([id, { seq }]) => seq < order && !(own && id === wanted.requestId));
+    return [{ namespace: claim.namespace, machines: [...named, ...more.flatMap(([, asked]) => asked.machines)] }];
+  });
+};
+
+const measure = (
+  { cores }: Usage,
+  what: QuotaMeasure,
+  clusters: readonly { readonly machines: readonly Machines[] }[],
+): number => {
+  if (what === 'clusters') return clusters.length;
+  const each = ({ connection, spec }: Machines): number =>
+    what === 'nodes' ? 1 : (cores.get(connection)?.get(spec) ?? 0);
+  return clusters
+    .flatMap(({ machines }) => machines)
+    .reduce((total, machines) => total + machines.count * each(machines), 0);
+};
+
+interface Scope {
+  readonly name: string;
+  readonly quota: Quota;
+  readonly has: (counted: Counted) => readonly Machines[];
+}
+
+const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines }: Wanted): readonly Scope[] => [
+  {
+    name: `namespace ${namespace}`,
+    quota: namespaces.get(namespace)?.quota ?? {},
+    has: (counted) => (counted.namespace === namespace ? counted.machines : []),
+  },
+  ...[...new Set(machines.map(({ connection }) => connection))].map((connection) => ({
+    name: `connection ${connection}`,
+    quota: connections.get(connection)?.quota ?? {},
+    has: (counted: Counted) => counted.machines.filter((one) => one.connection === connection),
+  })),
+];
+
+/** Whether any quota could refuse the request: most installations have none, and then nothing has to be counted. */
+export const hasQuota = (known: Registered, wanted: Wanted): boolean =>
+  scopesOf(known, wanted).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
+
+/** Why there is no room for the request; undefined: there is. */
+export const quotaRefusal = (known: Registered, usage: Usage, wanted: Wanted): Refusal | undefined => {
+  const before = countedBefore(usage, wanted);
+  for (const { name, quota, has } of scopesOf(known, wanted)) {
+    const inScope = (counted: readonly Counted[]) =>
+      counted.map((one) => ({ machines: has(one) })).filter(({ machines }) => machines.length > 0);
+    const used = inScope(before);
+    const asked = inScope([wanted]);
+    for (const what of QUOTA_MEASURES) {
+      const limit = quota[what];
+      if (limit === undefined || (what === 'clusters' && wanted.more)) continue;
+      const counts = { used: measure(usage, what, used), wanted: measure(usage, what, asked) };
+      if (counts.used + counts.wanted > limit) return refuse('quota.exceeded', { scope: name, what, limit, ...counts });
+    }
+  }
+  return undefined;
+};

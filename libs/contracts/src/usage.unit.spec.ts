@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fact } from './events/catalogue.js';
+import type { StoredEvent } from './envelope.js';
+import type { Quota } from './quota.js';
+import type { Registered } from './registered.js';
+import { NO_USAGE, quotaRefusal, usageAfter, type Usage, type Wanted } from './usage.js';
+
+const at = (seq: number, namespace: string, fact: Fact): StoredEvent =>
+  ({ ...fact, meta: { seq, namespace } }) as unknown as StoredEvent;
+const set = (count: number, connection = 'lab', spec = 'small') => ({ connection, count, spec });
+const asked = (seq: number, uid: string, machines = [set(1), set(2)], namespace = 'a'): StoredEvent =>
+  at(seq, namespace, {
+    type: 'ClusterRequested',
+    data: { uid, spec: { controlPlane: machines[0], workers: machines.slice(1) } },
+  } as never);
+const fact = (seq: number, type: string, data: object): StoredEvent => at(seq, 'a', { type, data } as never);
+const offer = {
+  specs: [
+    { name: 'small', cpuCount: 2 },
+    { name: 'large', cpuCount: 8 },
+  ],
+};
+const offered = fact(1, 'ConnectionVerified', { connection: 'lab', offer });
+const usageOf = (...events: readonly StoredEvent[]): Usage => [offered, ...events].reduce(usageAfter, NO_USAGE);
+
+const known = (namespace: Quota, connection: Quota = {}): Registered => ({
+  namespaces: new Map([['a', { quota: namespace }]]),
+  connections: new Map([['lab', { quota: connection } as never]]),
+});
+const cluster = (uid: string | undefined, machines = [set(1), set(2)], namespace = 'a'): Wanted =>
+  ({ namespace, uid, more: false, machines }) as unknown as Wanted;
+const workers = (uid: string, requestId: string, machines = [set(1)]): Wanted =>
+  ({ namespace: 'a', uid, requestId, more: true, machines }) as unknown as Wanted;
+const verdict = (quota: Quota, usage: Usage, wanted: Wanted): string | undefined =>
+  quotaRefusal(known(quota), usage, wanted)?.message;
+
+describe('a quota', () => {
+  it('counts clusters, machines and their CPUs, and says what is taken', () => {
+    const usage = usageOf(asked(2, 'one'));
+    expect(verdict({ clusters: 2, nodes: 6, cores: 12 }, usage, cluster(undefined))).toBeUndefined();
+    expect(verdict({ clusters: 1 }, usage, cluster(undefined))).toBe(
+      'The quota of namespace a is 1 clusters: 1 are taken, and 1 more are wanted',
+    );
+    expect(verdict({ nodes: 5 }, usage, cluster(undefined))).toContain('5 nodes: 3 are taken, and 3 more');
+    expect(verdict({ cores: 11 }, usage, cluster(undefined))).toContain('11 cores: 6 are taken, and 6 more');
+    expect(verdict({ cores: 12 }, usage, cluster(undefined, [set(1, 'lab', 'large')]))).toContain('8 more');
+  });
+
+  it('of nothing lets nothing in', () =>
+    expect(verdict({ clusters: 0 }, usageOf(), cluster(undefined))).toContain('0 clusters'));
+
+  it('is not passed by two requests at once: whoever stands first in the log has the room, wherever they are judged', () => {
+    const usage = usageOf(asked(2, 'first'), asked(3, 'second'));
+    expect(verdict({ clusters: 1 }, usage, cluster('first'))).toBeUndefined();
+    expect(verdict({ clusters: 1 }, usage, cluster('second'))).toBeDefined();
+  });
+
+  it('is not passed by two requests for workers at once, of one cluster or of two', () => {
+    const more = (seq: number, uid: string, requestId: string) =>
+      fact(seq, 'NodesRequested', { uid, requestId, workers: [set(1)] });
+    const usage = usageOf(
+      asked(2, 'one'),
+      asked(3, 'two'),
+      more(4, 'one', 'r1'),
+      more(5, 'two', 'r2'),
+      more(6, 'one', 'r3'),
+    );
+    expect(verdict({ nodes: 7 }, usage, workers('one', 'r1'))).toBeUndefined();
+    expect(verdict({ nodes: 7 }, usage, workers('two', 'r2'))).toBeDefined();
+    expect(verdict({ nodes: 8 }, usage, workers('one', 'r3'))).toBeDefined();
+    expect(verdict({ nodes: 9 }, usage, workers('one', 'r3'))).toBeUndefined();
+  });
+
+  it('is not evaded by a retry: a rejected cluster that asks again stands behind those that were asked for meanwhile', () => {
+    const rejected = fact(3, 'ClusterRejected', { uid: 'one' });
+    const usage = usageOf(asked(2, 'one'), rejected, asked(4, 'two'));
+    expect(verdict({ clusters: 1 }, usage, cluster('two'))).toBeUndefined();
+    const again = usageAfter(usage, fact(5, 'ClusterRetryRequested', { uid: 'one' }));
+    expect(verdict({ clusters: 1 }, again, cluster('one'))).toBeDefined();
+    expect(verdict({ clusters: 1 }, again, cluster('two'))).toBeUndefined();
+  });
+
+  it('does not depend on which context of the log is read first', () => {
+    const wish = [asked(2, 'one'), fact(5, 'ClusterRetryRequested', { uid: 'one' }), asked(6, 'two')];
+    const machines = [fact(3, 'ClusterRejected', { uid: 'one' })];
+    const inOrder = usageOf(wish[0]!, machines[0]!, wish[1]!, wish[2]!);
+    const apart = usageOf(...wish, ...machines);
+    for (const uid of ['one', 'two'])
+      expect(verdict({ clusters: 1 }, apart, cluster(uid))).toEqual(verdict({ clusters: 1 }, inOrder, cluster(uid)));
+  });
+
+  it('counts a cluster until it is deleted, and its machines until each is gone', () => {
+    const machine = (name: string) => ({ name, connection: 'lab', spec: 'small' });
+    const planned = fact(3, 'VmsPlanned', { uid: 'one', machines: ['x', 'y', 'z'].map(machine) });
+    const surge = fact(4, 'VmsPlanned', { uid: 'one', machines: [machine('extra')] });
+    const usage = usageOf(asked(2, 'one'), planned, surge);
+    expect(verdict({ nodes: 6 }, usage, cluster(undefined))).toContain('4 are taken');
+    const less = [fact(5, 'VmDeleted', { uid: 'one', name: 'extra' }), fact(6, 'VmDeleted', { uid: 'one', name: 'x' })];
+    expect(verdict({ nodes: 5 }, less.reduce(usageAfter, usage), cluster(undefined))).toBeUndefined();
+    const leaving = usageAfter(usage, fact(7, 'ClusterDeletionRequested', { uid: 'one' }));
+    expect(verdict({ clusters: 1 }, leaving, cluster(undefined))).toBeDefined();
+    const gone = usageAfter(leaving, fact(8, 'ClusterDeleted', { uid: 'one' }));
+    expect(verdict({ clusters: 1 }, gone, cluster(undefined))).toBeUndefined();
+  });
+
+  it('of a namespace is not used up by another, and that of a connection is by all', () => {
+    const usage = usageOf(asked(2, 'one', [set(1), set(2)], 'b'));
+    expect(quotaRefusal(known({ clusters: 1 }), usage, cluster(undefined))).toBeUndefined();
+    const refusal = quotaRefusal(known({}, { nodes: 5 }), usage, cluster(undefined));
+    expect([refusal?.code, refusal?.message]).toEqual([
+      'quota.exceeded',
+      'The quota of connection lab is 5 nodes: 3 are taken, and 3 more are wanted',
+    ]);
+    const elsewhere = usageOf(asked(2, 'one', [set(9, 'other')]));
+    expect(quotaRefusal(known({}, { nodes: 5 }), elsewhere, cluster(undefined))).toBeUndefined();
+  });
+});
