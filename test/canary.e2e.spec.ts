@@ -49,6 +49,18 @@ const attempts = (endpoint: string): readonly Attempt[] => {
       },
       accepted: true,
     },
+    {
+      name: 'by-further-key',
+      body: {
+        provider: 'ssh',
+        settings: {
+          hosts: [{ name: 'h-1', address: '127.0.0.78', port: 9, keyRef: 'gateway.connection.by-further-key.deep' }],
+          secret: CANARY,
+          keys: { deep: CANARY },
+        },
+      },
+      accepted: true,
+    },
     ...misplaced,
     { name: 'nested', body: lab({ auth: { inner: [{ value: CANARY }] } }), accepted: false },
     { name: 'in-url', body: lab({ endpoint: endpoint.replace('//', `//user:${CANARY}@`) }), accepted: false },

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { HostProfile, SoftwareSource, StoredEvent } from '@fairlead/contracts';
 import { cacheFolder } from '@fairlead/mirror';
 import { addressPlanOf, machineIsUnified, openLocal, type HostSystem, type Local } from '@fairlead/nspawn';
@@ -37,6 +37,15 @@ const profileOf = (source: SoftwareSource): HostProfile => ({
   resolvConf: '/etc/resolv.conf',
   ignorePreflightErrors: ['SystemVerification', 'FileContent--proc-sys-net-bridge-bridge-nf-call-iptables', 'Swap'],
 });
+
+/** Puts the archive where bootstrap-svc takes bundles from, and names it. */
+const bundled = (dataDir: string, given: Extract<SoftwareSource, { kind: 'bundle' }>): SoftwareSource => {
+  const folder = join(dataDir, 'bundles');
+  const name = basename(given.path);
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(given.path, join(folder, name));
+  return { ...given, path: name };
+};
 
 const OVER: readonly StoredEvent['type'][] = [
   'ClusterReady',
@@ -102,7 +111,8 @@ export const startOwnHosts = async (options: OwnHostsOptions): Promise<OwnHosts>
     uplink,
     onHost,
     kubectl: (cluster) => kubectlOf(system, cluster, VERSION),
-    become: async (cluster, source) => {
+    become: async (cluster, given) => {
+      const source = given.kind === 'bundle' ? bundled(system.environment.dataDir, given) : given;
       const inventory = hosts.map(({ name, address, hostKey }) => ({ name, address, user: 'ops', hostKey }));
       const settings = { hosts: inventory, networkCidr: cidr, profile: profileOf(source), secret: key.private };
       const registered = await system.call('PUT', `/connections/${CONNECTION}`, { provider: 'ssh', settings });

@@ -39,6 +39,7 @@ const Environment = z.object({
   NATS_URL: z.string().min(1),
   NATS_CA_FILE: file.optional(),
   AGENT_BUNDLE: file.describe('The agent as one file, built by apps/node-agent'),
+  SOFTWARE_BUNDLES: z.string().min(1).optional().describe('Folder of the bundles that connections may name'),
   AGENT_NODE_BINARY: z.string().default('/usr/bin/node').describe('The Node runtime on the hosts'),
   AGENT_NATS_URLS: z.string().optional().describe('Where agents find NATS, separated by commas; default: NATS_URL'),
   AGENT_NATS_CA_FILE: file
@@ -73,6 +74,8 @@ export interface Settings {
   readonly agent: {
     readonly bundle: string;
     readonly nodeBinary: string;
+    /** Where the bundles are that connections name; absent: there are none. */
+    readonly softwareFolder?: string;
     readonly natsUrls: readonly string[];
     /** PEM; then agents require TLS. */
     readonly natsCa?: string;
@@ -117,6 +120,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     agent: {
       bundle: parsed.AGENT_BUNDLE,
       nodeBinary: parsed.AGENT_NODE_BINARY,
+      ...(parsed.SOFTWARE_BUNDLES === undefined ? {} : { softwareFolder: parsed.SOFTWARE_BUNDLES }),
       natsUrls: (parsed.AGENT_NATS_URLS ?? parsed.NATS_URL).split(','),
       ...natsCaOf(parsed.AGENT_NATS_CA_FILE ?? parsed.NATS_CA_FILE),
       heartbeatIntervalMs: parsed.AGENT_HEARTBEAT_INTERVAL_MS,

@@ -68,6 +68,17 @@ const secretsIn = (value: unknown, path: readonly PropertyKey[]): readonly Setti
   return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, [...path, key]));
 };
 
+const BUNDLE_NAME = /^[A-Za-z0-9][-A-Za-z0-9._]{0,126}$/;
+
+/** A bundle is named, not pointed at: whoever chose a path could have any file of bootstrap-svc sent to a host. */
+const bundleFaults = (settings: unknown): readonly SettingFault[] => {
+  const parsed = z.object({ profile: HostProfile }).safeParse(settings);
+  const source = parsed.success ? parsed.data.profile.source : undefined;
+  return source?.kind !== 'bundle' || BUNDLE_NAME.test(source.path)
+    ? []
+    : [{ field: 'profile.source.path', message: 'is no file name of an archive in the folder of bundles' }];
+};
+
 /** Everything that keeps settings out of the log, each with its place. Secrets are not among settings here. */
 export const settingFaults = (
   provider: ProviderName,
@@ -75,5 +86,5 @@ export const settingFaults = (
 ): readonly SettingFault[] => {
   const faults = faultsOf(PROVIDER_SETTINGS[provider], settings);
   const known = new Set(faults.map(({ field }) => field));
-  return [...faults, ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
+  return [...faults, ...bundleFaults(settings), ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
 };

@@ -55,6 +55,16 @@ describe('the settings of a connection', () => {
     ).toEqual(['profile.imageRepository']);
   });
 
+  it.each(['/etc/shadow', '../master.key', 'a/b.tar.gz', '.', '..', '~root'])(
+    'name a bundle and never a path of the service that sends it: %s',
+    (path) => {
+      const profile = { source: { kind: 'bundle', path, sha256: 'a'.repeat(64) } };
+      expect(fieldsOf('ssh', { ...ssh, profile })).toEqual(['profile.source.path']);
+      const named = { source: { ...profile.source, path: 'kubernetes-v1.34.4.tar.gz' } };
+      expect(fieldsOf('ssh', { ...ssh, profile: named })).toEqual([]);
+    },
+  );
+
   it('that are misspelt are refused with the name that was probably meant, wherever they stand', () => {
     expect(settingFaults('lab', { ...lab, endpont: 'x' })).toEqual([
       { field: 'endpont', message: 'there is no such setting; did you mean endpoint?' },

@@ -12,7 +12,11 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('bundle'),
-    path: z.string().describe('An archive made by "fairlead bundle create", on the machine of bootstrap-svc'),
+    path: z
+      .string()
+      .describe(
+        'The file name of an archive made by "fairlead bundle create", in the folder of bundles of bootstrap-svc',
+      ),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
 ]);

@@ -27,7 +27,16 @@ const hostKey = z
     error: 'is no fingerprint; ssh-keygen -lf prints it as SHA256:<43 characters>',
   })
   .describe('Fingerprint of the host key; absent: the first one seen is pinned');
-const keyRef = SecretRef.describe('Where another private key is sealed, e.g. gateway.connection.<name>');
+const keyRef = SecretRef.describe(
+  'Another private key of this connection: gateway.connection.<connection>.<name>, given as settings.keys.<name>',
+);
+
+/** Where the secret of a connection is sealed, and its further keys by name. */
+export const connectionSecretRef = (connection: string, key?: string): SecretRef =>
+  SecretRef.parse(`gateway.connection.${connection}${key === undefined ? '' : `.${key}`}`);
+
+export const isOwnSecret = (connection: string, ref: string): boolean =>
+  ref === connectionSecretRef(connection) || ref.startsWith(`${connectionSecretRef(connection)}.`);
 
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is no value of a label' })]);

@@ -99,6 +99,16 @@ export const REFUSALS = {
     'The quota of {scope} is {limit} {what}: {used} are taken, and {wanted} more are wanted',
     'Ask for less, delete what is not needed, or ask an administrator for a higher quota.',
   ),
+  'connection.secret-again': definition(
+    422,
+    "The stored secret of connection '{connection}' was not given for {address}",
+    'Give the secret again (fairlead connection set --secret-file): a stored one is never used at a new address or provider.',
+  ),
+  'connection.key-foreign': definition(
+    422,
+    "{field} names a secret that is not one of connection '{connection}'",
+    'Give the key as settings.keys.<name> and name it gateway.connection.{connection}.<name>.',
+  ),
   'connection.would-orphan': definition(
     409,
     "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",

@@ -144,6 +144,13 @@ export const ConnectionRequest = z
       .looseObject({
         token: secret.describe('Write-only: sealed, and never returned').meta({ writeOnly: true }),
         secret: secret.describe('The same as token, for what is a key rather than a token').meta({ writeOnly: true }),
+        keys: z
+          .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/), z.string().min(1).max(SECRET_LENGTH_MAX))
+          .optional()
+          .describe(
+            'Further private keys by name, sealed as well; keyRef names one as gateway.connection.<connection>.<name>',
+          )
+          .meta({ writeOnly: true }),
       })
       .default({})
       .describe(

@@ -18,6 +18,7 @@ import type { Host, Known } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { NodeRuntime } from './node.runtime.js';
 import { nodeLabels, tuningOf } from './node.settings.js';
+import { SoftwareBundles, type NamedBundle } from './software.bundles.js';
 
 const VERSION_TIMEOUT_MS = 10_000;
 
@@ -49,7 +50,7 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentPr
 };
 
 /** The archive that a host's software comes in; null: it comes from elsewhere. */
-export const bundleOf = ({ machine }: Host): { readonly path: string; readonly sha256: string } | null => {
+export const bundleOf = ({ machine }: Host): NamedBundle | null => {
   const source = machine.profile?.source;
   return source?.kind === 'bundle' ? { path: source.path, sha256: source.sha256 } : null;
 };
@@ -59,11 +60,14 @@ export class AgentKit {
   private loaded: Promise<AgentBundle> | undefined;
   /** For hosts without a Node of their own. */
   readonly runtime = new NodeRuntime();
+  readonly software: SoftwareBundles;
 
   constructor(
     private readonly settings: Settings['agent'],
     private readonly tuning: Tuning,
-  ) {}
+  ) {
+    this.software = new SoftwareBundles(settings.softwareFolder);
+  }
 
   bundle(): Promise<AgentBundle> {
     this.loaded ??= this.load().catch((error: unknown) => {

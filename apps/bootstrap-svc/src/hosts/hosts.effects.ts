@@ -99,11 +99,10 @@ export class HostsEffects {
       await session.upload({ ...PRIVATE, path: AGENT_PATHS.nodeArchive, ...archive }, signal);
     }
     const software = bundleOf(hostOf(step));
-    if (found.bundle === 'missing' && software !== null)
-      await session.upload(
-        { ...PRIVATE, path: AGENT_PATHS.bundle, content: software.path, sha256: software.sha256 },
-        signal,
-      );
+    if (found.bundle === 'missing' && software !== null) {
+      const content = await this.kit.software.file(software);
+      await session.upload({ ...PRIVATE, path: AGENT_PATHS.bundle, content, sha256: software.sha256 }, signal);
+    }
     const { content, sha256 } = await this.kit.bundle();
     await session.upload({ path: AGENT_PATHS.nextProgram, content, mode: BUNDLE_MODE, sha256 }, signal);
   }

@@ -105,6 +105,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
         AGENT_NATS_URLS: surroundings.nats.url,
         AGENT_NODE_BINARY: surroundings.nodeBinary,
+        SOFTWARE_BUNDLES: `${surroundings.dataDir}/bundles`,
         ...(surroundings.nats.nodeSigningFile === undefined
           ? {}
           : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),

@@ -1,4 +1,5 @@
 import {
+  connectionSecretRef,
   CONNECTIONS_STREAM,
   refuse,
   SHARED_WITH_ALL,
@@ -15,11 +16,9 @@ import { orRefuse, refuseAny } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
-import { orphaning } from './registration.rules.js';
+import { foreignKeys, keyRefsOf, orphaning, secretMissing } from './registration.rules.js';
 
 const SHARED = 'shared';
-
-const secretRefOf = (name: ConnectionName): SecretRef => `gateway.connection.${name}` as SecretRef;
 
 @Injectable()
 export class ConnectionCommands {
@@ -31,19 +30,28 @@ export class ConnectionCommands {
   ) {}
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
-    const { token, secret = token, ...settings } = request.settings;
+    const { token, secret = token, keys = {}, ...settings } = request.settings;
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
     const { provider, region, zone, moved, namespaces, quota } = request;
     refuseAny(settingRefusals(name, provider, settings));
+    refuseAny(foreignKeys(name, { provider, settings }));
     const users = await this.queries.users(name);
     const known = await this.registry.latest();
     const before = known.connections.get(name);
     const strangers = (namespaces ?? []).filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
     refuseAny(strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces')));
     // Nothing is sealed for a request that is refused: the secret that there is stays.
-    const refusal = before && orphaning(name, { before, after: { provider, settings }, moved }, users);
+    const after = { provider, settings };
+    const given = {
+      secret: secret !== undefined,
+      keys: new Set<string>(Object.keys(keys).map((key) => connectionSecretRef(name, key))),
+    };
+    const refusal =
+      before && (orphaning(name, { before, after, moved }, users) ?? secretMissing(name, { before, after }, given));
     refuseAny(refusal === undefined ? [] : [refusal]);
     // Sealed before it is stated: whoever reacts to the event finds the secret.
+    for (const [key, value] of Object.entries(keys))
+      await this.secrets.put(connectionSecretRef(name, key), value, SHARED);
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
     const data = { name, provider, region, zone, settings, sealed, users, moved, namespaces, quota };
     return orRefuse(
@@ -59,6 +67,7 @@ export class ConnectionCommands {
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { usedBy } = await this.queries.users(name);
+    const before = (await this.registry.latest()).connections.get(name);
     const decided = orRefuse(
       await this.handle(
         connections,
@@ -67,12 +76,13 @@ export class ConnectionCommands {
         causeOf(caller),
       ),
     );
-    await this.secrets.delete(secretRefOf(name));
+    const keys = before === undefined ? [] : keyRefsOf(before);
+    for (const ref of [connectionSecretRef(name), ...keys]) await this.secrets.delete(ref as SecretRef);
     return decided;
   }
 
   private async seal(name: ConnectionName, secret: string): Promise<SecretRef> {
-    const ref = secretRefOf(name);
+    const ref = connectionSecretRef(name);
     await this.secrets.put(ref, secret, SHARED);
     return ref;
   }

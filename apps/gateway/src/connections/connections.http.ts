@@ -88,6 +88,8 @@ export class ConnectionsHttp {
       'connection.settings-invalid',
       'connection.provider-unknown',
       'connection.would-orphan',
+      'connection.secret-again',
+      'connection.key-foreign',
       'namespace.unknown',
       'conflict.concurrent',
     ],

@@ -238,6 +238,51 @@ describe('a connection', () => {
     expect([refused.status, refused.body.reason]).toEqual([409, 'quota.exceeded']);
   });
 
+  it('never sends its stored secret to a new address or provider: whoever names one gives the secret again', async () => {
+    const hosts = [{ name: 'h-1', address: '198.51.100.21' }];
+    await put('trap', { ...lab, settings: { ...lab.settings, token: 'precious' } });
+    for (const body of [
+      { ...lab, settings: { endpoint: 'http://198.51.100.66:80' } },
+      { ...lab, moved: true, settings: { endpoint: 'http://198.51.100.66:80' } },
+      { provider: 'ssh', settings: { hosts } },
+      { provider: 'nspawn', settings: { stateDir: '/var/lib/hosts' } },
+    ]) {
+      const { status, body: refused } = await put('trap', body);
+      expect([status, refused.reason]).toEqual([422, 'connection.secret-again']);
+    }
+    expect(await registered('trap')).toHaveLength(1);
+    await put('inventory', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    const jump = { address: '198.51.100.66' };
+    for (const settings of [
+      { hosts: [...hosts, { name: 'h-2', address: '198.51.100.66' }] },
+      { hosts: [{ ...hosts[0], port: 2222 }] },
+      { hosts, jump },
+    ])
+      expect((await put('inventory', { provider: 'ssh', settings })).body.reason).toBe('connection.secret-again');
+    expect((await put('inventory', { provider: 'ssh', settings: { hosts, jump, secret: 'key' } })).status).toBe(200);
+    expect((await put('inventory', { provider: 'ssh', settings: { hosts } })).status).toBe(200);
+  });
+
+  it('names no secret of another connection or service, and seals further keys of its own', async () => {
+    const host = (keyRef: string) => ({ name: 'h-1', address: '198.51.100.31', keyRef });
+    for (const keyRef of ['gateway.connection.lab', 'gateway.connection.keyed2', 'infra-svc.ssh-key.lab']) {
+      const { status, body } = await put('keyed', {
+        provider: 'ssh',
+        settings: { hosts: [host(keyRef)], secret: 'key' },
+      });
+      expect([status, body.reason, body.field]).toEqual([422, 'connection.key-foreign', 'settings.hosts[0].keyRef']);
+    }
+    const own = 'gateway.connection.keyed.deep';
+    const settings = { hosts: [host(own)], secret: 'key', keys: { deep: 'canary-of-a-further-key' } };
+    expect((await put('keyed', { provider: 'ssh', settings })).status).toBe(200);
+    expect(await sealedFor('infra-svc', own)).toBe('canary-of-a-further-key');
+    expect(JSON.stringify(await gateway.log())).not.toContain('canary-of-a-further-key');
+    const elsewhere = { hosts: [{ ...host(own), address: '198.51.100.66' }], secret: 'key' };
+    expect((await put('keyed', { provider: 'ssh', settings: elsewhere })).body.reason).toBe('connection.secret-again');
+    expect((await gateway.ask('DELETE', '/connections/keyed')).status).toBe(200);
+    expect(await sealedFor('gateway', own)).toBeUndefined();
+  });
+
   it('cannot be removed while a cluster stands on it', async () => {
     await put('used', lab);
     const worker = [{ connection: 'used', count: 1, spec: 's' }];

@@ -1,4 +1,4 @@
-import { refuse, SshSettings, type Refusal } from '@fairlead/contracts';
+import { isOwnSecret, refuse, SshSettings, type Refusal } from '@fairlead/contracts';
 import { sameJson } from '../common/json.js';
 
 /** What is said of a connection when it is registered. */
@@ -52,4 +52,57 @@ export const orphaning = (
   const clusters = users.usedBy.length === 0 ? 'clusters that are being deleted' : users.usedBy.join(', ');
   const values = { connection, clusters, changed: changed.join(', ') };
   return refuse('connection.would-orphan', values, first.split(' ')[0]);
+};
+
+interface Hop {
+  readonly field: string;
+  readonly address: string;
+  readonly keyRef: string | undefined;
+}
+
+/** Where credentials are used, and which: of the connection itself where no other is named. */
+const hopsOf = ({ provider, settings }: Place): readonly Hop[] => {
+  if (provider === 'lab')
+    return [{ field: 'settings.endpoint', address: String(settings['endpoint']), keyRef: undefined }];
+  const parsed = SshSettings.safeParse(settings);
+  if (provider !== 'ssh' || !parsed.success) return [];
+  const { hosts, jump } = parsed.data;
+  const at = ({ address, port }: { readonly address: string; readonly port: number }) => `${address}:${port}`;
+  return [
+    ...hosts.map((host, index) => ({ field: `settings.hosts[${index}]`, address: at(host), keyRef: host.keyRef })),
+    ...(jump === undefined ? [] : [{ field: 'settings.jump', address: at(jump), keyRef: jump.keyRef }]),
+  ];
+};
+
+/** References to secrets of another connection, or of anything else: whoever may name them may use them. */
+export const foreignKeys = (connection: string, place: Place): readonly Refusal[] =>
+  hopsOf(place).flatMap(({ field, keyRef }) =>
+    keyRef === undefined || isOwnSecret(connection, keyRef)
+      ? []
+      : [refuse('connection.key-foreign', { connection, field: `${field}.keyRef` }, `${field}.keyRef`)],
+  );
+
+/** Which of the connection's own keys its settings name. */
+export const keyRefsOf = (place: Place): readonly string[] => [
+  ...new Set(hopsOf(place).flatMap(({ keyRef }) => keyRef ?? [])),
+];
+
+/** Why a stored credential is not used at an address that it was not given for: only who has it may say so. */
+export const secretMissing = (
+  connection: string,
+  change: { readonly before: Place & { readonly secretRef: string | null }; readonly after: Place },
+  given: { readonly secret: boolean; readonly keys: ReadonlySet<string> },
+): Refusal | undefined => {
+  const { before, after } = change;
+  const known = new Set(before.provider === after.provider ? hopsOf(before).map(({ address }) => address) : []);
+  const fresh = hopsOf(after).filter(({ address }) => !known.has(address));
+  const missing = fresh.find(({ keyRef }) =>
+    keyRef === undefined || keyRef === before.secretRef
+      ? before.secretRef !== null && !given.secret
+      : !given.keys.has(keyRef),
+  );
+  if (missing !== undefined)
+    return refuse('connection.secret-again', { connection, address: missing.address }, missing.field);
+  const other = before.provider !== after.provider && before.secretRef !== null && !given.secret;
+  return other ? refuse('connection.secret-again', { connection, address: after.provider }, 'provider') : undefined;
 };

@@ -1,4 +1,4 @@
-import { refuse, SshSettings, sshSettingFaults, type Refusal, type SecretRef } from '@fairlead/contracts';
+import { isOwnSecret, refuse, SshSettings, sshSettingFaults, type Refusal, type SecretRef } from '@fairlead/contracts';
 import type { HostShell } from '@fairlead/service-kit/ssh';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import type { SshKeys } from '../../resources/resources.ports.js';
@@ -30,7 +30,11 @@ export const sshKind = ({ stock, shell, sshKeys, secret: secretOf, limits = PATI
     const { secretRef: keyRef } = connection;
     const at = own.jump === undefined ? { keyRef } : { keyRef, jump: own.jump };
     const keys = (ref: SecretRef): Promise<string | undefined> =>
-      ref === keyRef ? Promise.resolve(secret) : secretOf(ref);
+      ref === keyRef
+        ? Promise.resolve(secret)
+        : isOwnSecret(connection.name, ref)
+          ? secretOf(ref)
+          : Promise.resolve(undefined);
     return new SshProvider({ ...connection, own, publicKey }, new OwnHosts(at, shell, keys, limits), stock);
   },
 });

@@ -1,0 +1,58 @@
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** An archive as a connection names it. */
+export interface NamedBundle {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+const failure = (target: string, message: string, cause?: unknown): WorldFailure =>
+  new WorldFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
+
+/** The archives of one folder. No connection can name a file outside of it, and none is sent whose checksum is another. */
+export class SoftwareBundles {
+  private readonly hashes = new Map<string, Promise<string>>();
+
+  constructor(private readonly folder: string | undefined) {}
+
+  /** The archive's file, which has the checksum. Rejects with WorldFailure, which never says what else the file holds. */
+  async file({ path, sha256 }: NamedBundle): Promise<string> {
+    const name = basename(path);
+    if (this.folder === undefined)
+      throw failure(name, 'this bootstrap-svc has no folder of bundles (SOFTWARE_BUNDLES)');
+    const file = await this.find(this.folder, name);
+    if ((await this.hashOf(file)) === sha256) return file;
+    throw failure(name, `the archive in the folder of bundles has another checksum than ${sha256}`);
+  }
+
+  private async find(folder: string, name: string): Promise<string> {
+    try {
+      const [at, file] = await Promise.all([realpath(folder), realpath(join(folder, name))]);
+      if (dirname(file) === at && (await stat(file)).isFile()) return file;
+    } catch (error) {
+      throw failure(name, `there is no such archive in the folder of bundles: ${wordsOf(error)}`, error);
+    }
+    throw failure(name, 'it is no file of the folder of bundles itself');
+  }
+
+  /** Many hosts get the same archive: it is read again only when it has changed. */
+  private async hashOf(file: string): Promise<string> {
+    const { size, mtimeMs } = await stat(file);
+    const key = `${file} ${size} ${mtimeMs}`;
+    const known = this.hashes.get(key) ?? sha256Of(file);
+    this.hashes.set(key, known);
+    known.catch(() => this.hashes.delete(key));
+    return known;
+  }
+}
+
+const sha256Of = async (file: string): Promise<string> => {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+};
