@@ -70,7 +70,12 @@ export class Rack {
 
   /** Opened anew: it knows what the log knows. */
   open(settings: Record<string, unknown> = {}): InfrastructureProvider {
-    const world = { stock: this.stock, shell: this.shell, sshKeys: opensshKeys, secret: async () => undefined };
+    const world = {
+      stock: this.stock,
+      shell: this.shell,
+      sshKeys: opensshKeys,
+      secret: async () => this.key.privateKey,
+    };
     const provider = sshKind({ ...world, limits: QUICK }).open(this.connection(settings), this.key.privateKey);
     if ('kind' in provider) throw new Error(provider.message);
     return provider;

@@ -129,6 +129,13 @@ describe('your own hosts', () => {
     });
   });
 
+  it('are never opened with a key of another connection, also when an earlier release recorded its name', async () => {
+    const withKey = (keyRef: string) => ({ hosts: rack.inventory().map((host) => ({ ...host, keyRef })) });
+    const foreign = rack.open(withKey('gateway.connection.other'));
+    await expect(foreign.verify(signal())).rejects.toThrow(/there is no key behind gateway.connection.other/);
+    expect(await rack.open(withKey('gateway.connection.site.deep')).verify(signal())).toMatchObject({ nlb: false });
+  });
+
   it('that leave the inventory while they are in use stay with their cluster, and are not given again', async () => {
     const group = groupOf(2);
     await make(group);
