@@ -33,7 +33,10 @@ export const isAdministrator = (roles: readonly RoleGrant[]): boolean =>
   roles.some(({ namespace, role }) => namespace === EVERY_NAMESPACE && role === 'admin');
 
 /** A role is granted in a namespace that there is, or in all. */
-export const grantFaults = (roles: readonly RoleGrant[], namespaces: ReadonlySet<string>): readonly Refusal[] =>
+export const grantFaults = (
+  roles: readonly RoleGrant[],
+  namespaces: Pick<ReadonlySet<string>, 'has'>,
+): readonly Refusal[] =>
   roles.flatMap(({ namespace }, index) =>
     namespace === EVERY_NAMESPACE || namespaces.has(namespace)
       ? []
