@@ -375,6 +375,7 @@ export class Simulation {
       SetupExternalEtcd: (job, context) => own.etcd.setUp(job, context),
       BalanceApi: (job, context) => own.balancing.balanceApi(job, context),
       InitControlPlane: (job, context) => own.controlPlane.initControlPlane(job, context),
+      RefreshKubeconfig: (job, context) => own.controlPlane.refreshKubeconfig(job, context),
       VerifyControlPlane: (job, context) => own.controlPlane.verifyControlPlane(job, context),
       JoinControlPlane: (job, context) => own.joins.joinControlPlane(job, context),
       JoinWorker: (job, context) => own.joins.joinWorker(job, context),

@@ -2,6 +2,8 @@ import { WorldFailure, type ClusterUid, type SecretRef, type StoredEvent } from 
 import type { KubernetesAccess } from '@fairlead/kubernetes';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
 import type { SecretStore } from '@fairlead/service-kit';
+import { CertificateAuthority } from '../../../libs/lab/src/kubernetes/certificates/certificate.authority.js';
+import { kubeconfigText } from '../../../libs/lab/src/kubernetes/certificates/kubeconfig.js';
 import type { HostAddress, HostScript, HostSession, HostShell, ScriptOutput } from '../src/hosts/hosts.ports.js';
 import type {
   Evicted,
@@ -13,22 +15,24 @@ import type {
 } from '../src/kubernetes/kubernetes.ports.js';
 import type { RunningSteps } from '../src/bootstrap/steps.ports.js';
 
-/** A certificate of an authority that signs nothing. */
-export const CA =
-  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJnVENDQVNlZ0F3SUJBZ0lVTVhpcVJ3WVdWa3NFWC92cVZLdjRHZ1o5UTBzd0NnWUlLb1pJemowRUF3SXcKRlRFVE1CRUdBMVVFQXd3S2EzVmlaWEp1WlhSbGN6QWdGdzB5TmpFeE1qRXdPRFUwTURSYUdBOHlNVEkyTVRBeQpPREE0TlRRd05Gb3dGVEVUTUJFR0ExVUVBd3dLYTNWaVpYSnVaWFJsY3pCWk1CTUdCeXFHU000OUFnRUdDQ3FHClNNNDlBd0VIQTBJQUJNSTlzZWg4NllhU1ZjMjVJcjNBQjA1dndxREZXOXhLeWRQVkpTbG1SZnZucXJvajlNL3EKWGxVcWN1VlgvME9uekZPa1FadWRMTTNTZmpNSWFlREswcWFqVXpCUk1CMEdBMVVkRGdRV0JCU0JBcjRCWUFPMwp4Qkdmc01Va1VZOFpnVENyV2pBZkJnTlZIU01FR0RBV2dCU0JBcjRCWUFPM3hCR2ZzTVVrVVk4WmdUQ3JXakFQCkJnTlZIUk1CQWY4RUJUQURBUUgvTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSVFEUU1raE53VTNjSWtCN0JhUnIKS0Rkem9IcGZWcnhaemxlUnNhTzBZbm5rOUFJZ0RaQ0Z3UEtadHVQcGJKNFk4eWg3M2RvSklzUThWdVJLM3p5TwpNY3RzMDZBPQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==';
+const YEAR_MS = 365 * 24 * 3_600_000;
+const ADMINISTRATOR = { commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' } as const;
+const authority = await CertificateAuthority.create(Date.UTC(2026, 0, 20, 10));
 
-export const KUBECONFIG = `apiVersion: v1
-kind: Config
-clusters:
-  - name: kubernetes
-    cluster: { server: "https://10.0.0.1:6443", certificate-authority-data: ${CA} }
-`;
+/** As kubeadm writes it, with a client certificate that ends then. */
+const kubeconfigUntil = async (expiresAt: string): Promise<string> =>
+  kubeconfigText({
+    cluster: 'demo',
+    server: 'https://198.18.7.1:6443',
+    caPem: authority.pair.certPem,
+    user: ADMINISTRATOR.commonName,
+    credentials: await authority.issue(ADMINISTRATOR, Date.parse(expiresAt) - YEAR_MS),
+  });
 
-/** As kubeadm leaves it after a renewal; its client certificate ends in a hundred years. */
-const RENEWED_KUBECONFIG = `${KUBECONFIG}users:
-  - name: kubernetes-admin
-    user: { client-certificate-data: ${CA} }
-`;
+export const CA_CERT_HASH = authority.publicKeyHash;
+export const KUBECONFIG = await kubeconfigUntil('2027-01-20T10:00:00.000Z');
+export const RENEWED_UNTIL = '2126-10-28T08:54:04.000Z';
+const RENEWED_KUBECONFIG = await kubeconfigUntil(RENEWED_UNTIL);
 
 interface FakeHost {
   agentStarted: boolean;
@@ -55,6 +59,9 @@ export class FakeWorld {
   readonly violations: string[] = [];
   readonly failing = new Map<string, string>();
   readonly unreachable = new Set<string>();
+  /** What the hosts answer when their administrator's kubeconfig is asked for. */
+  kubeconfig = KUBECONFIG;
+  renewed = RENEWED_KUBECONFIG;
   network = false;
   private readonly facts = new Set<string>();
   private indexed = 0;
@@ -108,7 +115,7 @@ export class FakeWorld {
           this.inits.push(name);
           this.join(name, 'control-plane');
         }
-        return { changed, kubeconfig: Buffer.from(KUBECONFIG).toString('base64') };
+        return { changed, kubeconfig: Buffer.from(this.kubeconfig).toString('base64') };
       },
       credentials: ({ certificates }) => {
         this.check(host.joinedAs === 'control-plane', `credentials were asked of ${name}, which is no control plane`);
@@ -156,7 +163,7 @@ export class FakeWorld {
       },
       'read-kubeconfig': () => {
         this.check(host.joinedAs === 'control-plane', `the kubeconfig was read on ${name}, which is no control plane`);
-        return { kubeconfig: Buffer.from(RENEWED_KUBECONFIG).toString('base64') };
+        return { kubeconfig: Buffer.from(this.renewed).toString('base64') };
       },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };

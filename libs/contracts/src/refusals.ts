@@ -329,6 +329,11 @@ export const REFUSALS = {
     "The cluster '{cluster}' has no kubeconfig yet.",
     'Wait for the phase Provisioned.',
   ),
+  'cluster.kubeconfig-refused': definition(
+    409,
+    "The sealed kubeconfig of '{cluster}' is not safe to use: {reason}",
+    'Renew the certificates of the control planes: the kubeconfig that is sealed then is checked first.',
+  ),
   'idempotency.key-reused': definition(
     422,
     'The idempotency key was used for another request',

@@ -6,13 +6,19 @@ import {
   BatchV1Api,
   CoordinationV1Api,
   CoreV1Api,
+  createConfiguration,
   DiscoveryV1Api,
   KubeConfig,
   PolicyV1Api,
+  ServerConfiguration,
   StorageV1Api,
+  type ApiType,
+  type Configuration,
   type RequestContext,
 } from '@kubernetes/client-node';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
+import { ask, httpLibrary } from './http.requests.js';
+import { sealedAdministrator, type Administrator, type RecordedCluster } from './kubeconfig.js';
 import { ObjectApi } from './known.resources.js';
 import { runProgram, type ExecResult, type ExecTarget } from './program.exec.js';
 
@@ -23,23 +29,33 @@ const SOCKETS_MAX = 4;
 const SOCKET_IDLE_MS = 30_000;
 const BODY_BYTES_MAX = 1024 * 1024;
 
-/** The library makes a new agent, so a new TLS handshake, for each request; this one keeps its connections. */
+const NAME = 'cluster';
+
+/**
+ * The library makes a new agent, so a new TLS handshake, for each request; this one keeps its connections. It is built from an
+ * administrator's certificate and key and nothing else: no program is run for a credential, no file read, no proxy asked.
+ */
 class KeptAliveConfig extends KubeConfig {
   readonly agent: Agent;
 
-  constructor(kubeconfig: string) {
+  constructor(readonly administrator: Administrator) {
     super();
-    this.loadFromString(kubeconfig);
-    const decoded = (base64: string | undefined): Buffer | undefined =>
-      base64 === undefined ? undefined : Buffer.from(base64, 'base64');
-    const user = this.getCurrentUser();
+    const { server, ca, certificate, key } = administrator;
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    this.loadFromOptions({
+      clusters: [{ name: NAME, server, caData: base64(ca), skipTLSVerify: false }],
+      users: [{ name: NAME, certData: base64(certificate), keyData: base64(key) }],
+      contexts: [{ name: NAME, cluster: NAME, user: NAME }],
+      currentContext: NAME,
+    });
     this.agent = new Agent({
       keepAlive: true,
       maxSockets: SOCKETS_MAX,
       timeout: SOCKET_IDLE_MS,
-      ca: decoded(this.getCurrentCluster()?.caData),
-      cert: decoded(user?.certData),
-      key: decoded(user?.keyData),
+      rejectUnauthorized: true,
+      ca,
+      cert: certificate,
+      key,
     });
   }
 
@@ -47,6 +63,12 @@ class KeptAliveConfig extends KubeConfig {
     await super.applySecurityAuthentication(context);
     context.setAgent(this.agent);
     context.setSignal(AbortSignal.timeout(CALL_TIMEOUT_MS));
+  }
+
+  /** The same as the library's, but for how a request is sent. */
+  override makeApiClient<T extends ApiType>(apiClientType: new (config: Configuration) => T): T {
+    const baseServer = new ServerConfiguration(this.administrator.server, {});
+    return new apiClientType(createConfiguration({ baseServer, authMethods: { default: this }, httpApi: httpLibrary }));
   }
 }
 
@@ -99,12 +121,14 @@ export class KubernetesClient {
   readonly objects: ObjectApi;
   private readonly config: KeptAliveConfig;
 
+  /** Refuses a kubeconfig that is more than the certificate and key of the administrator of the recorded cluster. */
   constructor(
     private readonly cluster: string,
     readonly kubeconfig: string,
     private readonly used: () => void,
+    recorded?: RecordedCluster,
   ) {
-    this.config = new KeptAliveConfig(kubeconfig);
+    this.config = new KeptAliveConfig(sealedAdministrator(kubeconfig, cluster, recorded));
     this.core = this.config.makeApiClient(CoreV1Api);
     this.apps = this.config.makeApiClient(AppsV1Api);
     this.discovery = this.config.makeApiClient(DiscoveryV1Api);
@@ -160,25 +184,15 @@ export class KubernetesClient {
   }
 
   /** A plain GET, for what is no object; what is longer than `bytesMax` is cut off. */
-  get(path: string, bytesMax = BODY_BYTES_MAX): Promise<{ readonly status: number; readonly text: string }> {
-    const url = new URL(path, this.config.getCurrentCluster()?.server);
-    return new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
-      const outgoing = request(url, { agent: this.config.agent, signal }, (response) => {
-        const chunks: Buffer[] = [];
-        let bytes = 0;
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes <= bytesMax) chunks.push(chunk);
-        });
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-        );
-      });
-      outgoing.on('error', reject);
-      outgoing.end();
-    });
+  async get(path: string, bytesMax = BODY_BYTES_MAX): Promise<{ readonly status: number; readonly text: string }> {
+    const { administrator, agent } = this.config;
+    const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
+    const { status, body } = await ask(
+      new URL(path, administrator.server),
+      { agent, signal },
+      { bytesMax, cutOff: true },
+    );
+    return { status, text: body.toString('utf8') };
   }
 
   close(): void {

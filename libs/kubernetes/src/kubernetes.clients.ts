@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { RecordedCluster } from './kubeconfig.js';
 import { KubernetesClient } from './kubernetes.client.js';
 
 const CLIENTS_MAX = 2_000;
@@ -9,7 +10,10 @@ const CLIENT_IDLE_MS = 60_000;
 export interface KubernetesAccess {
   readonly uid: string;
   readonly cluster: string;
+  /** As it is sealed. */
   readonly kubeconfig: string;
+  /** What the log says of it, where the service that asks knows it. */
+  readonly recorded?: RecordedCluster;
 }
 
 /** The clients of many clusters; each keeps its connections while it is used. */
@@ -22,11 +26,11 @@ export class KubernetesClients {
     dispose: (client) => client.close(),
   });
 
-  of({ uid, cluster, kubeconfig }: KubernetesAccess): KubernetesClient {
+  of({ uid, cluster, kubeconfig, recorded }: KubernetesAccess): KubernetesClient {
     const known = this.clients.get(uid);
     if (known?.kubeconfig === kubeconfig) return known;
     // Every call makes it younger: what is in use is not closed.
-    const client = new KubernetesClient(cluster, kubeconfig, () => void this.clients.get(uid));
+    const client = new KubernetesClient(cluster, kubeconfig, () => void this.clients.get(uid), recorded);
     this.clients.set(uid, client);
     return client;
   }

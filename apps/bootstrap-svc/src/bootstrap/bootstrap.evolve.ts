@@ -211,8 +211,11 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       const kubeconfigEndsAt = state.hosts[node]?.adminEndsAt ?? null;
       return withHost({ ...state, controlPlane, kubeconfigEndsAt }, node, { joinedAt: time });
     }
-    case 'KubeconfigRefreshed':
-      return { ...state, kubeconfigEndsAt: event.data.expiresAt };
+    case 'KubeconfigRefreshed': {
+      // What its certificate says, whatever the agent said of it: an agent that promises more is not asked again and again.
+      const { node, expiresAt } = event.data;
+      return withHost({ ...state, kubeconfigEndsAt: expiresAt }, node, { adminEndsAt: expiresAt });
+    }
     case 'NetworkReady':
       return { ...state, network: true };
     case 'ControlPlaneJoined':

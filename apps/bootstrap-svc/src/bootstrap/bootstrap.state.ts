@@ -172,14 +172,20 @@ const DAY_MS = 24 * 3_600_000;
 
 /**
  * The control plane whose administrator's kubeconfig is to be sealed in place of the one that is; undefined: none is better. Less than
- * a day is not: control planes that are renewed one after the other, or joined later, would bring one each.
+ * a day is not: control planes that are renewed one after the other, or joined later, would bring one each. Any agent may report that it
+ * has such a file, and the one of a worker is never asked for it.
  */
 export const renewedKubeconfig = (cluster: Cluster): Host | undefined => {
   const { kubeconfigEndsAt } = cluster;
   if (kubeconfigEndsAt === null) return undefined;
   const lastsLonger = later(kubeconfigEndsAt, DAY_MS);
   return hostsOf(cluster).find(
-    ({ adminEndsAt, removal }) => removal === 'none' && adminEndsAt !== null && adminEndsAt > lastsLonger,
+    (host) =>
+      isControlPlane(host) &&
+      host.joinedAt !== null &&
+      host.removal === 'none' &&
+      host.adminEndsAt !== null &&
+      host.adminEndsAt > lastsLonger,
   );
 };
 

@@ -1,20 +1,28 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { administratorFrom, serverAt, type ExpectedCluster } from '@fairlead/kubernetes/kubeconfig';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostsOf, isControlPlane } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
-import { caCertHashOf, clientCertificateEnd, withServer, type ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import { controlPlaneProblems } from './control-plane.health.js';
 
 const HEALTHY_WITHIN_MS = 5 * 60_000;
 
 const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+const expectedOf = ({ machine }: Host, server: string, caCertHash: string | null): ExpectedCluster => ({
+  node: machine.name,
+  server,
+  addresses: [machine.privateIp],
+  caCertHash,
+});
 
 /** Makes the first control plane, and looks whether all of them are well. */
 @Controller()
@@ -39,16 +47,17 @@ export class ControlPlaneEffects {
         schedulable: state.spec.singleNode,
       });
       const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
-      const server = `https://${cluster.endpoint.host}:${cluster.endpoint.port}`;
-      const kubeconfig = withServer(decoded(result.kubeconfig), server);
+      const server = serverAt(cluster.endpoint);
+      // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
+      const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));
       await step.record({
         type: 'ControlPlaneInitialized',
         data: {
           uid: state.uid,
           node: host.machine.name,
           endpoint: server,
-          kubeconfigRef: await this.clusters.seal(state.uid, kubeconfig),
-          caCertHash: caCertHashOf(kubeconfig),
+          kubeconfigRef: await this.clusters.seal(state, administrator),
+          caCertHash: administrator.caCertHash,
         },
       });
     });
@@ -63,13 +72,20 @@ export class ControlPlaneEffects {
   })
   refreshKubeconfig(job: StepJob, context: JobContext): Promise<JobLater | void> {
     return this.runner.take(job, context, async (step) => {
-      const { uid, controlPlane } = step.state;
+      const { uid, controlPlane, kubeconfigEndsAt } = step.state;
       if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
       const host = hostOf(step);
       const result = await this.hosts.on(host, step, (worker) => worker.run(renderStep('read-kubeconfig', {})));
-      const kubeconfig = withServer(decoded(result.kubeconfig), controlPlane.endpoint);
-      const expiresAt = clientCertificateEnd(kubeconfig);
-      const kubeconfigRef = await this.clusters.seal(uid, kubeconfig);
+      const { endpoint, caCertHash } = controlPlane;
+      const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, endpoint, caCertHash));
+      const { expiresAt } = administrator;
+      if (kubeconfigEndsAt !== null && expiresAt <= kubeconfigEndsAt)
+        throw new WorldFailure({
+          operation: 'take the kubeconfig',
+          target: host.machine.name,
+          message: `the kubeconfig is refused: its client certificate ends ${expiresAt}, and that of the one in use ${kubeconfigEndsAt}`,
+        });
+      const kubeconfigRef = await this.clusters.seal(step.state, administrator);
       await step.record({
         type: 'KubeconfigRefreshed',
         data: { uid, node: host.machine.name, kubeconfigRef, expiresAt },

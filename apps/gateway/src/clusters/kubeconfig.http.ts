@@ -31,6 +31,7 @@ export class KubeconfigHttp {
       'namespace.unknown',
       'cluster.unknown',
       'cluster.kubeconfig-not-yet',
+      'cluster.kubeconfig-refused',
       'conflict.concurrent',
       'wait.seq-ahead',
       'wait.too-long',

@@ -1,10 +1,11 @@
-import type { ClusterUid, SecretRef } from '@fairlead/contracts';
+import { refuse, WorldFailure, type ClusterUid, type SecretRef } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { audit } from '../events/audit.decider.js';
-import { orRefuse } from '../http/refused.js';
+import { orRefuse, Refused } from '../http/refused.js';
 
 export interface KubeconfigOf {
   readonly namespace: string;
@@ -20,6 +21,22 @@ export interface Kubeconfig {
 
 const POLLED_EVERY_MS = 5 * 60_000;
 const READERS_MAX = 10_000;
+
+/** What comes from a host is never given out as it came: kubectl would run and read whatever is written there. */
+const safeKubeconfig = (cluster: string, sealed: string): string => {
+  try {
+    return kubeconfigOf(cluster, sealedAdministrator(sealed, cluster));
+  } catch (error) {
+    if (!(error instanceof WorldFailure)) throw error;
+    throw new Refused(refuse('cluster.kubeconfig-refused', { cluster, reason: error.message }));
+  }
+};
+
+/** Without a part of an answer that cannot be given out safely. */
+const unlessRefused = (error: unknown): undefined => {
+  if (!(error instanceof Refused)) throw error;
+  return undefined;
+};
 
 /** Administrator kubeconfigs; every reading is on record before it is out. */
 @Injectable()
@@ -41,7 +58,7 @@ export class Kubeconfigs {
 
   /** As part of an answer that a client asks for again and again: on record once in five minutes for each reader and replica. */
   async polled(of: KubeconfigOf, cause: Cause): Promise<string | undefined> {
-    const text = await this.open(of);
+    const text = await this.open(of).catch(unlessRefused);
     if (text === undefined) return undefined;
     const nowMs = this.clock.now().getTime();
     const reader = `${cause.actor}\n${of.uid}`;
@@ -52,8 +69,9 @@ export class Kubeconfigs {
     return text;
   }
 
-  private open({ uid }: KubeconfigOf): Promise<string | undefined> {
-    return this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
+  private async open({ cluster, uid }: KubeconfigOf): Promise<string | undefined> {
+    const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
+    return sealed === undefined ? undefined : safeKubeconfig(cluster, sealed);
   }
 
   private async record({ namespace, cluster, uid }: KubeconfigOf, cause: Cause): Promise<number> {

@@ -9,11 +9,13 @@ import type {
   SecretRef,
   StatusView,
 } from '@fairlead/contracts';
+import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
 import { NatsSecrets } from '@fairlead/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixtures.js';
 import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
 
 let gateway: TestGateway;
@@ -137,11 +139,19 @@ describe('the nodes of a cluster', () => {
 });
 
 describe('the kubeconfig', () => {
-  it('is read from where bootstrap-svc sealed it, and each reading is on record with its reader', async () => {
-    const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
-    const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', key);
-    const secret = 'apiVersion: v1\nkind: Config\n# canary-kubeconfig\n';
-    await bootstrap.put(`bootstrap-svc.kubeconfig.${uid}` as SecretRef, secret, uid);
+  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader', async () => {
+    const master = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
+    const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', master);
+    const ref = `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
+    const { genuine, tricks } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
+    for (const { text, says } of tricks.filter((trick) => trick.text.length < 100_000)) {
+      await bootstrap.put(ref, text, uid);
+      const refused = await gateway.ask<ErrorView>('GET', `${path}/kubeconfig`);
+      expect([refused.status, refused.body.reason]).toEqual([409, 'cluster.kubeconfig-refused']);
+      expect(refused.body.message).toContain(says);
+    }
+    const secret = kubeconfigOf('demo', sealedAdministrator(genuine, 'demo'));
+    await bootstrap.put(ref, genuine, uid);
     const { status, headers, body } = await gateway.ask<string>('GET', `${path}/kubeconfig`);
     expect([status, body]).toEqual([200, secret]);
     expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
@@ -150,7 +160,9 @@ describe('the kubeconfig', () => {
     ]);
     const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
     expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([[localActor(gateway), { uid }]]);
-    expect(JSON.stringify(await gateway.log())).not.toContain('canary-kubeconfig');
+    const key = /client-key-data: (\S+)/.exec(secret)?.[1] ?? '';
+    expect(key).not.toBe('');
+    expect(JSON.stringify(await gateway.log())).not.toContain(key);
   });
 });
 

@@ -1,0 +1,131 @@
+import { isAlias, isNode, parseDocument, visit } from 'yaml';
+
+/** kubeadm's own is 6 KiB, and 10 with the longest keys in use. */
+export const KUBECONFIG_BYTES_MAX = 32 * 1024;
+
+/** Why a kubeconfig is refused: a sentence without anything secret in it. */
+export class Unacceptable extends Error {}
+
+/** What is taken from a kubeconfig, as it is written there: one address, and three texts in base64. */
+export interface KubeconfigFields {
+  readonly server: string;
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What the fields that are refused would have made a client do. */
+const TRICKS: Readonly<Record<string, string>> = {
+  exec: 'runs a program',
+  'auth-provider': 'runs a program',
+  tokenFile: 'reads a file',
+  'client-certificate': 'reads a file',
+  'client-key': 'reads a file',
+  'certificate-authority': 'reads a file',
+  'proxy-url': 'sends requests elsewhere',
+  'insecure-skip-tls-verify': 'believes any server',
+  'tls-server-name': 'believes another server',
+  as: 'acts as somebody else',
+  token: 'is a credential that is not a certificate',
+  username: 'is a credential that is not a certificate',
+  password: 'is a credential that is not a certificate',
+};
+
+const NAME_CHARACTERS_MAX = 40;
+
+/** A name from outside in a sentence: short, and without a control character. */
+const shown = (name: string): string => JSON.stringify(name.slice(0, NAME_CHARACTERS_MAX));
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown, at: string, allowed: readonly string[]): Fields => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Unacceptable(`${at} is not a map of fields`);
+  const foreign = Object.keys(value).find((name) => !allowed.includes(name));
+  if (foreign === undefined) return value as Fields;
+  const trick = Object.hasOwn(TRICKS, foreign) ? TRICKS[foreign] : undefined;
+  throw new Unacceptable(`${at} has the field ${shown(foreign)}${trick === undefined ? '' : `, which ${trick}`}`);
+};
+
+const onlyOne = (value: unknown, at: string): unknown => {
+  if (!Array.isArray(value)) throw new Unacceptable(`${at} is not a list`);
+  if (value.length !== 1) throw new Unacceptable(`${at} has ${value.length} entries, not one`);
+  return value[0];
+};
+
+const textOf = (fields: Fields, name: string, at: string): string => {
+  const value = fields[name];
+  if (typeof value !== 'string' || value === '') throw new Unacceptable(`${at} has no ${name}`);
+  return value;
+};
+
+/** The entry of a list of one: its name, and what it is about. */
+const entryOf = (whole: Fields, list: string, noun: string, allowed: readonly string[]) => {
+  const at = `${list}[0]`;
+  const entry = fieldsOf(onlyOne(whole[list], list), at, ['name', noun]);
+  return { name: textOf(entry, 'name', at), at: `${at}.${noun}`, of: fieldsOf(entry[noun], `${at}.${noun}`, allowed) };
+};
+
+/** Plain YAML 1.2 of bounded size: no aliases, no tags, one document. */
+const plainYaml = (text: string): unknown => {
+  if (Buffer.byteLength(text) > KUBECONFIG_BYTES_MAX)
+    throw new Unacceptable(`it is longer than ${KUBECONFIG_BYTES_MAX} bytes`);
+  const document = parseDocument(text, { schema: 'failsafe', prettyErrors: false, logLevel: 'error', merge: false });
+  if (document.errors.length > 0) throw new Unacceptable('it is not one YAML document');
+  visit(document, (_key, node) => {
+    if (isAlias(node) || (isNode(node) && 'anchor' in node && node.anchor !== undefined))
+      throw new Unacceptable('it has YAML aliases');
+    if (isNode(node) && node.tag !== undefined) throw new Unacceptable('it has YAML tags');
+  });
+  return document.toJS({ maxAliasCount: 0 });
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return plainYaml(text);
+  } catch (error) {
+    if (error instanceof Unacceptable) throw error;
+    // The library goes down into nested collections by recursion.
+    throw new Unacceptable('it is not plain YAML');
+  }
+};
+
+/** Nothing may hide in `preferences`, which kubeadm writes as an empty map. */
+const checkHeader = (whole: Fields): void => {
+  if (whole['apiVersion'] !== 'v1' || whole['kind'] !== 'Config')
+    throw new Unacceptable('it is not of kind Config, v1');
+  if (whole['preferences'] !== undefined && whole['preferences'] !== '')
+    fieldsOf(whole['preferences'], 'preferences', []);
+};
+
+/**
+ * The four fields that are taken from a kubeconfig. One with anything else in it, or with a choice of clusters, users or contexts, is
+ * refused whole: what a field means that is not known here is known to whoever wrote it.
+ */
+export const fieldsOfKubeconfig = (text: string): KubeconfigFields => {
+  const whole = fieldsOf(parsed(text), 'it', [
+    'apiVersion',
+    'kind',
+    'preferences',
+    'current-context',
+    'clusters',
+    'contexts',
+    'users',
+  ]);
+  checkHeader(whole);
+  const cluster = entryOf(whole, 'clusters', 'cluster', ['server', 'certificate-authority-data']);
+  const user = entryOf(whole, 'users', 'user', ['client-certificate-data', 'client-key-data']);
+  const context = entryOf(whole, 'contexts', 'context', ['cluster', 'user']);
+  if (
+    whole['current-context'] !== context.name ||
+    context.of['cluster'] !== cluster.name ||
+    context.of['user'] !== user.name
+  )
+    throw new Unacceptable('its current context is not the one of its cluster and its user');
+  return {
+    server: textOf(cluster.of, 'server', cluster.at),
+    ca: textOf(cluster.of, 'certificate-authority-data', cluster.at),
+    certificate: textOf(user.of, 'client-certificate-data', user.at),
+    key: textOf(user.of, 'client-key-data', user.at),
+  };
+};

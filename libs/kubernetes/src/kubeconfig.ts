@@ -1,0 +1,121 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { administratorOf, type AdministratorPair } from './kubeconfig.certificates.js';
+import { fieldsOfKubeconfig, Unacceptable } from './kubeconfig.document.js';
+
+/**
+ * A cluster as its administrator reaches it, and all that is ever taken from a kubeconfig. Whoever is root on a control plane writes the
+ * kubeconfig there as he likes; so none of it is given to a client, to kubectl or to a file but these texts, which were understood and
+ * checked before.
+ */
+export interface Administrator extends AdministratorPair {
+  /** `https://<host>:<port>`, with nothing behind it. */
+  readonly server: string;
+}
+
+/** What the platform knows itself about the cluster whose kubeconfig a host has sent. */
+export interface ExpectedCluster {
+  /** The control plane that was asked. */
+  readonly node: string;
+  /** Where everybody reaches the API: the only address that is ever written into a kubeconfig. */
+  readonly server: string;
+  /** Its control plane's own addresses, which its file may name as well. */
+  readonly addresses: readonly string[];
+  /** The authority that was recorded when the cluster was initialised; null: this is when. */
+  readonly caCertHash: string | null;
+}
+
+const API_PORT = 6443;
+const OPERATION = 'take the kubeconfig';
+const FOREIGN_AUTHORITY = 'its certificate authority is not the one with which the cluster was initialised';
+
+const urlOf = (server: string): URL => {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  const isPlain =
+    url?.protocol === 'https:' &&
+    url.pathname === '/' &&
+    `${url.username}${url.password}${url.search}${url.hash}` === '' &&
+    !/[\s\\]/.test(server);
+  if (url === undefined || !isPlain) throw new Unacceptable('its server is not https://<host>:<port>');
+  return url;
+};
+
+/** As the URL has it, but without the slash at its end, and with its port. */
+const plainServer = (server: string): string => {
+  const { hostname, port } = urlOf(server);
+  return `https://${hostname}:${port === '' ? '443' : port}`;
+};
+
+/** The address of an API server, for kubeconfigs. */
+export const serverAt = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+const refusing = <T>(target: string, retryable: boolean, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Unacceptable)) throw error;
+    throw new WorldFailure({
+      operation: OPERATION,
+      target,
+      message: `the kubeconfig is refused: ${error.message}`,
+      retryable,
+    });
+  }
+};
+
+/** What the control plane sent, if it is what kubeadm writes for this very cluster; it is taken for the platform's own address. */
+export const administratorFrom = (text: string, expected: ExpectedCluster): Administrator =>
+  refusing(expected.node, true, () => {
+    const { server, ...fields } = fieldsOfKubeconfig(text);
+    const known = [
+      plainServer(expected.server),
+      ...expected.addresses.map((host) => serverAt({ host, port: API_PORT })),
+    ];
+    if (!known.includes(plainServer(server)))
+      throw new Unacceptable(`its server is neither ${expected.server} nor the control plane that it was read on`);
+    const pair = administratorOf(fields);
+    if (expected.caCertHash !== null && pair.caCertHash !== expected.caCertHash)
+      throw new Unacceptable(FOREIGN_AUTHORITY);
+    return { ...pair, server: plainServer(expected.server) };
+  });
+
+/** What the log says of a cluster since it was initialised. */
+export type RecordedCluster = Pick<ExpectedCluster, 'server'> & { readonly caCertHash: string };
+
+/** A kubeconfig from among the secrets, also one that was sealed before these rules were; checked against the log, where it is known. */
+export const sealedAdministrator = (text: string, cluster: string, recorded?: RecordedCluster): Administrator =>
+  refusing(cluster, false, () => {
+    const { server, ...fields } = fieldsOfKubeconfig(text);
+    const administrator = { ...administratorOf(fields), server: plainServer(server) };
+    if (recorded === undefined) return administrator;
+    if (administrator.server !== plainServer(recorded.server))
+      throw new Unacceptable(`its server is not ${recorded.server}`);
+    if (administrator.caCertHash !== recorded.caCertHash) throw new Unacceptable(FOREIGN_AUTHORITY);
+    return administrator;
+  });
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** The kubeconfig of a cluster's administrator, in the form that kubeadm writes. */
+export const kubeconfigOf = (
+  cluster: string,
+  { server, ca, certificate, key }: Administrator,
+): string => `apiVersion: v1
+kind: Config
+clusters:
+  - name: ${cluster}
+    cluster:
+      server: ${server}
+      certificate-authority-data: ${base64(ca)}
+users:
+  - name: kubernetes-admin
+    user:
+      client-certificate-data: ${base64(certificate)}
+      client-key-data: ${base64(key)}
+contexts:
+  - name: kubernetes-admin@${cluster}
+    context:
+      cluster: ${cluster}
+      user: kubernetes-admin
+current-context: kubernetes-admin@${cluster}
+`;
