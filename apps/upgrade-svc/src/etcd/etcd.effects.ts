@@ -17,6 +17,9 @@ const ASK_LIMIT = '--command-timeout=10s';
 const SAVE_LIMIT = '--command-timeout=600s';
 /** In the container's own layer: it goes with the container, and no data folder gets larger. */
 const SNAPSHOT_FILE = '/fairlead-snapshot.db';
+const EMPTY_LIMIT_MS = 15_000;
+/** What etcdctl writes to until it has all of it. */
+const UNFINISHED_FILE = `${SNAPSHOT_FILE}.part`;
 const DATA_FOLDER = '--data-dir=/var/lib/etcd';
 const SHA256_BYTES = 32;
 
@@ -92,15 +95,31 @@ export class Etcd {
     const pod = (await this.pods()).find(({ node }) => node === best?.node);
     if (pod === undefined)
       throw this.failure('etcdctl snapshot save', 'etcd', 'no member of etcd is well enough to be saved');
-    await this.must(pod, ['etcdctl', ...CLIENT, SAVE_LIMIT, 'snapshot', 'save', SNAPSHOT_FILE]);
+    await this.save(pod);
     try {
       const status = await this.statusOf(pod);
       await this.handOver(pod, take);
       return { ...status, node: pod.node };
     } finally {
-      // Its room is given back at once; the image that kubeadm uses has no rm.
-      await this.run(pod, ['sh', '-c', `: > ${SNAPSHOT_FILE}`]);
+      await this.empty(pod, SNAPSHOT_FILE);
     }
+  }
+
+  private async save(pod: PodView): Promise<void> {
+    try {
+      await this.must(pod, ['etcdctl', ...CLIENT, SAVE_LIMIT, 'snapshot', 'save', SNAPSHOT_FILE]);
+    } catch (error) {
+      // What was written until then is as secret. Where neither can be emptied the reason is the one that is told.
+      await Promise.allSettled([SNAPSHOT_FILE, UNFINISHED_FILE].map((file) => this.empty(pod, file)));
+      throw error;
+    }
+  }
+
+  /** It has every Secret of the cluster in it, and its room is given back at once; the image that kubeadm uses has no rm. */
+  private async empty({ name, namespace }: PodView, file: string): Promise<void> {
+    // Also where the work itself was aborted.
+    const signal = AbortSignal.timeout(EMPTY_LIMIT_MS);
+    await this.cluster.run({ pod: name, namespace, container: 'etcd', command: ['sh', '-c', `: > ${file}`], signal });
   }
 
   /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */

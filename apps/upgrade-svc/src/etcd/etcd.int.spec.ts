@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { WorldFailure } from '@fairlead/contracts';
 import { controlPlane, startLabCluster, type LabCluster } from '../../test/lab.cluster.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
+import type { Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { Etcd } from './etcd.effects.js';
 
 describe('etcd, through its own containers', () => {
@@ -51,6 +52,33 @@ describe('etcd, through its own containers', () => {
     expect(taken.node).not.toBe(controlPlane(1));
     expect(taken.totalSize).toBe(Buffer.concat(chunks).length - 32);
     expect(taken.totalKey).toBeGreaterThan(10);
+  });
+
+  it.each([
+    ['whose save fails after it wrote', 'no space left on device'],
+    ['that is aborted while it is handed over', 'the service stops'],
+  ])('leaves nothing of a snapshot for a reader of the disk %s', async (_title, words) => {
+    const aborting = new AbortController();
+    let saved: Program | undefined;
+    const cluster: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
+      run: async (program: Program): Promise<ProgramEnd> => {
+        const end = await lab.cluster.run(program);
+        if (!program.command.includes('save')) return end;
+        saved = program;
+        if (words.startsWith('no space')) return { exitCode: 1, stdout: '', stderr: words };
+        aborting.abort(new Error(words));
+        return end;
+      },
+    });
+    const saving = new Etcd(cluster, aborting.signal).snapshot(await facts(), async () => undefined);
+    await expect(saving).rejects.toThrow(words);
+    const file = saved?.command.at(-1) ?? '';
+    const { signal } = new AbortController();
+    const read = { pod: saved?.pod ?? '', namespace: 'kube-system', container: 'etcd', signal };
+    expect(await lab.cluster.run({ ...read, command: ['cp', file, '/dev/stdout'] })).toMatchObject({
+      exitCode: 0,
+      stdout: '',
+    });
   });
 
   it('fails with the words of etcd when it has no quorum', async () => {

@@ -40,8 +40,9 @@ type Steps = { readonly [Step in StepName]: (light: LightHost, input: StepInputs
 
 const AGENT_UNIT = 'fairlead-agent.service';
 const AGENT_STARTED = '/var/lib/fairlead/agent.started';
+const SUPER_ADMIN_CONF = '/etc/kubernetes/super-admin.conf';
 const INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
-const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
+const JOIN_CONFIG = '/run/fairlead/kubeadm-join.yaml';
 const ADMIN_CONF = '/etc/kubernetes/admin.conf';
 const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
 const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
@@ -126,9 +127,10 @@ export const LIGHT_STEPS: Steps = {
       if (begun && cluster.etcdEndpoints !== null) await must(light, 'etcdctl', 'del', '', '--prefix');
       await files.writeText(started, '');
       await files.writeText(INIT_CONFIG, initConfig(cluster, { ...node, schedulable }), PRIVATE);
-      await must(light, 'kubeadm', 'init', '--config', INIT_CONFIG);
+      await must(light, 'kubeadm', 'init', '--config', INIT_CONFIG).finally(() => files.removeTree(INIT_CONFIG));
       await files.writeText(finished, '');
     }
+    await files.removeTree(SUPER_ADMIN_CONF);
     const kubeconfig = await files.readText(ADMIN_CONF);
     if (kubeconfig === undefined) {
       throw new StepFault('/etc/kubernetes/admin.conf is gone from a control plane that was initialised');
@@ -273,8 +275,7 @@ const join = async (light: LightHost, uid: string, config: string): Promise<{ ch
   if (begun) await cleanKubeadm(light);
   await files.writeText(started, '');
   await files.writeText(JOIN_CONFIG, config, PRIVATE);
-  await must(light, 'kubeadm', 'join', '--config', JOIN_CONFIG);
-  await files.removeTree(JOIN_CONFIG);
+  await must(light, 'kubeadm', 'join', '--config', JOIN_CONFIG).finally(() => files.removeTree(JOIN_CONFIG));
   await files.writeText(finished, '');
   return { changed: true };
 };

@@ -117,6 +117,13 @@ export const script = (options: ScriptOptions, body: string): HostScript => ({
   limitSeconds: options.limitSeconds,
 });
 
+/**
+ * From here on these files are gone when the step ends, however it ends; and what an earlier one left is gone with them. They belong into
+ * /run, so that a host that loses its power has nothing of them on its disk.
+ */
+export const onlyDuringStep = (...paths: readonly string[]): string =>
+  `trap 'rm -f ${paths.flatMap((path) => [`"$root${path}"`, `"$root${path}.new"`]).join(' ')}; clean_up' EXIT`;
+
 /** Writes a file of the host, in one piece or not at all. */
 export const writeFile = (path: string, mode: string, content: string): string =>
   [

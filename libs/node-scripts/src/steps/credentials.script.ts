@@ -1,6 +1,6 @@
 import { uploadCertsConfig } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings } from '../kubeadm/kubeadm.types.js';
-import { script, writeFile, type HostScript } from '../shell/script.js';
+import { onlyDuringStep, script, writeFile, type HostScript } from '../shell/script.js';
 
 export interface CredentialsInput {
   readonly cluster: ClusterSettings;
@@ -17,13 +17,19 @@ export interface CredentialsResult {
   readonly certificateKey: string | null;
 }
 
+const UPLOAD_CONFIG = '/etc/fairlead/upload-certs.yaml';
+/** What kubeadm prints: the token and the key. Steps of a host never overlap. */
+const SAID = '/run/fairlead/credentials.said';
+
 /** Fresh credentials for one join, or for the joins of the next few minutes. Every run makes new ones. */
 export const credentialsScript = ({ cluster, address, tokenTtlSeconds, certificates }: CredentialsInput): HostScript =>
   script(
     { step: 'credentials', limitSeconds: 120, lockSeconds: 300 },
     `
 export KUBECONFIG="$root/etc/kubernetes/admin.conf"
-said=$(mktemp "$root/run/fairlead/credentials.XXXXXX")
+${onlyDuringStep(SAID, UPLOAD_CONFIG)}
+said="$root${SAID}"
+: >"$said"
 
 kubeadm token create --ttl ${tokenTtlSeconds}s --description 'Fairlead join' >"$said" 2>>"$log" || {
   tail -n 20 "$log" >&2
@@ -34,8 +40,8 @@ token=$(grep -Eo '^[a-z0-9]{6}\\.[a-z0-9]{16}$' "$said" | tail -n 1 || true)
 ${
   certificates
     ? `
-${writeFile('/etc/fairlead/upload-certs.yaml', '600', uploadCertsConfig(cluster, address))}
-kubeadm init phase upload-certs --upload-certs --config "$root/etc/fairlead/upload-certs.yaml" >"$said" 2>>"$log" || {
+${writeFile(UPLOAD_CONFIG, '600', uploadCertsConfig(cluster, address))}
+kubeadm init phase upload-certs --upload-certs --config "$root${UPLOAD_CONFIG}" >"$said" 2>>"$log" || {
   tail -n 20 "$log" >&2
   fail 'kubeadm init phase upload-certs failed'
 }
@@ -44,7 +50,6 @@ key=$(grep -Eo '^[0-9a-f]{64}$' "$said" | tail -n 1 || true)
 key="\\"$key\\""`
     : 'key=null'
 }
-rm -f "$said"
 result "{\\"token\\":\\"$token\\",\\"certificateKey\\":$key}"
 `,
   );

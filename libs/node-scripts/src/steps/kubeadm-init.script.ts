@@ -2,7 +2,7 @@ import { ETCDCTL } from '../etcd/etcdctl.js';
 import { initConfig } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { quote } from '../shell/quote.js';
-import { script, writeFile, type HostScript } from '../shell/script.js';
+import { onlyDuringStep, script, writeFile, type HostScript } from '../shell/script.js';
 import { cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmInitInput {
@@ -20,6 +20,8 @@ export interface KubeadmInitResult {
   readonly kubeconfig: string;
 }
 
+const INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
+
 /** Nobody has joined such a control plane, and its next authority would not be the one that these keys are signed by. */
 const EMPTY_ETCD = `${ETCDCTL}
     run etcd del '' --prefix`;
@@ -32,13 +34,14 @@ export const kubeadmInitScript = ({ uid, cluster, node, schedulable }: KubeadmIn
   script(
     { step: 'kubeadm-init', limitSeconds: 900, lockSeconds: 600 },
     `
+${onlyDuringStep(INIT_CONFIG)}
 admin_conf="$root/etc/kubernetes/admin.conf"
 started="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.started`)}
 finished="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.finished`)}
 changed=false
 
 write_config() {
-${writeFile('/etc/fairlead/kubeadm-init.yaml', '600', initConfig(cluster, { ...node, schedulable }))}
+${writeFile(INIT_CONFIG, '600', initConfig(cluster, { ...node, schedulable }))}
 }
 
 if [ ! -e "$finished" ]; then
@@ -50,10 +53,12 @@ ${cleanKubeadm(cluster)}${cluster.etcdEndpoints === null ? '' : EMPTY_ETCD}
   fi
   : >"$started"
   write_config
-  run kubeadm init --config "$root/etc/fairlead/kubeadm-init.yaml" --skip-token-print --skip-certificate-key-print
+  run kubeadm init --config "$root${INIT_CONFIG}" --skip-token-print --skip-certificate-key-print
   : >"$finished"
   changed=true
 fi
+# It opens everything past RBAC, and nobody needs it after the first start.
+rm -f "$root/etc/kubernetes/super-admin.conf"
 
 [ -s "$admin_conf" ] || fail '/etc/kubernetes/admin.conf is gone from a control plane that was initialised'
 result "{\\"changed\\":$changed,\\"kubeconfig\\":\\"$(base64 <"$admin_conf" | tr -d '\\n')\\"}"

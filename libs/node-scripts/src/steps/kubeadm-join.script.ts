@@ -2,7 +2,7 @@ import { AGENT_PATHS } from '@fairlead/contracts';
 import { joinControlPlaneConfig, joinWorkerConfig, kubeletPatch, PATCHES_FOLDER } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
-import { script, writeFile, type HostScript } from '../shell/script.js';
+import { onlyDuringStep, script, writeFile, type HostScript } from '../shell/script.js';
 import { cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmJoinWorkerInput {
@@ -31,7 +31,10 @@ export interface KubeadmJoinControlPlaneResult extends KubeadmJoinResult {
   readonly interrupted: boolean;
 }
 
-const JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
+/** It holds the token, and of a control plane the key to all certificates. */
+const JOIN_CONFIG = '/run/fairlead/kubeadm-join.yaml';
+/** Where it was before. */
+const OLD_JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
 
 /** The agent brings images while others prepare; a kubelet that asks for one too early looks again only much later. */
 const AWAIT_IMAGES = `
@@ -67,6 +70,7 @@ const joinBody = <Result extends KubeadmJoinResult>({
   done,
   interrupted,
 }: JoinOptions<Result>): string => `
+${onlyDuringStep(JOIN_CONFIG, OLD_JOIN_CONFIG)}
 kubelet_conf="$root/etc/kubernetes/kubelet.conf"
 started="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.started`)}
 finished="$root/var/lib/fairlead/"${quote(`kubeadm-join.${input.uid}.finished`)}
@@ -87,7 +91,6 @@ ${patches(input)}
 ${writeFile(JOIN_CONFIG, '600', config)}
 ${AWAIT_IMAGES}
 run kubeadm join --config "$root${JOIN_CONFIG}"
-rm -f "$root${JOIN_CONFIG}"
 : >"$finished"
 ${resultOf(done)}
 `;

@@ -233,6 +233,17 @@ describe('kubeadm init', () => {
     expect(host.calls('kubeadm')[0]).toContain('--config');
   });
 
+  it('leaves neither super-admin.conf, which is past RBAC, nor its configuration on the disk', async () => {
+    host.standIn('kubeadm', `${kubeadm()}; echo all >"$root/etc/kubernetes/super-admin.conf"`);
+    expect((await host.run(text)).code).toBe(0);
+    expect(host.read('/etc/kubernetes/super-admin.conf')).toBeUndefined();
+    expect(host.read('/etc/fairlead/kubeadm-init.yaml')).toBeUndefined();
+    // Also one that is there from before this was so.
+    host.write('/etc/kubernetes/super-admin.conf', 'all');
+    expect((await host.run(text)).result).toEqual({ changed: false, kubeconfig: KUBECONFIG });
+    expect(host.read('/etc/kubernetes/super-admin.conf')).toBeUndefined();
+  });
+
   it('is refused on a host that is the control plane of something else', async () => {
     host.standIn('kubeadm', kubeadm()).write('/etc/kubernetes/admin.conf', 'of another cluster');
     const { code, stderr } = await host.run(text);
@@ -326,7 +337,13 @@ describe('joins', () => {
   });
   const kubeadm =
     '[ "$1" = join ] || exit 0\nmkdir -p "$root/etc/kubernetes"; echo k >"$root/etc/kubernetes/kubelet.conf"\n' +
-    'cp "$root/etc/fairlead/kubeadm-join.yaml" "$root/seen.yaml"';
+    'cp "$root/run/fairlead/kubeadm-join.yaml" "$root/seen.yaml"; env >"$root/environment"';
+  const LEFT = [
+    '/run/fairlead/kubeadm-join.yaml',
+    '/run/fairlead/kubeadm-join.yaml.new',
+    '/etc/fairlead/kubeadm-join.yaml',
+  ];
+  const left = () => LEFT.filter((path) => host.read(path) !== undefined);
 
   it('once, with the credentials nowhere on the host afterwards', async () => {
     host.standIn('kubeadm', kubeadm);
@@ -334,7 +351,25 @@ describe('joins', () => {
     expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: false } });
     expect(host.calls('kubeadm')).toHaveLength(1);
     expect(host.read('/seen.yaml')).toContain(CREDENTIALS.token);
-    expect(host.read('/etc/fairlead/kubeadm-join.yaml')).toBeUndefined();
+    expect(left()).toEqual([]);
+  });
+
+  it('leave no token for a reader of the disk where kubeadm fails, or where an earlier step was killed', async () => {
+    host.standIn('kubeadm', `${kubeadm}; exit 1`).write('/etc/fairlead/kubeadm-join.yaml', 'token: of before');
+    expect((await host.run(worker.script)).code).toBe(1);
+    expect(host.read('/seen.yaml')).toContain(CREDENTIALS.token);
+    expect(left()).toEqual([]);
+    const [secret = ''] = CREDENTIALS.token.split('.').slice(1);
+    const { stdout } = spawnSync('grep', ['-rlF', secret, host.root], { encoding: 'utf8' });
+    expect(stdout.split('\n').filter((file) => file !== '' && !file.endsWith('/seen.yaml'))).toEqual([]);
+  });
+
+  it('show their token to no reader of arguments and environments', async () => {
+    host.standIn('kubeadm', kubeadm);
+    await host.run(worker.script);
+    expect(host.read('/environment')).toContain('PATH=');
+    expect(host.read('/environment')).not.toContain(CREDENTIALS.token);
+    expect(host.calls('kubeadm').join('\n')).not.toContain(CREDENTIALS.token);
   });
 
   it('a host that is a node of something else is refused', async () => {
@@ -398,6 +433,15 @@ describe('credentials', () => {
     const { result } = await host.run(text);
     expect(result).toEqual({ token: 'abcdef.0123456789abcdef', certificateKey: key });
     expect(host.calls('kubeadm')[0]).toBe('kubeadm token create --ttl 1800s --description Fairlead join');
+    expect(host.read('/run/fairlead/credentials.said')).toBeUndefined();
+  });
+
+  it('that were half made are not left on the host for a reader of the disk', async () => {
+    host.standIn('kubeadm', 'case "$1" in token) echo abcdef.0123456789abcdef;; *) exit 1;; esac');
+    expect((await host.run(text)).code).toBe(1);
+    const { stdout } = spawnSync('grep', ['-rlF', '0123456789abcdef', host.root], { encoding: 'utf8' });
+    expect(stdout.split('\n').filter((file) => file !== '' && !file.includes('/stand-ins/'))).toEqual([]);
+    expect(host.read('/etc/fairlead/upload-certs.yaml')).toBeUndefined();
   });
 
   it('that kubeadm does not print are a failure, not an empty answer', async () => {
@@ -605,6 +649,16 @@ describe('verify', () => {
     kubernetesVersion: 'v1.34.4',
     failSwapOn: true,
   }).script;
+
+  it.each([
+    'v1.34.4$(touch "$root/executed")',
+    'v1.34.4`touch "$root/executed"`',
+    `v1.34.4'; touch "$root/executed"; '`,
+  ])('executes nothing of a version: %s', async (kubernetesVersion) => {
+    const input = { controlPlane: true, address: CONTROL_PLANE.address, kubernetesVersion, failSwapOn: true };
+    expect((await host.run(renderStep('verify', input).script)).code).toBe(0);
+    expect(host.read('/executed')).toBeUndefined();
+  });
 
   it('finds nothing wrong with a host that has what kubeadm needs', async () => {
     host

@@ -29,10 +29,11 @@ problem() {
   problems="$problems\${problems:+,}$(json_text "$1")"
 }
 
+wanted=${quote(kubernetesVersion)}
 found=$(kubeadm version -o short 2>/dev/null || true)
-[ "$found" = ${quote(kubernetesVersion)} ] || problem "kubeadm is \${found:-missing}, not ${kubernetesVersion}"
+[ "$found" = "$wanted" ] || problem "kubeadm is \${found:-missing}, not $wanted"
 found=$(kubelet --version 2>/dev/null | awk '{print $2}' || true)
-[ "$found" = ${quote(kubernetesVersion)} ] || problem "kubelet is \${found:-missing}, not ${kubernetesVersion}"
+[ "$found" = "$wanted" ] || problem "kubelet is \${found:-missing}, not $wanted"
 
 [ -S "$root/run/containerd/containerd.sock" ] || systemctl is-active --quiet containerd ||
   problem 'the container runtime does not listen at /run/containerd/containerd.sock'
