@@ -15,7 +15,7 @@ export {
 } from './events/definition.js';
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
 export { UPGRADE_MODES } from './events/rollout.events.js';
-export { SoftwareVersions } from './events/node.events.js';
+export { SoftwareVersions, WantedSoftware } from './events/node.events.js';
 export * from './external-etcd.js';
 export * from './failures.js';
 export * from './heartbeats.js';

@@ -3,6 +3,7 @@ import {
   KubernetesVersion,
   refuse,
   UPGRADE_RULES,
+  WantedSoftware,
   type Refusal,
   type UpgradeRequest,
   type UpgradeStrategy,
@@ -29,7 +30,7 @@ const version = ({ version: asked }: UpgradeRequest): readonly Refusal[] =>
 
 const software = (request: UpgradeRequest): readonly Refusal[] =>
   Object.entries(request.software ?? {}).flatMap(([name, wanted]) =>
-    when(name === '' || wanted === '' || KUBERNETES_PACKAGES.includes(name), () =>
+    when(!WantedSoftware.safeParse({ [name]: wanted }).success || KUBERNETES_PACKAGES.includes(name), () =>
       refuse('upgrade.software-invalid', { name, version: wanted }, `software.${name}`),
     ),
   );

@@ -21,6 +21,23 @@ describe('a request for an upgrade', () => {
   });
 
   it.each([
+    ['-oAPT::Update::Pre-Invoke::=id', '1.7.24'],
+    ['containerd runc', '1.7.24'],
+    ['/tmp/own.deb', '1.7.24'],
+    ['./own', '1.7.24'],
+    ['$(id)', '1.7.24'],
+    ['containerd*', '1.7.24'],
+    ['containerd', '-y'],
+    ['containerd', '1 --allow-unauthenticated'],
+    ['containerd', '1.7.24*'],
+    ['containerd', '1/sid'],
+    ['containerd', '`id`'],
+    ['containerd', '1\n2'],
+  ])('is refused where a package manager or a shell would take %s %s for more than a package', (name, wanted) => {
+    expect(codes({ software: { [name]: wanted } })).toEqual([`upgrade.software-invalid at software.${name}`]);
+  });
+
+  it.each([
     [{ version: undefined }, ['upgrade.nothing-wanted']],
     [{ version: 'latest' }, ['upgrade.version-invalid at version']],
     [{ software: { kubelet: '1.35.4' } }, ['upgrade.software-invalid at software.kubelet']],

@@ -10,6 +10,15 @@ const node = NodeName;
 export const SoftwareVersions = z.record(z.string(), z.string());
 export type SoftwareVersions = z.infer<typeof SoftwareVersions>;
 
+/**
+ * The same where it is wanted: package managers get names and versions as arguments, and one that begins with a dash, or has a blank or a
+ * wildcard in it, would be more to them than a package. As Debian and RPM name packages and versions.
+ */
+export const WantedSoftware = z.record(
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9+._-]{0,127}$/),
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+~:_-]{0,127}$/),
+);
+
 /** What is wanted of nodes and whether they are there. Written by upgrade-svc. */
 export const rolloutEvents = {
   DesiredVersionsSet: defineEvent({
@@ -21,11 +30,11 @@ export const rolloutEvents = {
       uid,
       node,
       revision: z.int().min(1),
-      software: SoftwareVersions,
+      software: WantedSoftware,
       changesAllowed: z.boolean(),
       change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
       stage: z
-        .strictObject({ id: z.string(), software: SoftwareVersions })
+        .strictObject({ id: z.string(), software: WantedSoftware })
         .optional()
         .describe('What the agent fetches and verifies ahead; it needs no permission, for it changes nothing'),
       probes: z.array(Probe).optional().describe('What the node asks all the time while this is wanted'),
