@@ -133,7 +133,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
             ready: (line) => isReadyLine(plan.name, line),
             readyTimeoutMs: READY_TIMEOUT_MS,
             stopTimeoutMs: STOP_TIMEOUT_MS,
-            restart: { delayMs: 10, delayMaxMs: 50, crashesMax: 10_000, windowMs: 60_000 },
+            restart: { delayMs: 10, delayMaxMs: 50, startTriesMax: 10_000, forgiveMs: 5_000 },
           }),
         ),
     );

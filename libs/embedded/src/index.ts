@@ -23,6 +23,6 @@ export { identityOf, isAlive, type ProcessIdentity } from './process/identity.js
 export { freePorts, isPortFree, LOOPBACK } from './process/ports.js';
 export type { ProcessSpec } from './supervisor/child.js';
 export type { ReplicaState } from './supervisor/replica.js';
-export type { RestartPolicy } from './supervisor/restart.planner.js';
+export { RESTART_POLICY, type RestartPolicy } from './supervisor/restart.planner.js';
 export { Supervisor, type ProcessStatus, type SupervisedSpec } from './supervisor/supervisor.js';
 export * from './credentials.js';

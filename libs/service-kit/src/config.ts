@@ -26,6 +26,13 @@ const Environment = z.object({
     .max(3_600_000)
     .default(30_000)
     .describe('A partition of the log that has not moved for so long while events wait makes the service not ready'),
+  DEPENDENCIES_WAIT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(86_400_000)
+    .default(600_000)
+    .describe('How long a start waits for NATS and PostgreSQL'),
   LOG_FORMAT: z.enum(['json', 'pretty']).default('json'),
   LOG_LEVEL: z.enum(['error', 'warn', 'log', 'debug']).default('log'),
 });
@@ -42,6 +49,7 @@ export interface ServiceConfig {
   readonly masterKey: Uint8Array;
   readonly jobAckWaitMs: number;
   readonly stallAfterMs: number;
+  readonly dependenciesWaitMs: number;
   readonly logFormat: 'json' | 'pretty';
   readonly logLevel: 'error' | 'warn' | 'log' | 'debug';
 }
@@ -89,6 +97,7 @@ export const readServiceConfig = (env: Readonly<Record<string, string | undefine
     masterKey: readMasterKey(parsed.FAIRLEAD_MASTER_KEY_FILE),
     jobAckWaitMs: parsed.JOB_ACK_WAIT_MS,
     stallAfterMs: parsed.STALL_AFTER_MS,
+    dependenciesWaitMs: parsed.DEPENDENCIES_WAIT_MS,
     logFormat: parsed.LOG_FORMAT,
     logLevel: parsed.LOG_LEVEL,
   });

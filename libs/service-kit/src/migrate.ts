@@ -3,7 +3,10 @@ import type { DataSource } from 'typeorm';
 /** Any number that nobody else uses as an advisory lock in a service's own database. */
 const MIGRATION_LOCK = 0x4d494752;
 
-/** Brings the database up to date; of replicas that start together one does it and the others wait. */
+/**
+ * Brings the database up to date; of replicas that start together one does it and the others wait. The lock goes with the session, so a
+ * replica that was killed meanwhile holds nobody up.
+ */
 export const migrateUnderLock = async (database: DataSource): Promise<void> => {
   const runner = database.createQueryRunner();
   await runner.connect();
@@ -12,7 +15,8 @@ export const migrateUnderLock = async (database: DataSource): Promise<void> => {
     try {
       await database.runMigrations({ transaction: 'each' });
     } finally {
-      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      // A session that is gone has no lock any more, and what ended it is told already.
+      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     }
   } finally {
     await runner.release();

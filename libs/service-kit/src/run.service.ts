@@ -1,7 +1,6 @@
-import { inboxPrefix } from '@fairlead/contracts';
+import { wordsOf } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import {
-  checkServer,
   consumerNames,
   DatabasePositions,
   EVENT_STORE,
@@ -9,7 +8,6 @@ import {
   JetStreamStore,
   JetStreamStrategy,
   JOB_FAILURES,
-  KERNEL_MIGRATIONS,
   makeHandle,
   makeTail,
   NATS,
@@ -35,19 +33,19 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import 'reflect-metadata';
 import { throwError, type Observable } from 'rxjs';
-import { DataSource } from 'typeorm';
 import { systemClock } from './clock.js';
 import { ConfigurationError, readServiceConfig, type ServiceConfig } from './config.js';
+import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { HealthHttp } from './health.http.js';
 import { LateLanes } from './late.lanes.js';
-import { migrateUnderLock } from './migrate.js';
+import { DependencyAway, EXIT_DEPENDENCY_AWAY, patienceOf, patiently, type Patience } from './patience.js';
 import { NatsSecrets } from './secrets.nats.js';
 import { logGauges } from './metrics/log.gauges.js';
 import { MetricsHttp } from './metrics/metrics.http.js';
@@ -55,10 +53,10 @@ import { measureRequests } from './metrics/request.metrics.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
 import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
-const CONNECTIONS_MAX = 12;
-const NATS_WAIT_MS = 30_000;
 /** A request that is under way at a stop may take so long to end. */
 const HTTP_DRAIN_MS = 1_000;
+/** What of a start that failed does not close in this time is left. */
+const CLOSE_TIMEOUT_MS = 10_000;
 
 /** What is running: ask it to stop, and where it listens. */
 export interface RunningService {
@@ -70,13 +68,12 @@ export interface RunningService {
   /** Makes a projection's rows anew from the log while the service runs, and compares. */
   rebuild(projection: string): Promise<Rebuilt>;
   stop(): Promise<void>;
+  /** Resolves when the connection to NATS has ended for good; with its words unless that was by `stop`. */
+  readonly lost: Promise<string | undefined>;
 }
 
-interface World {
+interface World extends Connections {
   readonly config: ServiceConfig;
-  readonly nc: NatsConnection;
-  readonly pool: pg.Pool;
-  readonly database: DataSource;
   readonly lanes: LateLanes;
   readonly store: EventStore;
   readonly handle: Handle;
@@ -94,48 +91,6 @@ class PassOn implements RpcExceptionFilter<unknown> {
     return throwError(() => error);
   }
 }
-
-const connectNats = (definition: ServiceDefinition, config: ServiceConfig): Promise<NatsConnection> =>
-  connect({
-    servers: [...config.natsUrls],
-    name: definition.name,
-    inboxPrefix: inboxPrefix(definition.name),
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    reconnectJitter: 250,
-    waitOnFirstConnect: true,
-    timeout: NATS_WAIT_MS,
-    pingInterval: 10_000,
-    // Otherwise every request makes an Error in advance, for its stack.
-    noAsyncTraces: true,
-    ...natsTrust(config.natsCa, config.natsUrls),
-    ...(config.natsCredentials === undefined ? {} : { authenticator: authenticatorOf(config.natsCredentials) }),
-  });
-
-const connectDatabase = async (
-  definition: ServiceDefinition,
-  config: ServiceConfig,
-): Promise<{ pool: pg.Pool; database: DataSource }> => {
-  const database = new DataSource({
-    type: 'postgres',
-    url: config.databaseUrl,
-    entities: [...definition.entities],
-    migrations: [...KERNEL_MIGRATIONS, ...definition.migrations],
-    poolSize: CONNECTIONS_MAX,
-    applicationName: definition.name,
-    poolErrorHandler: (error: Error) => new Logger('database').warn(`an idle connection was lost: ${error.message}`),
-  });
-  await database.initialize();
-  await migrateUnderLock(database);
-  const pool = new pg.Pool({
-    connectionString: config.databaseUrl,
-    max: CONNECTIONS_MAX,
-    application_name: `${definition.name}-lanes`,
-    keepAlive: true,
-  });
-  pool.on('error', (error) => new Logger('database').warn(`an idle connection was lost: ${error.message}`));
-  return { pool, database };
-};
 
 const providersOf = (
   definition: ServiceDefinition,
@@ -201,26 +156,23 @@ const rebuild = (
 /** `main.js rebuild [projection ...]`: makes the rows anew beside the running service; prints one JSON line for each. */
 const runRebuild = async (definition: ServiceDefinition, names: readonly string[]): Promise<void> => {
   const config = readServiceConfig(process.env);
-  const [nc, { pool, database }] = await Promise.all([
-    connectNats(definition, config),
-    connectDatabase(definition, config),
-  ]);
+  const connections = await reachWorld(
+    definition,
+    config,
+    patienceOf(definition.name, config.dependenciesWaitMs, process.stderr),
+  );
   try {
     for (const name of names.length > 0 ? names : definition.projections.map((projection) => projection.name)) {
-      process.stdout.write(`${JSON.stringify(await rebuild(definition, { nc, pool }, name))}\n`);
+      process.stdout.write(`${JSON.stringify(await rebuild(definition, connections, name))}\n`);
     }
   } finally {
-    await Promise.all([nc.close(), pool.end(), database.destroy()]);
+    await closeWorld(connections);
   }
 };
 
 /** What a service stands on, before Nest. */
-const worldOf = async (definition: ServiceDefinition, config: ServiceConfig): Promise<World> => {
-  const [nc, { pool, database }] = await Promise.all([
-    connectNats(definition, config),
-    connectDatabase(definition, config),
-  ]);
-  await checkServer(nc);
+const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connections: Connections): World => {
+  const { nc, pool, database } = connections;
   const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
   const world: World = {
     config,
@@ -237,21 +189,51 @@ const worldOf = async (definition: ServiceDefinition, config: ServiceConfig): Pr
   return world;
 };
 
-/** Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. */
+/**
+ * Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. What it needs may come later than
+ * it does, and go away while it starts: then it waits, and begins again.
+ */
 export const startService = async (
   definition: ServiceDefinition,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunningService> => {
-  const world = await worldOf(definition, readServiceConfig(env));
-  const { config, nc, pool, database } = world;
-  const app = await NestFactory.create<NestExpressApplication>(rootOf(definition, world), {
-    logger: new ConsoleLogger({
-      json: config.logFormat === 'json',
-      colors: config.logFormat === 'pretty',
-      logLevels: levelsOf(config.logLevel),
-    }),
-    abortOnError: false,
-  });
+  const config = readServiceConfig(env);
+  const patience = patienceOf(definition.name, config.dependenciesWaitMs);
+  return patiently(
+    'what its start asks of NATS and PostgreSQL',
+    () => startOnce(definition, config, patience),
+    patience,
+  );
+};
+
+const startOnce = async (
+  definition: ServiceDefinition,
+  config: ServiceConfig,
+  patience: Patience,
+): Promise<RunningService> => {
+  const connections = await reachWorld(definition, config, patience);
+  let app: NestExpressApplication | undefined;
+  try {
+    const world = worldOf(definition, config, connections);
+    app = await NestFactory.create<NestExpressApplication>(rootOf(definition, world), {
+      logger: new ConsoleLogger({
+        json: config.logFormat === 'json',
+        colors: config.logFormat === 'pretty',
+        logLevels: levelsOf(config.logLevel),
+      }),
+      abortOnError: false,
+    });
+    await serve(definition, world, app);
+    return runningOf(definition, world, app);
+  } catch (error) {
+    await Promise.race([app?.close().catch(() => undefined), sleep(CLOSE_TIMEOUT_MS)]);
+    await closeWorld(connections);
+    throw error;
+  }
+};
+
+const serve = async (definition: ServiceDefinition, world: World, app: NestExpressApplication): Promise<void> => {
+  const { config, nc, pool } = world;
   const strategy = new JetStreamStrategy(
     {
       service: definition.name,
@@ -274,14 +256,20 @@ export const startService = async (
   await definition.configureHttp?.(app);
   await app.startAllMicroservices();
   await app.listen(config.port, config.host);
+};
+
+const runningOf = (definition: ServiceDefinition, world: World, app: NestExpressApplication): RunningService => {
+  const { nc, pool, database } = world;
   const address = app.getHttpServer().address() as { port: number };
+  let stopping = false;
   const stop = async (): Promise<void> => {
+    stopping = true;
     // Browsers open connections in advance and ask nothing; each would hold the server for up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
     await app.close();
     clearTimeout(cut);
     await Promise.all([pool.end(), database.destroy()]);
-    await nc.drain();
+    if (!nc.isClosed()) await nc.drain();
   };
   const query = <Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> =>
     database.query(sql, [...parameters]);
@@ -291,6 +279,7 @@ export const startService = async (
     query,
     rebuild: (name) => rebuild(definition, { nc, pool }, name),
     stop,
+    lost: nc.closed().then((error) => (stopping ? undefined : wordsOf(error ?? 'the connection was closed'))),
   };
 };
 
@@ -298,9 +287,18 @@ const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug'] as const;
 const levelsOf = (level: ServiceConfig['logLevel']): (typeof LEVELS)[number][] =>
   LEVELS.slice(0, LEVELS.indexOf(level) + 1);
 
+const textOf = (error: unknown): string => {
+  if (error instanceof ConfigurationError || error instanceof DependencyAway) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+};
+
+const exitCodeOf = (error: unknown): number =>
+  error instanceof ConfigurationError ? 2 : error instanceof DependencyAway ? EXIT_DEPENDENCY_AWAY : 1;
+
 /**
  * The whole of a service's main.ts: starts it, says `FAIRLEAD READY <name> <port>` on standard output, and stops it in good
- * order on SIGTERM and SIGINT. A configuration that cannot be used ends with exit code 2 and every fault in a sentence.
+ * order on SIGTERM and SIGINT. A configuration that cannot be used ends with exit code 2 and every fault in a sentence; one that waited in
+ * vain for NATS or PostgreSQL with 75.
  */
 export const runService = async (definition: ServiceDefinition): Promise<void> => {
   try {
@@ -322,15 +320,14 @@ export const runService = async (definition: ServiceDefinition): Promise<void> =
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
+    void service.lost.then((words) => {
+      if (words === undefined) return;
+      process.stderr.write(`${definition.name}: the connection to NATS has ended for good: ${words}\n`);
+      process.exit(EXIT_DEPENDENCY_AWAY);
+    });
     process.stdout.write(`FAIRLEAD READY ${definition.name} ${service.port}\n`);
   } catch (error) {
-    const text =
-      error instanceof ConfigurationError
-        ? error.message
-        : error instanceof Error
-          ? (error.stack ?? error.message)
-          : String(error);
-    process.stderr.write(`${definition.name}: ${text}\n`);
-    process.exit(error instanceof ConfigurationError ? 2 : 1);
+    process.stderr.write(`${definition.name}: ${textOf(error)}\n`);
+    process.exit(exitCodeOf(error));
   }
 };

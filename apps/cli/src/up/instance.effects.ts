@@ -8,19 +8,22 @@ import {
   LOOPBACK,
   NATS_PROCESS,
   prepareDataFolder,
+  RESTART_POLICY,
   startEnvironment,
   Supervisor,
   type Environment,
   type ProcessSpec,
   type ReplicaState,
 } from '@fairlead/embedded';
-import { CliFailure, wordsOf } from '../failures.js';
+import { CliFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
 import { ensureKeys } from './keys.store.js';
-import { isReadyLine, planPrograms, type ProgramPlan } from './programs.planner.js';
+import { isReadyLine, planPrograms, waitsFor, type ProgramPlan, type Surroundings } from './programs.planner.js';
 import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
+import { LocalTokenWatch } from './local-token.effects.js';
+import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
 import type { SiteAccess } from './registration.effects.js';
 import { provideStreams } from './streams.effects.js';
 import type { UpSettings } from './up.settings.js';
@@ -46,11 +49,9 @@ export interface Watcher {
   readonly onStep: (title: string, durationMs: number) => void;
   /** Something that the user should know at once. */
   readonly onNotice: (sentence: string) => void;
-  /** A program crashed, and whether it is started again. */
-  readonly onCrash: (name: string, state: CrashState) => void;
+  /** A program entered a state. */
+  readonly onState: (name: string, state: ReplicaState) => void;
 }
-
-type CrashState = Extract<ReplicaState, { status: 'waiting' | 'failed' }>;
 
 export interface RunningInstance {
   readonly instance: Instance;
@@ -73,7 +74,6 @@ export const startInstance = async (
   prepareDataFolder(settings.dataDir); // Refused before anything else is made in it.
   await refuseTakenPort(settings.port);
   const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
-  const crashed = crashListener(watcher);
   let natsIsBack = (): void => undefined;
   const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
     startEnvironment({
@@ -82,14 +82,17 @@ export const startInstance = async (
       log: watcher.onNotice,
       ...natsHostOf(settings, localHosts),
       onState: (name, state) => {
-        crashed(name, state);
+        watcher.onState(name, state);
         if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
       },
     }),
   );
-  const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: crashed });
+  const slow = new SlowStarts(watcher);
+  const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
+  const ended = new AbortController();
   const streams = (): Promise<void> => provideStreams(environment.nats);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
+    ended.abort();
     await stopAll(settings.dataDir, programs, environment, fast);
     return localHosts?.release(withHosts);
   };
@@ -97,7 +100,7 @@ export const startInstance = async (
     interrupted.throwIfAborted();
     await timed(watcher, 'Streams', streams);
     // A stream in memory is gone with the server that held it.
-    natsIsBack = () => void streams().catch((error: unknown) => watcher.onNotice(`Streams: ${wordsOf(error)}`));
+    natsIsBack = () => void streamsAgain(streams, watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
     const plans = planPrograms({
@@ -109,16 +112,15 @@ export const startInstance = async (
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
       gatewayPort: settings.port,
-      lab:
-        settings.provider === 'lab'
-          ? { port: labPort, token: keys.labToken, delays: settings.delays, light: settings.light }
-          : undefined,
+      lab: labOf(settings, labPort, keys.labToken),
     });
-    const starting = new Starting(programs, env);
+    const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
     const services = plans.filter(({ name }) => name !== 'lab');
+    const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
     );
+    token.tell(watcher.onNotice);
     // Whoever has a cluster here already waits for the services only.
     const lab = plans.filter(({ name }) => name === 'lab');
     const ready =
@@ -132,6 +134,9 @@ export const startInstance = async (
     throw error;
   }
 };
+
+const labOf = ({ provider, delays, light }: UpSettings, port: number, token: string): Surroundings['lab'] =>
+  provider === 'lab' ? { port, token, delays, light } : undefined;
 
 /** Hosts of other machines must reach NATS, and local ones do so on their own network. */
 const natsHostOf = ({ natsAddress }: UpSettings, hosts: LocalHosts | undefined): { readonly natsHost?: string } => {
@@ -190,12 +195,6 @@ const timed = async <Result>({ onStep }: Watcher, title: string, work: () => Pro
   return result;
 };
 
-const crashListener =
-  ({ onCrash }: Watcher) =>
-  (name: string, state: ReplicaState): void => {
-    if (state.status === 'waiting' || state.status === 'failed') onCrash(name, state);
-  };
-
 /** Starts programs: those that are given together all at once, because they wait for each other by themselves. */
 class Starting {
   private readonly compiledAtMs = lastCompilationMs(CHECKOUT);
@@ -203,6 +202,7 @@ class Starting {
   constructor(
     private readonly supervisor: Supervisor,
     private readonly env: NodeJS.ProcessEnv,
+    private readonly help: { readonly slow: SlowStarts; readonly excuse: () => string | undefined },
   ) {}
 
   /** Resolves when each is ready; waits for the others also when one fails, so that it is known what there is to stop. */
@@ -215,14 +215,19 @@ class Starting {
   private async one(plan: ProgramPlan): Promise<void> {
     const entry = entryOf(plan, this.compiledAtMs);
     if (entry === undefined) throw notBuilt(plan);
-    await this.supervisor.start({
+    const mustStart = plan.name === 'gateway' || plan.name === 'lab';
+    const started = this.supervisor.start({
       name: plan.name,
       ...commandOf(plan, [process.execPath, entry, ...plan.args]),
       env: { ...withoutOwn(this.env), ...plan.env },
       ready: (line) => isReadyLine(plan.name, line),
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,
+      waitsFor: (line) => waitsFor(plan.name, line),
+      excuse: this.help.excuse,
+      ...(mustStart ? {} : { restart: { ...RESTART_POLICY, startTriesMax: Infinity } }),
     });
+    await (mustStart ? started : this.help.slow.unlessSlow(plan.name, started));
   }
 }
 

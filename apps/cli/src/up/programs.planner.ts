@@ -119,3 +119,9 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
 /** What a program says when it serves: `FAIRLEAD READY <program> <port>`. */
 export const isReadyLine = (program: ProgramName, line: string): boolean =>
   line.startsWith(`FAIRLEAD READY ${program} `);
+
+/** What a program says that it waits for: `FAIRLEAD WAITING <program> for <what>: <why>`. */
+export const waitsFor = (program: ProgramName, line: string): string | undefined => {
+  const prefix = `FAIRLEAD WAITING ${program} for `;
+  return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+};

@@ -8,27 +8,19 @@ import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import { logFileOf, startInstance, type RunningInstance, type Watcher } from './instance.effects.js';
 import { registerDefaults } from './registration.effects.js';
+import { StateLines } from './state.lines.js';
 import type { UpSettings } from './up.settings.js';
 import { welcome } from './welcome.effects.js';
 
 /** Runs an instance in this process until Ctrl-C, or with `once` until the demo cluster is Ready. Leaves nothing running. */
 export const runHere = async (settings: UpSettings, io: Io, { once }: { readonly once: boolean }): Promise<void> => {
-  const crash = new AbortController();
-  const watched = watchedIo(io, crash.signal);
   try {
-    await serve(settings, watched, { once, watcher: watcherOf(settings, io, crash) });
+    await serve(settings, io, { once, watcher: watcherOf(settings, io) });
   } catch (error) {
-    if (crash.signal.aborted) throw crash.signal.reason;
     // Ctrl-C is how it ends, also while it starts or the demo is being made; with `once` it ended too early.
     if (once || !io.interrupts.first.aborted) throw error;
   }
 };
-
-/** A program that crashed too often ends what we wait for as Ctrl-C does. */
-const watchedIo = (io: Io, crash: AbortSignal): Io => ({
-  ...io,
-  interrupts: { ...io.interrupts, first: AbortSignal.any([io.interrupts.first, crash]) },
-});
 
 interface ServeOptions {
   readonly once: boolean;
@@ -64,17 +56,18 @@ export const apiOf = (instance: Instance, { interrupts }: Io): Api =>
     interrupted: interrupts.first,
   });
 
-const watcherOf = (settings: UpSettings, io: Io, crash: AbortController): Watcher => ({
-  onStep: (title, durationMs) =>
-    io.err(`${io.colors.green('✔')} ${title}  ${io.colors.dim(formatDuration(durationMs))}\n`),
-  onNotice: (sentence) => io.err(`${sentence}\n`),
-  onCrash: (name, state) => {
-    const log = logFileOf(settings.dataDir, name);
-    if (state.status === 'waiting')
-      return io.err(`${name} crashed and is started again in ${formatDuration(state.delayMs)} (see ${log})\n`);
-    crash.abort(new CliFailure('failed', { code: 'cli.crash-loop', message: state.reason, help: `See ${log}.` }));
-  },
-});
+const watcherOf = (settings: UpSettings, io: Io): Watcher => {
+  const states = new StateLines((name) => logFileOf(settings.dataDir, name));
+  return {
+    onStep: (title, durationMs) =>
+      io.err(`${io.colors.green('✔')} ${title}  ${io.colors.dim(formatDuration(durationMs))}\n`),
+    onNotice: (sentence) => io.err(`${sentence}\n`),
+    onState: (name, state) => {
+      const line = states.lineOf(name, state);
+      if (line !== undefined) io.err(`${line}\n`);
+    },
+  };
+};
 
 const untilAborted = async (signal: AbortSignal): Promise<void> => {
   // A promise and a signal keep no process alive; the children's pipes might, this timer does.

@@ -9,7 +9,7 @@ import type { PostgresBinaries } from './postgres.resolver.js';
 import { giveTo, postgresUser, type PostgresUser } from './postgres.user.js';
 
 export const POSTGRES_PROCESS = 'postgres';
-const READY_TIMEOUT_MS = 60_000; // Recovery after a crash replays at most max_wal_size.
+const READY_TIMEOUT_MS = 600_000; // Recovery after a crash replays up to max_wal_size; to end it early would only begin it again.
 const STOP_TIMEOUT_MS = 15_000;
 
 export interface StartPostgresOptions {

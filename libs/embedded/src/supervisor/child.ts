@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentFault } from '../faults.js';
 import { signalGroup, signalProcess } from '../process/command.js';
-import { waitUntil } from '../process/waiting.js';
 import type { LogFile } from './log-file.js';
 import type { Warden } from './warden.js';
 
@@ -33,6 +33,8 @@ export interface ProcessSpec {
   /** Ready when this resolves to true; it is asked again after false or an error. */
   readonly readyWhen?: () => Promise<boolean>;
   readonly readyTimeoutMs?: number;
+  /** What a line says that it waits for (a server that is away); while it says so, the time to become ready begins again. */
+  readonly waitsFor?: (line: string) => string | undefined;
   /** How to ask it to end: SIGTERM unless told otherwise; SIGKILL follows after the timeout. */
   readonly stopSignal?: NodeJS.Signals;
   readonly stopTimeoutMs?: number;
@@ -91,18 +93,28 @@ export class Child {
     return this.tail;
   }
 
-  /** Resolves when it is ready; throws a fault with its last words when it ends before, or is not ready in time. */
-  async whenReady(): Promise<void> {
+  /**
+   * Resolves when it is ready; throws a fault with its last words when it ends before, or is not ready in time. `onWaits` hears what it
+   * waits for meanwhile.
+   */
+  async whenReady(onWaits: (waitsFor: string) => void = () => undefined): Promise<void> {
     const timeoutMs = this.spec.readyTimeoutMs ?? READY_TIMEOUT_MS;
-    const heard = this.listenForReady();
-    const isReady = (): boolean | Promise<boolean> =>
-      this.hasExited || (this.pid !== undefined && heard() && this.answers());
-    const inTime = await waitUntil(isReady, { timeoutMs, everyMs: POLL_MS });
-    if (!this.hasExited && inTime) return;
-    const why = this.hasExited
-      ? `ended before it was ready (${describeExit(await this.exited)})`
-      : `was not ready within ${timeoutMs} ms`;
-    throw new EnvironmentFault('not-ready', {
+    let deadlineMs = performance.now() + timeoutMs;
+    const heard = this.listenForReady((waitsFor) => {
+      deadlineMs = performance.now() + timeoutMs;
+      onWaits(waitsFor);
+    });
+    const isReady = async (): Promise<boolean> =>
+      this.hasExited || (this.pid !== undefined && heard() && (await this.answers()));
+    while (!(await isReady())) {
+      if (performance.now() >= deadlineMs) throw this.notReady(`was not ready within ${timeoutMs} ms`);
+      await sleep(POLL_MS);
+    }
+    if (this.hasExited) throw this.notReady(`ended before it was ready (${describeExit(await this.exited)})`);
+  }
+
+  private notReady(why: string): EnvironmentFault {
+    return new EnvironmentFault('not-ready', {
       operation: 'start',
       target: this.spec.name,
       message: `${this.spec.name} ${why}.${quoteLines(this.tail)}`,
@@ -124,11 +136,14 @@ export class Child {
     return this.exited;
   }
 
-  private listenForReady(): () => boolean {
-    const { ready } = this.spec;
-    if (ready === undefined) return () => true;
-    let heard = this.tail.some(ready);
-    if (!heard) this.lineListeners.push((line) => (heard ||= ready(line)));
+  private listenForReady(onWaits: (waitsFor: string) => void): () => boolean {
+    const { ready, waitsFor } = this.spec;
+    let heard = ready === undefined || this.tail.some(ready);
+    this.lineListeners.push((line) => {
+      heard ||= ready?.(line) === true;
+      const what = heard ? undefined : waitsFor?.(line);
+      if (what !== undefined) onWaits(what);
+    });
     return () => heard;
   }
 

@@ -5,12 +5,14 @@ const SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
  * What a process says, in a file that stays below 8 MiB; one older file is kept beside it (`.1`).
- * Writing is synchronous: it ends in the page cache, and nothing can be lost or reordered around a crash or a rotation.
+ * Writing is synchronous: it ends in the page cache, and nothing can be lost or reordered around a crash or a rotation. What a full disk
+ * does not take is left out, and how many lines that were is said as soon as there is room.
  */
 export class LogFile {
   private descriptor: number;
   private closed = false;
   private sizeBytes: number;
+  private linesLost = 0;
 
   constructor(
     private readonly file: string,
@@ -23,6 +25,16 @@ export class LogFile {
 
   write(text: string): void {
     if (this.closed) return; // A last line of a process that was no longer waited for.
+    try {
+      if (this.linesLost > 0) this.append(`(${this.linesLost} lines could not be written)\n`);
+      this.linesLost = 0;
+      this.append(text);
+    } catch {
+      this.linesLost += 1; // Of all that a full disk stops, a log must not be what ends the processes.
+    }
+  }
+
+  private append(text: string): void {
     const bytes = Buffer.from(text);
     if (this.sizeBytes > 0 && this.sizeBytes + bytes.length > this.sizeMaxBytes) this.rotate();
     this.sizeBytes += writeSync(this.descriptor, bytes);
@@ -35,9 +47,10 @@ export class LogFile {
   }
 
   private rotate(): void {
-    closeSync(this.descriptor);
     renameSync(this.file, `${this.file}.1`);
-    this.descriptor = openSync(this.file, 'a', 0o600);
+    const next = openSync(this.file, 'a', 0o600);
+    closeSync(this.descriptor);
+    this.descriptor = next;
     this.sizeBytes = 0;
   }
 }

@@ -1,14 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EnvironmentFault } from '../faults.js';
+import { EnvironmentFault, wordsOf } from '../faults.js';
 import { Child, describeExit, quoteLines, type Exit, type ProcessSpec } from './child.js';
 import type { LogFile } from './log-file.js';
-import { planRestart, RESTART_POLICY, type RestartPolicy } from './restart.planner.js';
+import {
+  NO_CRASHES,
+  recordEnd,
+  RESTART_POLICY,
+  restartDelayMs,
+  type Ended,
+  type RestartPolicy,
+  type RestartRecord,
+} from './restart.planner.js';
 import type { Warden } from './warden.js';
 
 export type ReplicaState =
-  | { readonly status: 'starting' }
+  | { readonly status: 'starting'; /** What it says that it waits for. */ readonly waitsFor?: string }
   | { readonly status: 'running'; readonly sinceMs: number }
-  | { readonly status: 'waiting'; readonly delayMs: number }
+  /** It ended, why, and when it is started again; `crashes` in a row, 0 when its end is explained. */
+  | { readonly status: 'waiting'; readonly delayMs: number; readonly crashes: number; readonly reason: string }
   | { readonly status: 'held' }
   | { readonly status: 'stopped' }
   | { readonly status: 'failed'; readonly reason: string };
@@ -20,17 +29,38 @@ export interface ReplicaContext {
   readonly onState: (state: ReplicaState) => void;
 }
 
-/** One supervised process through all its runs: started again after a crash, until that happens too often. */
+export interface ReplicaSpec extends ProcessSpec {
+  readonly restart?: RestartPolicy;
+  /** Runs before each start, also before a restart. */
+  readonly beforeStart?: () => Promise<void>;
+  /** Asked when it has ended: what explains that, so that it counts as no crash (a server that it needs is down). */
+  readonly excuse?: () => string | undefined;
+}
+
+/** "Something that I need is away; start me again later" (EX_TEMPFAIL of sysexits.h). */
+export const EXIT_DEPENDENCY_AWAY = 75;
+/** What it was told cannot be used; before it was ever ready, trying again cannot help. */
+export const EXIT_CONFIGURATION = 2;
+
+interface End extends Ended {
+  readonly reason: string;
+  readonly final: boolean;
+}
+
+/** One supervised process through all its runs: started again, later each time that it crashes, until it is told to stop. */
 export class Replica {
   state: ReplicaState = { status: 'stopped' };
   restarts = 0;
   private child: Child | undefined;
-  private crashTimesMs: number[] = [];
+  private record: RestartRecord = NO_CRASHES;
+  private wasReady = false;
+  /** The run that this process has ended by a signal. */
+  private signalled: Child | undefined;
   private stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
 
   constructor(
-    readonly spec: ProcessSpec & { readonly restart?: RestartPolicy; readonly beforeStart?: () => Promise<void> },
+    readonly spec: ReplicaSpec,
     private readonly context: ReplicaContext,
   ) {}
 
@@ -38,10 +68,10 @@ export class Replica {
     return this.child?.running === true ? this.child.pid : undefined;
   }
 
-  /** Starts it and resolves when it is ready; throws when it was given up. Its crashes afterwards show in `state` only. */
+  /** Starts it and resolves when it is ready; throws when it was given up before it ever was. Later crashes show in `state` only. */
   start(): Promise<void> {
     this.stopping = new AbortController();
-    this.crashTimesMs = [];
+    this.record = NO_CRASHES;
     return new Promise((resolve, reject) => {
       this.running = this.run(this.stopping.signal, resolve).then(
         () => reject(new Error(`${this.spec.name} was stopped before it was ready`)),
@@ -51,6 +81,7 @@ export class Replica {
   }
 
   signal(signal: NodeJS.Signals): void {
+    this.signalled = this.child;
     this.child?.signal(signal);
   }
 
@@ -63,49 +94,66 @@ export class Replica {
     this.enter({ status: after });
   }
 
-  /** Runs it again and again; resolves when it was told to stop, throws when it crashed too often. */
+  /** Runs it again and again; resolves when it was told to stop, throws when it was given up. */
   private async run(stop: AbortSignal, onReady: () => void): Promise<void> {
     const policy = this.spec.restart ?? RESTART_POLICY;
     while (!stop.aborted) {
       const ended = await this.runOnce(onReady, stop);
       if (stop.aborted) return;
-      this.crashTimesMs = [...this.crashTimesMs, Date.now()].slice(-policy.crashesMax);
-      const plan = planRestart(this.crashTimesMs, policy);
-      if (plan.type === 'give-up') throw this.giveUp(ended, plan.crashes, policy);
+      this.record = recordEnd(this.record, ended, policy);
+      const { crashes } = this.record;
+      if (!this.wasReady && (ended.final || crashes >= policy.startTriesMax)) throw this.giveUp(ended, crashes);
       this.restarts += 1;
-      this.enter({ status: 'waiting', delayMs: plan.delayMs });
-      await sleep(plan.delayMs, undefined, { signal: stop }).catch(() => undefined);
+      const delayMs = restartDelayMs(this.record, policy, Math.random());
+      this.enter({ status: 'waiting', delayMs, crashes: ended.excused ? 0 : crashes, reason: ended.reason });
+      await sleep(delayMs, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 
-  private async runOnce(onReady: () => void, stop: AbortSignal): Promise<string> {
+  private async runOnce(onReady: () => void, stop: AbortSignal): Promise<End> {
     this.enter({ status: 'starting' });
-    await this.spec.beforeStart?.();
-    if (stop.aborted) return 'stopped';
-    const child = new Child(this.spec, this.context.warden, this.context.log);
-    this.child = child;
-    this.context.onStarted(child.pid);
+    let readyAtMs: number | undefined;
+    let child: Child | undefined;
     try {
-      await child.whenReady();
+      await this.spec.beforeStart?.();
+      if (stop.aborted) return { excused: true, servedMs: 0, reason: 'stopped', final: false };
+      child = this.child = new Child(this.spec, this.context.warden, this.context.log);
+      this.context.onStarted(child.pid);
+      await child.whenReady((waitsFor) => this.enter({ status: 'starting', waitsFor }));
+      readyAtMs = performance.now();
+      this.wasReady = true;
+      this.enter({ status: 'running', sinceMs: Date.now() });
+      onReady();
+      const reason = describeCrash(await child.exited, child.lastLines);
+      return this.endOf(child, { reason, servedMs: performance.now() - readyAtMs });
     } catch (error) {
-      await child.stop();
-      return error instanceof Error ? error.message : String(error);
+      await child?.stop();
+      return this.endOf(child, { reason: wordsOf(error), servedMs: 0 });
     }
-    this.enter({ status: 'running', sinceMs: Date.now() });
-    onReady();
-    return describeCrash(await child.exited, child.lastLines);
   }
 
-  private giveUp(ended: string, crashes: number, policy: RestartPolicy): EnvironmentFault {
-    const often =
-      crashes === 1
-        ? ''
-        : `${this.spec.name} crashed ${crashes} times within ${policy.windowMs / 1_000} s and is not started again. `;
-    this.enter({ status: 'failed', reason: `${often}${ended}` });
-    return new EnvironmentFault(crashes === 1 ? 'not-ready' : 'crash-loop', {
+  private async endOf(
+    child: Child | undefined,
+    { reason, servedMs }: { readonly reason: string; readonly servedMs: number },
+  ): Promise<End> {
+    const code = (await child?.exited)?.code;
+    const why = child !== undefined && this.signalled === child ? 'It was ended on request.' : this.spec.excuse?.();
+    const excused = why !== undefined || code === EXIT_DEPENDENCY_AWAY;
+    return {
+      excused,
+      servedMs,
+      reason: why === undefined ? reason : `${why} ${reason}`,
+      final: code === EXIT_CONFIGURATION,
+    };
+  }
+
+  private giveUp({ reason, final }: End, crashes: number): EnvironmentFault {
+    const often = crashes === 1 || final ? '' : `${this.spec.name} crashed ${crashes} times and never was ready. `;
+    this.enter({ status: 'failed', reason: `${often}${reason}` });
+    return new EnvironmentFault(often === '' ? 'not-ready' : 'crash-loop', {
       operation: 'run',
       target: this.spec.name,
-      message: `${often}${ended}`,
+      message: `${often}${reason}`,
     });
   }
 

@@ -1,22 +1,53 @@
-/** How often a process may crash, and how long to wait before it is started again. */
+/** How a process is started again that ended unasked. */
 export interface RestartPolicy {
-  /** So many crashes within the window are too many. */
-  readonly crashesMax: number;
-  readonly windowMs: number;
-  /** Doubles with each crash of the window, up to the maximum. */
+  /** So many crashes before it was ready for the first time end its start. What was ready once is tried again for ever. */
+  readonly startTriesMax: number;
+  /** Doubles with each crash, up to the maximum. */
   readonly delayMs: number;
   readonly delayMaxMs: number;
+  /** Each time it has served for so long, one crash is forgotten. */
+  readonly forgiveMs: number;
 }
 
-export const RESTART_POLICY: RestartPolicy = { crashesMax: 6, windowMs: 60_000, delayMs: 100, delayMaxMs: 5_000 };
+export const RESTART_POLICY: RestartPolicy = {
+  startTriesMax: 6,
+  delayMs: 100,
+  delayMaxMs: 60_000,
+  forgiveMs: 5_000,
+};
 
-export type RestartPlan =
-  { readonly type: 'restart'; readonly delayMs: number } | { readonly type: 'give-up'; readonly crashes: number };
+/** Why it ended: by itself, or because of something that it cannot help (`excused`). */
+export interface Ended {
+  readonly excused: boolean;
+  /** How long it was ready; 0 when it never was. */
+  readonly servedMs: number;
+}
 
-/** What to do after the last of these crashes. */
-export const planRestart = (crashTimesMs: readonly number[], policy: RestartPolicy): RestartPlan => {
-  const latestMs = crashTimesMs.at(-1) ?? 0;
-  const crashes = crashTimesMs.filter((timeMs) => latestMs - timeMs < policy.windowMs).length;
-  if (crashes >= policy.crashesMax) return { type: 'give-up', crashes };
-  return { type: 'restart', delayMs: Math.min(policy.delayMs * 2 ** Math.max(0, crashes - 1), policy.delayMaxMs) };
+/** What is remembered from run to run. */
+export interface RestartRecord {
+  readonly crashes: number;
+  /** Ends in a row that are no crashes. */
+  readonly excuses: number;
+}
+
+export const NO_CRASHES: RestartRecord = { crashes: 0, excuses: 0 };
+
+/** Whatever it depends on usually returns within seconds; looking often costs little. */
+const EXCUSED_DELAY_MAX_MS = 2_000;
+/** 2 to the power of more is beyond any maximum. */
+const CRASHES_COUNTED_MAX = 24;
+
+export const recordEnd = ({ crashes, excuses }: RestartRecord, ended: Ended, policy: RestartPolicy): RestartRecord => {
+  const left = Math.max(0, crashes - Math.floor(ended.servedMs / policy.forgiveMs));
+  return ended.excused
+    ? { crashes: left, excuses: Math.min(ended.servedMs > 0 ? 1 : excuses + 1, CRASHES_COUNTED_MAX) }
+    : { crashes: Math.min(left + 1, CRASHES_COUNTED_MAX), excuses: 0 };
+};
+
+/** How long to wait before the next start: the lot (0 to 1) takes up to half of it off, so that not all start at once. */
+export const restartDelayMs = ({ crashes, excuses }: RestartRecord, policy: RestartPolicy, lot: number): number => {
+  const [times, maxMs] =
+    excuses > 0 ? [excuses, Math.min(EXCUSED_DELAY_MAX_MS, policy.delayMaxMs)] : [crashes, policy.delayMaxMs];
+  const delayMs = Math.min(policy.delayMs * 2 ** Math.max(0, times - 1), maxMs);
+  return Math.round(delayMs * (1 - lot / 2));
 };

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -11,8 +11,8 @@ import { Supervisor, type SupervisedSpec } from './supervisor.js';
 
 jest.setTimeout(60_000);
 const DEADLINE_MS = 30_000;
-const QUICK = { crashesMax: 3, windowMs: 60_000, delayMs: 10, delayMaxMs: 20 };
-const NO_RESTART = { crashesMax: 1, windowMs: 60_000, delayMs: 0, delayMaxMs: 0 };
+const QUICK = { startTriesMax: 3, forgiveMs: 5_000, delayMs: 10, delayMaxMs: 20 };
+const NO_RESTART = { startTriesMax: 1, forgiveMs: 5_000, delayMs: 0, delayMaxMs: 0 };
 const SERVE = `console.log('ready ' + (process.env.REPLICA ?? '')); setInterval(() => {}, 1000);`;
 
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
@@ -24,13 +24,18 @@ describe('a supervisor', () => {
   let dataDir: string;
   let supervisor: Supervisor;
   let states: string[];
+  let waits: Extract<ReplicaState, { status: 'waiting' }>[];
 
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'fairlead-supervisor-'));
     states = [];
+    waits = [];
     supervisor = new Supervisor({
       dataDir,
-      onState: (name, state: ReplicaState) => states.push(`${name} ${state.status}`),
+      onState: (name, state: ReplicaState) => {
+        states.push(`${name} ${state.status}`);
+        if (state.status === 'waiting') waits.push(state);
+      },
     });
   });
 
@@ -85,23 +90,95 @@ describe('a supervisor', () => {
     await until(() => supervisor.status()[0]?.state.status === 'running');
   });
 
-  it('gives up one that keeps crashing, and says why with its last words', async () => {
+  it('gives up one that crashes before it was ever ready, and says why with its last words', async () => {
     const starting = supervisor.start(node('service', `console.error('no database'); process.exit(3)`));
     await expect(starting).rejects.toMatchObject({
       code: 'crash-loop',
       message: expect.stringMatching(
-        /^service crashed 3 times within 60 s and is not started again\. service ended before it was ready \(exit code 3\)\..*no database/s,
+        /^service crashed 3 times and never was ready\. service ended before it was ready \(exit code 3\)\..*no database/s,
       ),
     });
     expect(states.filter((state) => state === 'service starting')).toHaveLength(3);
   });
 
-  it('gives up one that crashes later, and shows that in its status', async () => {
-    await supervisor.start(
-      node('service', `console.log('ready'); setTimeout(() => { throw new Error('lost its mind') }, 20)`),
+  it('does not try a configuration again that cannot be used', async () => {
+    const starting = supervisor.start(node('service', `console.error('PORT: not a number'); process.exit(2)`));
+    await expect(starting).rejects.toMatchObject({ message: expect.stringContaining('PORT: not a number') });
+    expect(states.filter((state) => state === 'service starting')).toHaveLength(1);
+  });
+
+  it('starts one that always crashes again and again, ever later, while the others serve', async () => {
+    const crash = `console.log('ready'); setTimeout(() => { throw new Error('lost its mind') }, 20)`;
+    const restart = { startTriesMax: 3, forgiveMs: 5_000, delayMs: 8, delayMaxMs: 60_000 };
+    await supervisor.start(node('other', SERVE));
+    const other = pidOf('other');
+    await supervisor.start(node('service', crash, { restart }));
+    await until(() => waits.length >= 7);
+    expect(waits.slice(0, 7).map(({ crashes }) => crashes)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    for (const [index, { delayMs }] of waits.slice(0, 7).entries()) {
+      expect(delayMs).toBeGreaterThanOrEqual(4 * 2 ** index);
+      expect(delayMs).toBeLessThanOrEqual(8 * 2 ** index);
+    }
+    expect(waits[0]?.reason).toContain('lost its mind');
+    expect(pidOf('other')).toBe(other);
+    expect(supervisor.status().find(({ name }) => name === 'other')).toMatchObject({
+      restarts: 0,
+      state: { status: 'running' },
+    });
+  });
+
+  it('counts no crash when it ended the process itself, when the process says that something it needs is away, or when that is known', async () => {
+    const restart = { startTriesMax: 1, forgiveMs: 5_000, delayMs: 1, delayMaxMs: 1 };
+    await supervisor.start(node('killed', SERVE, { restart }));
+    supervisor.kill('killed');
+    await until(() => waits.length === 1 && pidOf('killed') !== undefined);
+    const marker = join(dataDir, 'database-is-up');
+    const needy = (code: number): string =>
+      `if (!require('fs').existsSync(${JSON.stringify(marker)})) process.exit(${code}); ${SERVE}`;
+    const isUp = (): boolean => existsSync(marker);
+    const started = Promise.all([
+      supervisor.start(node('patient', needy(75), { restart })),
+      supervisor.start(
+        node('explained', needy(1), { restart, excuse: () => (isUp() ? undefined : 'The database is down.') }),
+      ),
+    ]);
+    await until(() => waits.length >= 9);
+    writeFileSync(marker, '');
+    await started;
+    expect(new Set(waits.map(({ crashes }) => crashes))).toEqual(new Set([0]));
+    expect(waits.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(/^The database is down\. /));
+  });
+
+  it('gives one that says what it waits for more time, and tells of it', async () => {
+    const script = `let n = 0; const timer = setInterval(() => { if (++n < 6) return console.log('waits for the database'); clearInterval(timer); ${SERVE} }, 100)`;
+    const heard: string[] = [];
+    const other = new Supervisor({
+      dataDir: join(dataDir, 'other'),
+      onState: (_name, state) => {
+        if (state.status === 'starting' && state.waitsFor !== undefined) heard.push(state.waitsFor);
+      },
+    });
+    await other.start(
+      node('patient', script, {
+        readyTimeoutMs: 350,
+        restart: NO_RESTART,
+        waitsFor: (line) => /^waits for (.*)/.exec(line)?.[1],
+      }),
     );
-    await until(() => supervisor.status()[0]?.state.status === 'failed');
-    expect(supervisor.status()[0]?.state).toMatchObject({ reason: expect.stringContaining('lost its mind') });
+    await other.stop();
+    expect(new Set(heard)).toEqual(new Set(['the database']));
+  });
+
+  it('tries again what fails before the start', async () => {
+    let failures = 0;
+    const beforeStart = async (): Promise<void> => {
+      failures += 1;
+      if (failures === 2) throw new Error('the port is taken');
+    };
+    await supervisor.start(node('service', SERVE, { beforeStart }));
+    supervisor.kill('service');
+    await until(() => failures === 3 && pidOf('service') !== undefined);
+    expect(waits.map(({ reason }) => reason)).toContainEqual('the port is taken');
   });
 
   it('says what could not be started at all', async () => {

@@ -1,17 +1,14 @@
 import { join } from 'node:path';
+import { codeOf } from '../faults.js';
 import type { ProcessSpec } from './child.js';
 import { endLeftovers, forgetProcess, rememberProcess } from './leftovers.js';
 import { LogFile } from './log-file.js';
-import { Replica, type ReplicaState } from './replica.js';
-import type { RestartPolicy } from './restart.planner.js';
+import { Replica, type ReplicaSpec, type ReplicaState } from './replica.js';
 import { Warden } from './warden.js';
 
 const REPLICAS_MAX = 64;
 
-export interface SupervisedSpec extends ProcessSpec {
-  readonly restart?: RestartPolicy;
-  /** Runs before each start, also before a restart. */
-  readonly beforeStart?: () => Promise<void>;
+export interface SupervisedSpec extends ReplicaSpec {
   /** What differs for the second and further replicas (`scale`): a port, an environment variable. Counted from 1. */
   readonly forReplica?: (replica: number) => Partial<ProcessSpec>;
 }
@@ -48,7 +45,10 @@ export class Supervisor {
     this.runDir = join(options.dataDir, 'run', options.runName ?? 'processes');
   }
 
-  /** Starts a process and resolves when it is ready. Throws an `EnvironmentFault` with its last words when it does not come up. */
+  /**
+   * Starts a process and resolves when it is ready. Throws an `EnvironmentFault` with its last words when it does not come up. Once it
+   * was ready, it is started again for ever: how often it crashes, and why, shows in its state, and others go on.
+   */
   async start(spec: SupervisedSpec): Promise<void> {
     if (this.specs.has(spec.name)) throw new Error(`there is a process ${spec.name} already`);
     this.specs.set(spec.name, spec);
@@ -68,7 +68,7 @@ export class Supervisor {
     await this.resume(name);
   }
 
-  /** Sends a signal and does nothing else: if the process ends by it, that is a crash, and it is started again. */
+  /** Sends a signal and does nothing else: if the process ends by it, it is started again, and that counts as no crash. */
   kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): void {
     this.replica(name).signal(signal);
   }
@@ -118,12 +118,21 @@ export class Supervisor {
       {
         warden: this.warden,
         log,
-        onStarted: (pid) => pid !== undefined && rememberProcess(this.runDir, name, pid),
+        onStarted: (pid) => this.remember(name, pid),
         onState: (state) => this.options.onState?.(name, state),
       },
     );
     this.replicas.set(name, replica);
     await replica.start();
+  }
+
+  /** A full disk takes no note; the warden knows of the process all the same. */
+  private remember(name: string, pid: number | undefined): void {
+    try {
+      if (pid !== undefined) rememberProcess(this.runDir, name, pid);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOSPC') throw error;
+    }
   }
 
   private async remove(name: string): Promise<void> {

@@ -4,6 +4,7 @@ import {
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
   STREAMS,
+  WorldFailure,
 } from '@fairlead/contracts';
 import {
   DiscardPolicy,
@@ -41,23 +42,30 @@ const olderThan = (version: string, min: string): boolean => {
   return false;
 };
 
+const tooOld = (nc: NatsConnection, message: string): WorldFailure =>
+  new WorldFailure({ operation: 'check the NATS server', target: nc.getServer(), message, retryable: false });
+
 /** Throws a sentence that says what to do when the server cannot be trusted with the log. */
 export const checkServer = async (nc: NatsConnection): Promise<void> => {
   const version = nc.info?.version ?? 'unknown';
   if (olderThan(version, SERVER_VERSION_MIN)) {
-    throw new Error(
+    throw tooOld(
+      nc,
       `nats-server ${version} is too old: Fairlead needs ${SERVER_VERSION_MIN} or newer. Upgrade it, or point NATS_URL at a newer one.`,
     );
   }
   const response = await nc.request('$JS.API.INFO', undefined, { timeout: 5_000 });
   const account = response.json<{ api?: { level?: number }; error?: { description?: string } }>();
   if (account.error !== undefined)
-    throw new Error(
-      `JetStream is not available: ${account.error.description ?? 'unknown error'}. Enable it on the server and for the account.`,
-    );
+    throw new WorldFailure({
+      operation: 'check JetStream',
+      target: nc.getServer(),
+      message: `JetStream is not available: ${account.error.description ?? 'unknown error'}. If this does not pass, enable it on the server and for the account.`,
+    });
   const level = account.api?.level ?? 0;
   if (level < API_LEVEL_MIN)
-    throw new Error(
+    throw tooOld(
+      nc,
       `JetStream's API level is ${level}, Fairlead needs ${API_LEVEL_MIN}. Upgrade every nats-server of the cluster to ${SERVER_VERSION_MIN}.`,
     );
 };

@@ -1,0 +1,50 @@
+import type { ReplicaState } from '@fairlead/embedded';
+import { formatDuration } from '../output/duration.js';
+
+/**
+ * What is told of the programs of an instance while it serves: that one crashed, why, how often and when it is tried again; that it waits
+ * for another; and that it serves again. What is said already is not said twice in a row.
+ */
+export class StateLines {
+  private readonly last = new Map<string, string>();
+
+  constructor(private readonly logFileOf: (program: string) => string) {}
+
+  /** undefined: nothing new. */
+  lineOf(name: string, state: ReplicaState): string | undefined {
+    switch (state.status) {
+      case 'starting':
+        return state.waitsFor === undefined ? undefined : this.unlessSaid(name, `${name} waits for ${state.waitsFor}`);
+      case 'waiting':
+        return this.unlessSaid(name, this.endLine(name, state));
+      case 'running':
+        return this.last.delete(name) ? `${name} serves again` : undefined;
+      case 'failed':
+      case 'held':
+      case 'stopped':
+        return undefined;
+    }
+  }
+
+  private endLine(name: string, { crashes, delayMs, reason }: Extract<ReplicaState, { status: 'waiting' }>): string {
+    const why = firstSentence(reason);
+    if (crashes === 0) return `${name} ended (${why}) and is started again`;
+    const often = crashes === 1 ? 'crashed' : `crashed ${crashes} times in a row`;
+    return `${name} ${often} and is started again in ${formatDuration(delayMs)}: ${why} (see ${this.logFileOf(name)})`;
+  }
+
+  private unlessSaid(name: string, line: string): string | undefined {
+    if (this.last.get(name) === line) return undefined;
+    this.last.set(name, line);
+    return line;
+  }
+}
+
+const LENGTH_MAX = 300;
+
+/** Its last words, if it had any, tell more than how it ended. */
+const firstSentence = (reason: string): string => {
+  const [how = '', words] = reason.split(' Its last words:\n');
+  const last = words?.trimEnd().split('\n').at(-1)?.trim();
+  return (last === undefined ? how : `${how} "${last}"`).slice(0, LENGTH_MAX);
+};

@@ -1,0 +1,111 @@
+import { inboxPrefix } from '@fairlead/contracts';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
+import { checkServer, KERNEL_MIGRATIONS } from '@fairlead/event-sourcing/jetstream';
+import { Logger } from '@nestjs/common';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import type { ServiceConfig } from './config.js';
+import type { ServiceDefinition } from './definition.js';
+import { migrateUnderLock } from './migrate.js';
+import { patiently, type Patience } from './patience.js';
+
+const CONNECTIONS_MAX = 12;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** What a service needs from the world: NATS with JetStream, and its own database, brought up to date. */
+export interface Connections {
+  readonly nc: NatsConnection;
+  readonly pool: pg.Pool;
+  readonly database: DataSource;
+}
+
+/** Waits until both can be used. */
+export const reachWorld = async (
+  definition: ServiceDefinition,
+  config: ServiceConfig,
+  patience: Patience,
+): Promise<Connections> => {
+  const nats = `NATS at ${config.natsUrls.map(withoutSecrets).join(', ')}`;
+  const postgres = `PostgreSQL at ${withoutSecrets(config.databaseUrl)}`;
+  const [natsReached, databaseReached] = await Promise.allSettled([
+    patiently(nats, () => connectNats(definition, config), patience),
+    patiently(postgres, () => connectDatabase(definition, config), patience),
+  ]);
+  if (natsReached.status === 'fulfilled' && databaseReached.status === 'fulfilled')
+    return { nc: natsReached.value, ...databaseReached.value };
+  if (natsReached.status === 'fulfilled') await natsReached.value.close();
+  if (databaseReached.status === 'fulfilled') await closeDatabase(databaseReached.value);
+  throw natsReached.status === 'rejected' ? natsReached.reason : (databaseReached as PromiseRejectedResult).reason;
+};
+
+export const closeWorld = async ({ nc, pool, database }: Connections): Promise<void> => {
+  await Promise.allSettled([nc.close(), closeDatabase({ pool, database })]);
+};
+
+const closeDatabase = async ({ pool, database }: Pick<Connections, 'pool' | 'database'>): Promise<void> => {
+  await Promise.allSettled([pool.end(), database.destroy()]);
+};
+
+const withoutSecrets = (url: string): string => {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname === '/' ? '' : pathname}`;
+};
+
+const connectNats = async (definition: ServiceDefinition, config: ServiceConfig): Promise<NatsConnection> => {
+  const nc = await connect({
+    servers: [...config.natsUrls],
+    name: definition.name,
+    inboxPrefix: inboxPrefix(definition.name),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: 10_000,
+    // A server that restarts may refuse a credential for a moment; two refusals must not end the connection for good.
+    ignoreAuthErrorAbort: true,
+    // Otherwise every request makes an Error in advance, for its stack.
+    noAsyncTraces: true,
+    ...natsTrust(config.natsCa, config.natsUrls),
+    ...(config.natsCredentials === undefined ? {} : { authenticator: authenticatorOf(config.natsCredentials) }),
+  });
+  try {
+    await checkServer(nc);
+    return nc;
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+};
+
+const connectDatabase = async (
+  definition: ServiceDefinition,
+  config: ServiceConfig,
+): Promise<Pick<Connections, 'pool' | 'database'>> => {
+  const lost = (error: Error): void => new Logger('database').warn(`an idle connection was lost: ${error.message}`);
+  const database = new DataSource({
+    type: 'postgres',
+    url: config.databaseUrl,
+    entities: [...definition.entities],
+    migrations: [...KERNEL_MIGRATIONS, ...definition.migrations],
+    poolSize: CONNECTIONS_MAX,
+    applicationName: definition.name,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    poolErrorHandler: lost,
+  });
+  try {
+    await database.initialize();
+    await migrateUnderLock(database);
+  } catch (error) {
+    if (database.isInitialized) await database.destroy().catch(() => undefined); // What went wrong is told already.
+    throw error;
+  }
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    max: CONNECTIONS_MAX,
+    application_name: `${definition.name}-lanes`,
+    keepAlive: true,
+  });
+  pool.on('error', lost);
+  return { pool, database };
+};

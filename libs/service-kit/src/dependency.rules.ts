@@ -1,0 +1,73 @@
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
+
+/*
+ * What a failure to reach NATS or PostgreSQL means for a service that starts: one that passes by itself is waited for, one that only a
+ * person can end is told at once, and anything else is a bug.
+ */
+
+export type Verdict = 'passing' | 'permanent' | 'bug';
+
+/** The server is away, not yet known by name, or between two connections. */
+const SYSTEM_PASSING = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** PostgreSQL, appendix A: connections (08), resources (53), a shutdown or recovery (57P), a lock or another transaction in the way, a disk that fails, a standby that is not yet the primary. */
+const SQL_PASSING = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P0[1235]|57014|55006|55P03|40001|40P01|58000|58030|25006)$/;
+/** Password, role, database, rights. */
+const SQL_PERMANENT = new Set(['28P01', '28000', '3D000', '42501', '57P04']);
+
+const NATS_PASSING = new Set([
+  'ClosedConnectionError',
+  'ConnectionError',
+  'DrainingConnectionError',
+  'NoRespondersError',
+  'RequestError',
+  'TimeoutError',
+]);
+const NATS_PERMANENT = new Set(['AuthorizationError', 'PermissionViolationError', 'UserAuthenticationExpiredError']);
+/** A loaded server gives up on a client that did not show its credential in time; that is no refusal of it. */
+const NATS_LATE = /timeout/i;
+
+/** What the clients of both say without a code. */
+const WORDS_PASSING =
+  /connection terminated|connection timeout|timeout expired|timeout exceeded|connection error and is not queryable|no responders|^CONNECTION_|^TIMEOUT$|^NO_RESPONDERS/i;
+
+const verdictOfOne = (error: Error): Verdict | undefined => {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (SQL_PERMANENT.has(code)) return 'permanent';
+  if (SQL_PASSING.test(code) || SYSTEM_PASSING.has(code)) return 'passing';
+  if (NATS_PERMANENT.has(error.name)) return NATS_LATE.test(error.message) ? 'passing' : 'permanent';
+  if (NATS_PASSING.has(error.name)) return 'passing';
+  if (error instanceof WorldFailure) return error.retryable ? 'passing' : 'permanent';
+  return WORDS_PASSING.test(error.message) ? 'passing' : undefined;
+};
+
+/** An error, what caused it, and what it gathers. */
+const chainOf = (thrown: unknown, depth = 0): readonly Error[] => {
+  if (!(thrown instanceof Error) || depth > 8) return [];
+  const gathered = thrown instanceof AggregateError ? (thrown.errors as readonly unknown[]) : [];
+  return [thrown, ...[thrown.cause, ...gathered].flatMap((inner) => chainOf(inner, depth + 1))];
+};
+
+/** The first of the chain that says something decides, and a permanent one before a passing one. */
+export const verdictOf = (thrown: unknown): Verdict => {
+  const verdicts = chainOf(thrown).map(verdictOfOne);
+  return verdicts.includes('permanent') ? 'permanent' : (verdicts.find((verdict) => verdict !== undefined) ?? 'bug');
+};
+
+/** The first words of the chain: Node leaves those of a refused connection empty where it tried several addresses. */
+export const wordsOfChain = (thrown: unknown): string =>
+  chainOf(thrown)
+    .map(({ message }) => message.trim())
+    .find((message) => message !== '') ?? wordsOf(thrown);

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigurationError } from './config.js';
+import { verdictOf, wordsOfChain } from './dependency.rules.js';
+
+const RETRY_FIRST_MS = 100;
+const RETRY_MAX_MS = 2_000;
+const SAY_EVERY_MS = 5_000;
+
+/** Ends a process that waited in vain for something it needs: "start me again later" (EX_TEMPFAIL of sysexits.h). */
+export const EXIT_DEPENDENCY_AWAY = 75;
+
+/** What a service needs was away for as long as it waits at its start. */
+export class DependencyAway extends Error {
+  constructor(what: string, { waitedMs, words }: { readonly waitedMs: number; readonly words: string }) {
+    super(`${what} was not to be used within ${Math.round(waitedMs / 1_000)} s: ${words}`);
+    this.name = 'DependencyAway';
+  }
+}
+
+/** How long a start waits altogether for what it needs, and where it says so. */
+export interface Patience {
+  readonly startedAtMs: number;
+  readonly waitMs: number;
+  readonly say: (sentence: string) => void;
+}
+
+/** `FAIRLEAD WAITING <name> for <what>`, at once and every five seconds: whoever started the service sees that it is not stuck. */
+export const patienceOf = (
+  service: string,
+  waitMs: number,
+  output: NodeJS.WritableStream = process.stdout,
+): Patience => ({
+  startedAtMs: performance.now(),
+  waitMs,
+  say: (sentence) => void output.write(`FAIRLEAD WAITING ${service} for ${sentence}\n`),
+});
+
+/**
+ * Tries until it succeeds. What passes by itself is tried again, until the time is over; what only a person can end is a
+ * ConfigurationError with the words of the refusal; anything else is thrown as it is.
+ */
+export const patiently = async <Result>(
+  what: string,
+  attempt: () => Promise<Result>,
+  { startedAtMs, waitMs, say }: Patience,
+): Promise<Result> => {
+  let saidAtMs = -Infinity;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const verdict = verdictOf(error);
+      const words = wordsOfChain(error);
+      if (verdict === 'permanent') throw new ConfigurationError([`${what} refuses: ${words}`]);
+      if (verdict === 'bug') throw error;
+      const nowMs = performance.now();
+      if (nowMs - startedAtMs >= waitMs) throw new DependencyAway(what, { waitedMs: nowMs - startedAtMs, words });
+      if (nowMs - saidAtMs >= SAY_EVERY_MS) {
+        say(`${what}: ${words}`);
+        saidAtMs = nowMs;
+      }
+    }
+    await sleep(Math.min(RETRY_FIRST_MS * 2 ** Math.min(tries, 10), RETRY_MAX_MS) * (0.5 + Math.random() / 2));
+  }
+};

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureCredentials } from '@fairlead/embedded';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { ensureStreams, JOB_FAILURES, NATS } from '@fairlead/event-sourcing/jetstream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { ServiceDefinition } from './definition.js';
+import { startService, type RunningService } from './run.service.js';
+
+jest.setTimeout(120_000);
+
+@Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
+class Empty {}
+
+const definition: ServiceDefinition = {
+  name: 'infra-svc',
+  module: Empty,
+  projections: [],
+  processes: [],
+  migrations: [],
+  entities: [],
+  jobConcurrency: 1,
+};
+
+const eventually = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 60_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+describe('a service that starts', () => {
+  let environment: TestEnvironment;
+  let folder: string;
+  let said: string[];
+  let service: RunningService | undefined;
+
+  const start = async (changes: Readonly<Record<string, string | undefined>> = {}): Promise<void> => {
+    service = await startService(definition, {
+      NATS_URL: environment.nats.url,
+      NATS_CREDS: environment.nats.credsFile('infra-svc'),
+      DATABASE_URL: environment.databases['infra-svc'],
+      FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
+      LOG_LEVEL: 'error',
+      ...changes,
+    });
+  };
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`http://127.0.0.1:${service?.port}/readyz`)).status === 200;
+  const waits = (what: RegExp): Promise<void> =>
+    eventually(() => said.some((line) => line.startsWith('FAIRLEAD WAITING infra-svc for ') && what.test(line)));
+
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-start-'));
+    writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
+    await ensureStreams(await environment.connect('admin'));
+  });
+  beforeEach(() => {
+    said = [];
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await service?.stop();
+    service = undefined;
+  });
+  afterAll(async () => {
+    await environment?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  it('waits for NATS and says so, and serves when it is there', async () => {
+    await environment.killNats();
+    const starting = start();
+    await waits(/NATS at 127\.0\.0\.1:\d+: .*refused/i);
+    await environment.startNats();
+    await starting;
+    await eventually(isReady);
+  });
+
+  it('waits for PostgreSQL that does not run', async () => {
+    await environment.killPostgres();
+    const starting = start();
+    await waits(/PostgreSQL at 127\.0\.0\.1:\d+\/fairlead_infra_svc: .*ECONNREFUSED/);
+    await environment.startPostgres();
+    await starting;
+    await eventually(isReady);
+  });
+
+  it('waits for PostgreSQL while that recovers, however long it does', async () => {
+    const recovery = heldInRecovery(environment);
+    await recovery.begin();
+    const starting = start();
+    await waits(/PostgreSQL at .*the database system is (starting up|not (yet )?accepting connections)/);
+    expect(said.join('')).not.toMatch(/postgres:\/\/|password/);
+    await recovery.end();
+    await starting;
+    await eventually(isReady);
+  });
+
+  it('begins again when PostgreSQL and NATS are killed again and again meanwhile', async () => {
+    const starting = start();
+    for (let round = 0; round < 4; round += 1) {
+      await environment.killPostgres();
+      await environment.killNats();
+      await environment.startPostgres();
+      await environment.startNats();
+    }
+    await starting;
+    await eventually(isReady);
+  });
+
+  it('gives up in a sentence when the time that it may wait is over', async () => {
+    await environment.killPostgres();
+    const starting = start({ DEPENDENCIES_WAIT_MS: '700' });
+    await expect(starting).rejects.toMatchObject({
+      name: 'DependencyAway',
+      message: expect.stringMatching(/^PostgreSQL at .* was not to be used within 1 s: .*ECONNREFUSED/),
+    });
+    await environment.startPostgres();
+  });
+
+  it('does not wait for what only a person can change, and says what that is', async () => {
+    const url = new URL(environment.databases['infra-svc']);
+    const wrongPassword = Object.assign(new URL(url), { password: 'wrong' }).href;
+    const noDatabase = Object.assign(new URL(url), { pathname: '/nowhere' }).href;
+    const notOurs = Object.assign(new URL(url), { pathname: new URL(environment.databases['gateway']).pathname }).href;
+    const strangers = ensureCredentials(join(folder, 'strangers'));
+    for (const [changes, words] of [
+      [{ DATABASE_URL: wrongPassword }, /PostgreSQL at .* refuses: password authentication failed/],
+      [{ DATABASE_URL: noDatabase }, /PostgreSQL at .* refuses: database "nowhere" does not exist/],
+      [{ DATABASE_URL: notOurs }, /PostgreSQL at .* refuses: permission denied/],
+      [{ NATS_CREDS: strangers.credsFile('infra-svc') }, /NATS at .* refuses: .*Authorization Violation/i],
+    ] as const) {
+      await expect(start(changes)).rejects.toMatchObject({
+        name: 'ConfigurationError',
+        message: expect.stringMatching(words),
+      });
+    }
+  });
+
+  it('tells when its connection to NATS has ended for good, so that it can be started again', async () => {
+    await start();
+    const nats = service?.get<NatsConnection>(NATS);
+    await nats?.close();
+    expect(await service?.lost).toBe('the connection was closed');
+  });
+
+  it('tells nothing of the kind when it is stopped', async () => {
+    await start();
+    const lost = service?.lost;
+    await service?.stop();
+    service = undefined;
+    expect(await lost).toBeUndefined();
+  });
+});
+
+/** As a standby without a primary PostgreSQL replays for ever and refuses everybody (57P03), until it is promoted. */
+const heldInRecovery = (environment: TestEnvironment): { begin(): Promise<void>; end(): Promise<void> } => {
+  const data = join(environment.dataDir, 'postgres', 'data');
+  const { uid, gid } = statSync(data);
+  const write = (name: string, text: string): void => {
+    appendFileSync(join(data, name), text);
+    chownSync(join(data, name), uid, gid);
+  };
+  let resumed = Promise.resolve();
+  return {
+    begin: async () => {
+      await environment.supervisor.hold('postgres');
+      write('postgresql.auto.conf', "wal_level = 'replica'\nhot_standby = 'off'\n");
+      await environment.supervisor.resume('postgres');
+      await environment.supervisor.hold('postgres');
+      write('standby.signal', '');
+      resumed = environment.supervisor.resume('postgres');
+    },
+    end: async () => {
+      write('promote', '');
+      environment.supervisor.kill('postgres', 'SIGUSR1');
+      await resumed;
+    },
+  };
+};
