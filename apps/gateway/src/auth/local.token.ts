@@ -1,9 +1,9 @@
 import { EVERY_NAMESPACE, NONE, type Fact, type RoleGrant } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { CLOCK, ConfigurationError, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
 import { audit } from '../events/audit.decider.js';
@@ -39,9 +39,17 @@ const createFile = async (file: string): Promise<void> => {
   }
 };
 
+/** Puts a new token in the place of the old one, whole or not at all. */
+const replaceFile = async (file: string): Promise<void> => {
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, `${newToken().token}\n`, { mode: OWNER_ONLY, flag: 'wx' });
+  await rename(draft, file);
+};
+
 /**
  * The administrator's token of a local instance: made at the first start, readable by the owner of the data folder alone. A
- * token in the file that the database does not know is let in: whoever can write the file owns the instance.
+ * token in the file that the database does not know is let in, and one that was revoked is replaced at the next start: whoever can
+ * write the file owns the instance.
  */
 @Injectable()
 export class LocalToken implements OnApplicationBootstrap {
@@ -59,16 +67,40 @@ export class LocalToken implements OnApplicationBootstrap {
     if (localTokenFile !== undefined) await this.ensure(localTokenFile);
   }
 
-  private async ensure(file: string): Promise<void> {
-    if ((await readToken(file)) === undefined) await createFile(file);
+  /** One replica at a time, so that the token in the file is the one that is known. */
+  private ensure(file: string): Promise<void> {
+    return this.store.alone(async () => {
+      const text = await readToken(file);
+      if (text === '') await unlink(file); // A full disk or a crash took it.
+      if (text === undefined || text === '') await createFile(file);
+      const standing = await this.admit(file);
+      if (standing === 'good') return;
+      await replaceFile(file);
+      await this.admit(file);
+      this.log.warn(`the local administrator token was revoked; a new one is in ${file}`);
+    });
+  }
+
+  private async admit(file: string): Promise<'good' | 'revoked'> {
     const token = (await readToken(file)) ?? '';
     const id = idOf(token);
     if (id === undefined)
-      throw new Error(`${file} holds no Fairlead token; remove it, and a new one is made at the next start`);
-    const record = { id, name: 'local', sha256: hashOf(token), roles: LOCAL_ADMIN, createdAt: this.clock.now() };
-    if (!(await this.store.insert(record))) return;
+      throw new ConfigurationError([
+        `FAIRLEAD_LOCAL_TOKEN_FILE: ${file} holds no Fairlead token; remove it, and a new one is made at the next start`,
+      ]);
+    if ((await this.store.identify(token)) !== undefined) return 'good';
+    if (await this.store.isKnown(id)) return 'revoked';
+    // On record before it opens anything.
     await this.putOnRecord(id);
+    await this.store.insert({
+      id,
+      name: 'local',
+      sha256: hashOf(token),
+      roles: LOCAL_ADMIN,
+      createdAt: this.clock.now(),
+    });
     this.log.log(`the local administrator token is in ${file}`);
+    return 'good';
   }
 
   private async putOnRecord(id: string): Promise<void> {

@@ -31,6 +31,8 @@ export interface Revocation {
 }
 
 export type RevokeOutcome = 'revoked' | 'unknown' | 'last-administrator' | 'in-use';
+/** Any number that nobody else uses as an advisory lock in the gateway's database. */
+const LOCAL_TOKEN_LOCK = 0x4c4f434c;
 
 const COLUMNS = 'id, name, sha256, roles, created_at';
 
@@ -57,6 +59,20 @@ export class TokenStore {
     );
     if (row === undefined || !opens(token, row.sha256)) return undefined;
     return { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: row.roles };
+  }
+
+  /** Also one that was revoked. */
+  async isKnown(id: string): Promise<boolean> {
+    const found = await this.database.query<unknown[]>('select 1 from api_tokens where id = $1', [id]);
+    return found.length > 0;
+  }
+
+  /** Of all replicas, one at a time does such work. */
+  alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (manager) => {
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCAL_TOKEN_LOCK]);
+      return work();
+    });
   }
 
   async all(): Promise<TokenView[]> {
