@@ -9,6 +9,7 @@ import type { ServiceConfig } from './config.js';
 import type { ServiceDefinition } from './definition.js';
 import { migrateUnderLock } from './migrate.js';
 import { patiently, type Patience } from './patience.js';
+import { SteadyClient } from './steady.client.js';
 
 const CONNECTIONS_MAX = 12;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -92,6 +93,7 @@ const connectDatabase = async (
     applicationName: definition.name,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolErrorHandler: lost,
+    extra: { Client: SteadyClient },
   });
   try {
     await database.initialize();
@@ -105,6 +107,7 @@ const connectDatabase = async (
     max: CONNECTIONS_MAX,
     application_name: `${definition.name}-lanes`,
     keepAlive: true,
+    Client: SteadyClient,
   });
   pool.on('error', lost);
   return { pool, database };

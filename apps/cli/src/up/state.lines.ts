@@ -28,7 +28,7 @@ export class StateLines {
 
   private endLine(name: string, { crashes, delayMs, reason }: Extract<ReplicaState, { status: 'waiting' }>): string {
     const why = firstSentence(reason);
-    if (crashes === 0) return `${name} ended (${why}) and is started again`;
+    if (crashes === 0) return `${name} ended and is started again: ${why}`;
     const often = crashes === 1 ? 'crashed' : `crashed ${crashes} times in a row`;
     return `${name} ${often} and is started again in ${formatDuration(delayMs)}: ${why} (see ${this.logFileOf(name)})`;
   }
@@ -41,10 +41,23 @@ export class StateLines {
 }
 
 const LENGTH_MAX = 300;
+const KILLED = /ended by SIG/;
+const TELLS = /error|cannot|refuse|fail/i;
 
-/** Its last words, if it had any, tell more than how it ended. */
+/** How it ended, and what it said last that tells why; who was killed had no time to. */
 const firstSentence = (reason: string): string => {
-  const [how = '', words] = reason.split(' Its last words:\n');
-  const last = words?.trimEnd().split('\n').at(-1)?.trim();
-  return (last === undefined ? how : `${how} "${last}"`).slice(0, LENGTH_MAX);
+  const [how = '', quoted = ''] = reason.split(' Its last words:\n');
+  const words = quoted.split('\n').map((line) => plainWords(line.trim()));
+  const last = words.findLast((line) => TELLS.test(line)) ?? words.at(-1) ?? '';
+  return (last === '' || KILLED.test(how) ? how : `${how} "${last}"`).slice(0, LENGTH_MAX);
+};
+
+/** Services log in JSON. */
+const plainWords = (line: string): string => {
+  try {
+    const { message } = JSON.parse(line) as { readonly message?: unknown };
+    return typeof message === 'string' ? message : line;
+  } catch {
+    return line;
+  }
 };

@@ -1,0 +1,109 @@
+import type { ChaosApi, Answer } from './api.js';
+
+const ANSWER_TIMEOUT_MS = 120_000;
+const LIVE_MAX = 6;
+const GROWTH_MAX = 3;
+const SPEC = 'lab.medium';
+
+export interface NodeView {
+  readonly name: string;
+  readonly role: string;
+  readonly ready: boolean;
+  readonly phase: string;
+}
+
+export interface ClusterView {
+  readonly name: string;
+  readonly status: { readonly phase: string; readonly reason: string; readonly message: string };
+  readonly nodes: readonly NodeView[];
+}
+
+/** What was asked for and taken. */
+export interface Wanted {
+  readonly name: string;
+  readonly controlPlanes: number;
+  workers: number;
+  growths: number;
+  deleted: boolean;
+}
+
+export interface Tally {
+  created: number;
+  grown: number;
+  deleted: number;
+}
+
+export const pathOf = (name: string): string => `/ns/default/clusters/${name}`;
+
+/** Creates, grows and deletes clusters over REST, one request at a time, and remembers what each of them is to be. */
+export class ChaosClusters {
+  readonly wanted: Wanted[] = [];
+  readonly violations: string[] = [];
+  readonly tally: Tally = { created: 0, grown: 0, deleted: 0 };
+
+  constructor(
+    private readonly api: ChaosApi,
+    private readonly random: () => number,
+  ) {}
+
+  /** One change, whichever is possible now. */
+  async change(): Promise<void> {
+    const live = this.wanted.filter(({ deleted }) => !deleted);
+    const lot = this.random();
+    const chosen = live[Math.floor(this.random() * live.length)];
+    if (chosen === undefined || (live.length < LIVE_MAX && lot < 0.5)) return this.create();
+    if ((await this.view(chosen.name)).body.status?.phase !== 'Provisioned') return;
+    if (lot < 0.75 && chosen.growths < GROWTH_MAX) return this.grow(chosen);
+    return this.delete(chosen);
+  }
+
+  view(name: string): Promise<Answer<Partial<ClusterView>>> {
+    return this.api.ask({ method: 'GET', path: pathOf(name) }, ANSWER_TIMEOUT_MS);
+  }
+
+  private async create(): Promise<void> {
+    const name = `chaos-${this.wanted.length + 1}`;
+    const controlPlanes = this.random() < 0.5 ? 1 : 3;
+    const workers = 1 + Math.floor(this.random() * 3);
+    const body = {
+      name,
+      controlPlane: [{ connection: 'lab', count: controlPlanes, spec: SPEC }],
+      worker: [{ connection: 'lab', count: workers, spec: SPEC }],
+      serviceType: 'single',
+      config: { kubernetes: { networkCni: 'flannel' } },
+    };
+    const wanted: Wanted = { name, controlPlanes, workers, growths: 0, deleted: false };
+    this.wanted.push(wanted);
+    const request = { method: 'POST', path: '/ns/default/clusters', body, key: `create-${name}` };
+    if (await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `create ${name}`)) this.tally.created += 1;
+    else wanted.deleted = true;
+  }
+
+  private async grow(wanted: Wanted): Promise<void> {
+    const count = 1 + Math.floor(this.random() * 2);
+    wanted.growths += 1;
+    const request = {
+      method: 'POST',
+      path: `${pathOf(wanted.name)}/nodes`,
+      body: { worker: [{ connection: 'lab', count, spec: SPEC }] },
+      key: `grow-${wanted.name}-${wanted.growths}`,
+    };
+    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `grow ${wanted.name}`))) return;
+    wanted.workers += count;
+    this.tally.grown += 1;
+  }
+
+  private async delete(wanted: Wanted): Promise<void> {
+    const request = { method: 'DELETE', path: pathOf(wanted.name) };
+    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `delete ${wanted.name}`))) return;
+    wanted.deleted = true;
+    this.tally.deleted += 1;
+  }
+
+  /** 409 is "not now"; what else is refused should not have been. */
+  private async taken({ status, body }: Answer<unknown>, what: string): Promise<boolean> {
+    if (status < 300) return true;
+    if (status !== 409) this.violations.push(`${what} was answered with ${status}: ${JSON.stringify(body)}`);
+    return false;
+  }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosApi } from './api.js';
+import { pathOf, type ChaosClusters, type NodeView, type Wanted } from './clusters.js';
+import type { ChaosInstance } from './instance.js';
+
+const ANSWER_TIMEOUT_MS = 60_000;
+const LOOK_EVERY_MS = 1_000;
+
+interface Stats {
+  readonly names: Readonly<Record<string, number>>;
+  readonly now: Readonly<Record<string, number>>;
+}
+
+/** What is looked at when all is quiet. */
+export interface Scene {
+  readonly instance: ChaosInstance;
+  readonly clusters: ChaosClusters;
+  readonly api: ChaosApi;
+  readonly lab: ChaosApi;
+}
+
+/** Waits until every cluster is where it is to be. Answers with what still is not when the time is over. */
+export const whenQuiet = async (scene: Scene, timeoutMs: number): Promise<readonly string[]> => {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const open = (await Promise.all(scene.clusters.wanted.map((wanted) => differenceOf(scene, wanted)))).flat();
+    if (open.length === 0 || Date.now() > deadline || !scene.instance.serves) return open;
+    await sleep(LOOK_EVERY_MS);
+  }
+};
+
+const differenceOf = async ({ clusters }: Scene, wanted: Wanted): Promise<readonly string[]> => {
+  const { status, body } = await clusters.view(wanted.name);
+  const { name, deleted, controlPlanes, workers } = wanted;
+  if (deleted) return status === 404 ? [] : [`${name} was deleted, and GET answers ${status} ${body.status?.phase}`];
+  if (status !== 200) return [`${name} is to be there, and GET answers ${status}`];
+  const { phase = '', reason = '', message = '' } = body.status ?? {};
+  if (phase !== 'Provisioned') return [`${name} is ${phase} ${reason} ${message}`.trim()];
+  const nodes = body.nodes ?? [];
+  const count = (role: string): number => nodes.filter((node) => node.role === role).length;
+  const idle = nodes.filter(({ ready }) => !ready).map((node) => `${name}: ${node.name} is ${node.phase}`);
+  if (count('control-plane') === controlPlanes && count('worker') === workers) return idle;
+  const has = `${count('control-plane')} control planes and ${count('worker')} workers`;
+  return [`${name} has ${has}, not ${controlPlanes} and ${workers}`, ...idle];
+};
+
+/** Everything that must hold at the end, whatever was killed. */
+export const findings = async (scene: Scene): Promise<readonly string[]> => [
+  ...(await machineFindings(scene)),
+  ...(await auditFindings(scene)),
+  ...(await serviceFindings(scene)),
+];
+
+/** The cloud's own word: each machine made once, those of live clusters there, and no other. */
+const machineFindings = async ({ lab, clusters }: Scene): Promise<readonly string[]> => {
+  const { body: stats } = await lab.ask<Stats>({ method: 'GET', path: '/v1/stats?commands=none' }, ANSWER_TIMEOUT_MS);
+  const { body: machines } = await lab.ask<{ readonly items: readonly { readonly name: string }[] }>(
+    { method: 'GET', path: '/v1/machines' },
+    ANSWER_TIMEOUT_MS,
+  );
+  const live = clusters.wanted.filter(({ deleted }) => !deleted);
+  const views = await Promise.all(live.map(({ name }) => clusters.view(name)));
+  const nodes = views.flatMap(({ body }) => body.nodes ?? ([] as readonly NodeView[])).map(({ name }) => name);
+  const standing = machines.items.map(({ name }) => name);
+  const twice = (names: readonly string[]): readonly string[] =>
+    names.filter((name, index) => names.indexOf(name) !== index);
+  return [
+    ...Object.entries(stats.names)
+      .filter(([, times]) => times > 1)
+      .map(([name, times]) => `the cloud made ${name} ${times} times`),
+    ...twice(standing).map((name) => `two machines are called ${name}`),
+    ...standing.filter((name) => !nodes.includes(name)).map((name) => `the machine ${name} belongs to no cluster`),
+    ...nodes.filter((name) => !standing.includes(name)).map((name) => `the node ${name} has no machine`),
+  ];
+};
+
+interface Audit {
+  readonly verification: { readonly intact: boolean; readonly faults: readonly unknown[] };
+}
+
+const auditFindings = async ({ api, clusters }: Scene): Promise<readonly string[]> => {
+  const checked = clusters.wanted.map(async ({ name, deleted }) => {
+    const { status, body } = await api.ask<Audit>({ method: 'GET', path: `${pathOf(name)}/audit` }, ANSWER_TIMEOUT_MS);
+    if (status === 404 && deleted) return []; // It was refused, and never was.
+    if (status === 200 && body.verification.intact) return [];
+    return [`the audit of ${name} is not whole: ${status} ${JSON.stringify(body.verification)}`];
+  });
+  return (await Promise.all(checked)).flat();
+};
+
+const serviceFindings = async ({ api, instance }: Scene): Promise<readonly string[]> => {
+  const { body: parked } = await api.ask<{ readonly items: readonly unknown[] }>(
+    { method: 'GET', path: '/parked' },
+    ANSWER_TIMEOUT_MS,
+  );
+  const ready = await api.ask<unknown>({ method: 'GET', path: '/readyz' }, ANSWER_TIMEOUT_MS);
+  return [
+    ...parked.items.map((item) => `a cluster is parked: ${JSON.stringify(item)}`),
+    ...(ready.status === 200 ? [] : [`/readyz answers ${ready.status}: ${JSON.stringify(ready.body)}`]),
+    ...(instance.serves ? [] : ['fairlead up has ended']),
+    ...instance.stopped().map((name) => `${name} does not run`),
+  ];
+};
