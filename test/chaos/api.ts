@@ -28,7 +28,7 @@ export class ChaosApi {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const answer = await this.once<Body>(request);
-      if (typeof answer !== 'string' && answer.status < 500 && answer.status !== 429) return answer;
+      if (typeof answer !== 'string' && !isNotNow(answer)) return answer;
       if (Date.now() > deadline) {
         const last = typeof answer === 'string' ? answer : `${answer.status} ${JSON.stringify(answer.body)}`;
         throw new Error(`${request.method} ${request.path} was not answered within ${timeoutMs / 1_000} s: ${last}`);
@@ -56,3 +56,9 @@ export class ChaosApi {
     }
   }
 }
+
+/** An outage, too many requests, or the first try of this key, which was cut off and may still be under way. */
+const isNotNow = ({ status, body }: Answer<unknown>): boolean =>
+  status >= 500 ||
+  status === 429 ||
+  (status === 409 && (body as { readonly reason?: string } | undefined)?.reason === 'idempotency.in-progress');

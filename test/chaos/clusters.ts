@@ -76,7 +76,10 @@ export class ChaosClusters {
     this.wanted.push(wanted);
     const request = { method: 'POST', path: '/ns/default/clusters', body, key: `create-${name}` };
     if (await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `create ${name}`)) this.tally.created += 1;
-    else wanted.deleted = true;
+    else {
+      wanted.deleted = true;
+      this.violations.push(`create ${name} was refused, and its name was free`);
+    }
   }
 
   private async grow(wanted: Wanted): Promise<void> {

@@ -212,7 +212,20 @@ describe('cluster', () => {
     for (let count = 0; count < 2_500; count += 1) story.at(100, 'NodeRecovered', { node: WORKERS[0] });
     gateway.state(...story.events);
     expect((await ask(['cluster', 'describe', 'demo'])).code).toBe(0);
-    expect(gateway.received.length).toBe(3);
+    expect(gateway.received.filter(({ path }) => path.includes('/events')).length).toBe(3);
+  });
+
+  it('describe says which service is not heard of', async () => {
+    gateway.state(...new Story().created().events);
+    gateway.on('GET', '/readyz', {
+      body: {
+        status: 'degraded',
+        services: { 'infra-svc': 'not heard for 34 s; what it does waits', 'upgrade-svc': 'ok' },
+      },
+    });
+    expect((await ask(['cluster', 'describe', 'demo'])).stderr).toBe(
+      'infra-svc: not heard for 34 s; what it does waits\n',
+    );
   });
 });
 

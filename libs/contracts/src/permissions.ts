@@ -12,7 +12,7 @@ import {
 } from './agent.subjects.js';
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
-import { heartbeatSubject, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
+import { aliveSubject, heartbeatSubject, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
 
 /** The service that validates what agents state and records it. */
 export const AGENT_FACTS_RECORDER: ServiceName = 'upgrade-svc';
@@ -115,6 +115,7 @@ const agentFacts: readonly string[] = [
 
 const publishOf = (service: ServiceName): readonly string[] => [
   ...factsOf(service),
+  aliveSubject(service),
   ...readEvents,
   ...ownJobs(service),
   ...secrets(service),
@@ -132,6 +133,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     `${inboxPrefix(service)}.>`,
     'evt.>',
     'hb.>',
+    aliveSubject('*'),
     `$KV.${SECRETS_BUCKET}.>`,
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
     ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER] : []),

@@ -76,5 +76,8 @@ export const parseEventSubject = (subject: string): EventSubject | undefined => 
 export const heartbeatSubject = (namespace: string, cluster: string, node: string): string =>
   `hb.${namespace}.${cluster}.${node}`;
 
+/** On which a service says every few seconds that it serves; stored nowhere. */
+export const aliveSubject = (service: string): string => `alive.${service}`;
+
 export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;
 export const deadLetterSubject = (service: string, type: string): string => `dlq.${service}.${type}`;

@@ -30,6 +30,7 @@ import {
   type DynamicModule,
   type Provider,
   type RpcExceptionFilter,
+  type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -45,12 +46,14 @@ import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { HealthHttp } from './health.http.js';
 import { LateLanes } from './late.lanes.js';
+import { LogProgress } from './log.progress.js';
 import { DependencyAway, EXIT_DEPENDENCY_AWAY, patienceOf, patiently, type Patience } from './patience.js';
 import { NatsSecrets } from './secrets.nats.js';
 import { logGauges } from './metrics/log.gauges.js';
 import { MetricsHttp } from './metrics/metrics.http.js';
 import { measureRequests } from './metrics/request.metrics.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
+import { SignsOfLife } from './signs.js';
 import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
 /** A request that is under way at a stop may take so long to end. */
@@ -78,6 +81,7 @@ interface World extends Connections {
   readonly store: EventStore;
   readonly handle: Handle;
   readonly metrics: ServiceMetrics;
+  readonly signs: SignsOfLife;
 }
 
 @Global()
@@ -94,7 +98,7 @@ class PassOn implements RpcExceptionFilter<unknown> {
 
 const providersOf = (
   definition: ServiceDefinition,
-  { config, nc, pool, database, lanes, store, handle, metrics }: World,
+  { config, nc, pool, database, lanes, store, handle, metrics, signs }: World,
 ): Provider[] => {
   return [
     { provide: SERVICE_CONFIG, useValue: config },
@@ -104,6 +108,8 @@ const providersOf = (
     { provide: EVENT_STORE, useValue: store },
     { provide: HANDLE, useValue: handle },
     { provide: METRICS, useValue: metrics },
+    { provide: SignsOfLife, useValue: signs },
+    { provide: LogProgress, useValue: new LogProgress(lanes, config.stallAfterMs) },
     { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKey) },
     { provide: TAIL, useValue: makeTail(nc) },
     { provide: PARTITIONS, useValue: lanes },
@@ -127,7 +133,7 @@ const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
     imports: [definition.module],
     controllers: [HealthHttp, MetricsHttp],
     providers,
-    exports: providers.map((provider) => (provider as { provide: symbol }).provide),
+    exports: providers.map((provider) => (provider as { provide: symbol | Type<unknown> }).provide),
   };
 };
 
@@ -183,6 +189,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     store,
     handle: makeHandle(store),
     metrics: new ServiceMetrics(definition.name),
+    signs: new SignsOfLife(nc, definition.name),
   };
   for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.lanes }))
     world.metrics.addGauge(gauge);
@@ -256,6 +263,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
   await definition.configureHttp?.(app);
   await app.startAllMicroservices();
   await app.listen(config.port, config.host);
+  world.signs.start();
 };
 
 const runningOf = (definition: ServiceDefinition, world: World, app: NestExpressApplication): RunningService => {
@@ -264,6 +272,7 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
   let stopping = false;
   const stop = async (): Promise<void> => {
     stopping = true;
+    world.signs.stop();
     // Browsers open connections in advance and ask nothing; each would hold the server for up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
     await app.close();

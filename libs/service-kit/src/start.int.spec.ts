@@ -145,6 +145,28 @@ describe('a service that starts', () => {
     }
   });
 
+  it('says at /readyz how it stands with NATS, its database and the other services', async () => {
+    await start();
+    const answer = await fetch(`http://127.0.0.1:${service?.port}/readyz`);
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      {
+        status: 'ok',
+        nats: 'ok',
+        database: 'ok',
+        services: { gateway: 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' },
+      },
+    ]);
+  });
+
+  it('is heard by the others', async () => {
+    await start();
+    const heard: string[] = [];
+    const admin = await environment.connect('admin');
+    admin.subscribe('alive.*', { callback: (_error, message) => heard.push(message.subject) });
+    await eventually(() => heard.includes('alive.infra-svc'));
+  });
+
   it('tells when its connection to NATS has ended for good, so that it can be started again', async () => {
     await start();
     const nats = service?.get<NatsConnection>(NATS);

@@ -11,6 +11,7 @@ import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { describeAnswer } from './cluster.describe.js';
+import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
 
@@ -144,6 +145,7 @@ const addDescribe = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
         const at = clusterAt(session, name);
+        for (const sentence of await silentServices(session.api.server)) io.err(`${sentence}\n`);
         return describeAnswer(at, await session.api.events(at, 0), {
           all: all === true,
           nowMs: io.now(),

@@ -1,0 +1,74 @@
+import { aliveSubject, SERVICES, type ServiceName } from '@fairlead/contracts';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+
+const SAY_EVERY_MS = 5_000;
+/** Three signs of life may be lost before it is said. */
+const SILENT_AFTER_MS = 20_000;
+const SERVICE_TOKEN = 1;
+
+/** `ok`, or since when nothing was heard of it. */
+export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
+
+/**
+ * Services never call each other, so one that is down shows nowhere but in work that waits. Each says every few seconds that it serves,
+ * and hears the others: whoever asks one of them learns which service has no replica left.
+ */
+export class SignsOfLife {
+  private readonly heardAtMs = new Map<string, number>();
+  private listensSinceMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private subscription: Subscription | undefined;
+
+  constructor(
+    private readonly nc: NatsConnection,
+    private readonly service: ServiceName,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  start(): void {
+    this.listensSinceMs = this.nowMs();
+    this.subscription = this.nc.subscribe(aliveSubject('*'), {
+      callback: (error, message) => {
+        if (error === null) this.heard(message.subject.split('.')[SERVICE_TOKEN] ?? '');
+      },
+    });
+    this.say();
+    this.timer = setInterval(() => this.say(), SAY_EVERY_MS).unref();
+    void this.beginAgainOnReconnect();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.subscription?.unsubscribe();
+  }
+
+  heard(service: string): void {
+    this.heardAtMs.set(service, this.nowMs());
+  }
+
+  report(): Signs {
+    const nowMs = this.nowMs();
+    const others = SERVICES.filter((service) => service !== this.service);
+    return Object.fromEntries(others.map((service) => [service, this.signOf(service, nowMs)]));
+  }
+
+  private signOf(service: ServiceName, nowMs: number): string {
+    const silentMs = nowMs - Math.max(this.listensSinceMs, this.heardAtMs.get(service) ?? 0);
+    return silentMs < SILENT_AFTER_MS ? 'ok' : `not heard for ${Math.round(silentMs / 1_000)} s; what it does waits`;
+  }
+
+  private say(): void {
+    try {
+      this.nc.publish(aliveSubject(this.service));
+    } catch {
+      // The connection is closed; whoever watches it ends the service.
+    }
+  }
+
+  /** During an outage of NATS nobody is heard, and nobody is to blame. */
+  private async beginAgainOnReconnect(): Promise<void> {
+    for await (const { type } of this.nc.status()) {
+      if (type === 'reconnect') this.listensSinceMs = this.nowMs();
+    }
+  }
+}

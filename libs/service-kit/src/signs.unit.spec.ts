@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { SignsOfLife } from './signs.js';
+
+const quiet = {
+  subscribe: () => ({ unsubscribe: () => undefined }),
+  publish: () => undefined,
+  status: async function* () {},
+} as unknown as NatsConnection;
+
+describe('the signs of life that a service has of the others', () => {
+  it('are good until one is silent for twenty seconds, and again when it is heard', () => {
+    let nowMs = 1_000;
+    const signs = new SignsOfLife(quiet, 'gateway', () => nowMs);
+    signs.start();
+    const good = { 'infra-svc': 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' };
+    expect(signs.report()).toEqual(good);
+    nowMs += 15_000;
+    for (const service of ['infra-svc', 'upgrade-svc']) signs.heard(service);
+    nowMs += 10_000;
+    expect(signs.report()).toEqual({ ...good, 'bootstrap-svc': 'not heard for 25 s; what it does waits' });
+    signs.heard('bootstrap-svc');
+    expect(signs.report()).toEqual(good);
+    signs.stop();
+  });
+});
