@@ -163,7 +163,7 @@ describe('a service that starts', () => {
     await start();
     const heard: string[] = [];
     const admin = await environment.connect('admin');
-    admin.subscribe('alive.*', { callback: (_error, message) => heard.push(message.subject) });
+    admin.subscribe('alive.*', { callback: (_error, message) => void heard.push(message.subject) });
     await eventually(() => heard.includes('alive.infra-svc'));
   });
 
