@@ -28,6 +28,19 @@ const SHELL_PACKAGES = [
   'path',
 ];
 
+const WEAK_TIMEOUT = "CallExpression[callee.object.name='AbortSignal'][callee.property.name='timeout']";
+/** The timer of AbortSignal.timeout knows its signal only weakly, and AbortSignal.any knows its sources only weakly. */
+const signalsThatHold = [
+  'CallExpression[callee.object.name="AbortSignal"][callee.property.name="any"] ',
+  'VariableDeclarator > ',
+  'ReturnStatement > ',
+  'ArrowFunctionExpression > ',
+].map((place) => ({
+  selector: `${place}${WEAK_TIMEOUT}`,
+  message:
+    'A signal of AbortSignal.timeout that is combined with others is garbage-collected and never aborts: use deadlineAfter or inTime, and hand AbortSignal.timeout only straight to whoever listens to it.',
+}));
+
 const PURE_FILES = [
   '**/*.decider.ts',
   '**/*.process.ts',
@@ -135,6 +148,7 @@ export default tseslint.config(
       'no-empty': ['error', { allowEmptyCatch: false }],
       'no-console': 'error',
       'prefer-const': 'error',
+      'no-restricted-syntax': ['error', ...signalsThatHold],
       'max-params': ['error', 4],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'no-restricted-imports': ['error', { patterns: NO_OTHER_APPS }],

@@ -2,9 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { CONTROL_PLANES, Story, WORKERS } from './progress/progress.fixtures.js';
 import { clusterView, FakeGateway, refusal } from './spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from './spec/io.fixtures.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 let gateway: FakeGateway;
 let folder: string;
@@ -321,6 +326,17 @@ describe('waiting', () => {
     const { code, stderr } = await ask([...create, '--timeout', '200ms']);
     expect(code).toBe(8);
     expect(stderr).toContain('Not done within 0.2s: the cluster demo goes on at the server');
+  });
+
+  it('ends with 8 although garbage is collected while nothing happens', async () => {
+    accepted('/ns/default/clusters');
+    gateway.state(...new Story().requested(0).events);
+    const collecting = setInterval(collectGarbage, 20);
+    try {
+      expect((await ask([...create, '--timeout', '500ms'])).code).toBe(8);
+    } finally {
+      clearInterval(collecting);
+    }
   });
 
   it('ends with 130 at Ctrl-C, and says that the server goes on', async () => {

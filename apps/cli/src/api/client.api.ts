@@ -1,4 +1,5 @@
 import { createFairleadClient, events as streamEvents, type FairleadClient, type Schemas } from '@fairlead/api-client';
+import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
 import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
 import type { Accepted, Api, ClusterAt, EventView, Steering } from './api.ports.js';
@@ -30,13 +31,18 @@ const answering =
   (access: Access) =>
   async (request: Request): Promise<Response> => {
     if (access.token === undefined) request.headers.delete('authorization');
-    const response = await fetch(request, {
-      signal: AbortSignal.any([access.interrupted, AbortSignal.timeout(TIMEOUT_MS)]),
-    }).catch((error: unknown) => {
-      throw access.interrupted.aborted ? error : unreachable(access, error);
-    });
-    if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
-    return response;
+    const late = deadlineAfter(TIMEOUT_MS);
+    const signal = AbortSignal.any([access.interrupted, late.signal]);
+    try {
+      const response = await fetch(request, { signal }).catch((error: unknown) => {
+        throw access.interrupted.aborted ? error : unreachable(access, error);
+      });
+      if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
+      const body = await response.arrayBuffer(); // Here, while there is a limit.
+      return new Response(body.byteLength === 0 ? null : body, response);
+    } finally {
+      late.clear();
+    }
   };
 
 interface Answered<Data> {

@@ -2,6 +2,7 @@ import type { Api, ClusterAt, EventView } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
+import { deadlineAfter } from '../time/deadline.js';
 import { currentOperation, noProgress, type Operation, type Progress } from './progress.js';
 import { project } from './progress.projection.js';
 import { progressView } from './progress.screen.js';
@@ -21,10 +22,8 @@ export interface FollowOptions {
  */
 export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Progress> => {
   const { timeoutMs, wishSeq } = options;
-  const ended = AbortSignal.any([
-    io.interrupts.first,
-    ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
-  ]);
+  const late = deadlineAfter(timeoutMs);
+  const ended = AbortSignal.any([io.interrupts.first, late.signal]);
   const view = progressView(io);
   let progress = noProgress(at);
   try {
@@ -41,6 +40,7 @@ export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: 
   } catch (error) {
     if (!ended.aborted) throw error;
   } finally {
+    late.clear();
     view.close();
   }
   return endOf(progress, options, io.interrupts.first.aborted);

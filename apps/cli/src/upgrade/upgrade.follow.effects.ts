@@ -4,6 +4,7 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import { linesOfTree } from '../progress/tree.text.js';
+import { deadlineAfter } from '../time/deadline.js';
 import { linesBetweenUpgrades } from './upgrade.lines.js';
 import { upgradeTree } from './upgrade.tree.js';
 
@@ -103,14 +104,12 @@ export const followUpgrade = async (
   options: FollowUpgradeOptions,
 ): Promise<UpgradeView> => {
   const { timeoutMs, until, quiet = false } = options;
+  let upgrade = await api.upgrade(of.at, of.id);
   const enough = new AbortController();
-  const interrupted = AbortSignal.any([
-    io.interrupts.first,
-    ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
-  ]);
+  const late = deadlineAfter(timeoutMs);
+  const interrupted = AbortSignal.any([io.interrupts.first, late.signal]);
   const ended = AbortSignal.any([interrupted, enough.signal]);
   const view = quiet ? SILENT : io.isLive ? treeView(io) : lineView(io);
-  let upgrade = await api.upgrade(of.at, of.id);
   const newest = new Newest(ended);
   const reading = read(api, of.at, { since: upgrade.lastSeq, newest, ended });
   try {
@@ -127,6 +126,7 @@ export const followUpgrade = async (
   } catch (error) {
     if (!interrupted.aborted) throw error;
   } finally {
+    late.clear();
     enough.abort();
     view.close();
     await reading;

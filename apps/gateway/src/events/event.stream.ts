@@ -1,5 +1,6 @@
 import { refuse, wordsOf, type StoredEvent } from '@fairlead/contracts';
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
+import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import type { HttpResponse } from '../http/http.types.js';
@@ -77,9 +78,12 @@ const begin = (response: HttpResponse): void => {
 /** False when the reader has gone, or takes nothing any more. */
 const deliver = async (response: HttpResponse, text: string, signal: AbortSignal): Promise<boolean> => {
   if (response.write(text)) return true;
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(STALLED_MS)]);
-  return once(response, 'drain', { signal: patience }).then(
-    () => true,
-    () => false,
-  );
+  const stalled = deadlineAfter(STALLED_MS);
+  const patience = AbortSignal.any([signal, stalled.signal]);
+  return once(response, 'drain', { signal: patience })
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(stalled.clear);
 };

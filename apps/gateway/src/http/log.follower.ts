@@ -1,5 +1,6 @@
 import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
 import { POSITIONS, TAIL, type Positions, type Tail } from '@fairlead/event-sourcing/jetstream';
+import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { RecordedViews } from '../common/recorded.views.js';
 import { shownSoon, untilShown } from './answers.js';
@@ -41,13 +42,18 @@ export class LogFollower {
   /** The event that ended it, once our own rows show it, unless they are late; undefined when the time was over or the caller has gone. */
   async wait(awaited: Awaited, { waitMs, signal: gone }: Patience): Promise<StoredEvent | undefined> {
     if (waitMs === 0) return undefined;
-    const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)]);
+    const late = deadlineAfter(waitMs);
+    const signal = AbortSignal.any([gone, late.signal]);
     const filter = clusterFilter(awaited.namespace, awaited.cluster);
-    for await (const event of this.tail(filter, awaited.afterSeq, signal)) {
-      if (!awaited.isOver(event)) continue;
-      await shownSoon(this.positions, event.meta.seq);
-      return event;
+    try {
+      for await (const event of this.tail(filter, awaited.afterSeq, signal)) {
+        if (!awaited.isOver(event)) continue;
+        await shownSoon(this.positions, event.meta.seq);
+        return event;
+      }
+      return undefined;
+    } finally {
+      late.clear();
     }
-    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { refuse, type Cause as WorldCause, type ConnectionName, type ConnectionOffer } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
+import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config.js';
 import type { OpenConnection } from '../providers/provider.ports.js';
@@ -32,8 +33,15 @@ export class ProviderOffers implements Offers {
     await this.log.record({ type: 'ConnectionUnverified', data: { connection, cause: failed } }, cause);
   }
 
-  private async ask({ connection, provider }: OpenConnection, cause: Cause): Promise<Offering> {
-    const signal = AbortSignal.timeout(this.config.resourcesTimeoutMs);
+  private ask(open: OpenConnection, cause: Cause): Promise<Offering> {
+    return inTime(this.config.resourcesTimeoutMs, (late) => this.askBefore(late, open, cause));
+  }
+
+  private async askBefore(
+    signal: AbortSignal,
+    { connection, provider }: OpenConnection,
+    cause: Cause,
+  ): Promise<Offering> {
     const { nlb, simulated, hosts } = await provider.verify(signal);
     const specs = await provider.listSpecs(signal);
     const region = await provider.resolveRegion(connection.region, signal);

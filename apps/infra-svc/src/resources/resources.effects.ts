@@ -1,5 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
+import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config.js';
 import type { Locks } from '../locks/locks.ports.js';
@@ -35,7 +36,7 @@ export class ConnectionResources implements SharedResources {
     const things = await this.things.get(registration, () => this.ensureAlone(open, cause));
     for (const spec of new Set(specs)) {
       await this.specs.get(`${registration}/${spec}`, async () => {
-        await this.steps.spec(open, spec, cause, this.timeout());
+        await this.inTime((late) => this.steps.spec(open, spec, cause, late));
         return { spec };
       });
     }
@@ -52,7 +53,7 @@ export class ConnectionResources implements SharedResources {
     const { name } = open.connection;
     const { resourcesTimeoutMs } = this.config;
     const held = await this.locks.hold(`resources/${name}`, resourcesTimeoutMs, (signal) =>
-      this.steps.ensureAll(open, cause, AbortSignal.any([signal, this.timeout()])),
+      this.inTime((late) => this.steps.ensureAll(open, cause, AbortSignal.any([signal, late]))),
     );
     if (held.kind === 'held') return held.result;
     const message = `another replica has been at it for more than ${resourcesTimeoutMs} ms`;
@@ -60,7 +61,7 @@ export class ConnectionResources implements SharedResources {
   }
 
   /** Nobody's own signal: the answer belongs to all who wait for it. */
-  private timeout(): AbortSignal {
-    return AbortSignal.timeout(this.config.resourcesTimeoutMs);
+  private inTime<Result>(work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
+    return inTime(this.config.resourcesTimeoutMs, work);
   }
 }

@@ -1,4 +1,5 @@
 import type { UserGate } from '@fairlead/contracts';
+import { deadlineAfter } from '@fairlead/service-kit';
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import type { Manifest, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -25,9 +26,10 @@ const askHttp = async (
   { url, status }: Extract<UserGate, { readonly kind: 'http' }>,
   { signal }: UserGateLook,
 ): Promise<Verdict> => {
+  const late = deadlineAfter(HTTP_LIMIT_MS);
   try {
     const answer = await fetch(url, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(HTTP_LIMIT_MS)]),
+      signal: AbortSignal.any([signal, late.signal]),
       redirect: 'manual',
     });
     await answer.body?.cancel();
@@ -37,6 +39,8 @@ const askHttp = async (
     signal.throwIfAborted();
     const words = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
     return fails(`${url} does not answer: ${words}`);
+  } finally {
+    late.clear();
   }
 };
 

@@ -1,4 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
+import { deadlineAfter } from '@fairlead/service-kit';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { z } from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
@@ -75,7 +76,7 @@ export class LabClient {
     readonly text: string;
   }> {
     const timeoutMs = this.limits.timeoutMs + waitMs;
-    const tooLong = AbortSignal.timeout(timeoutMs);
+    const tooLong = deadlineAfter(timeoutMs);
     try {
       const response = await fetch(new URL(path, this.endpoint), {
         method,
@@ -84,13 +85,15 @@ export class LabClient {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.any([signal, tooLong]),
+        signal: AbortSignal.any([signal, tooLong.signal]),
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {
       signal.throwIfAborted();
-      const message = tooLong.aborted ? `no answer within ${timeoutMs} ms` : wordsOf(error);
+      const message = tooLong.signal.aborted ? `no answer within ${timeoutMs} ms` : wordsOf(error);
       throw new WorldFailure({ operation, target, message: `${this.endpoint}: ${message}`, cause: error });
+    } finally {
+      tooLong.clear();
     }
   }
 

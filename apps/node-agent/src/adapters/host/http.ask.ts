@@ -8,14 +8,14 @@ import type { Ask } from '../../change/change.ports.js';
  */
 export const httpAsk: Ask = (url, timeoutMs) =>
   new Promise((resolve) => {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const options = { method: 'GET', rejectUnauthorized: false, agent: false, signal: AbortSignal.timeout(timeoutMs) };
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-    const request = send(url, { method: 'GET', rejectUnauthorized: false, agent: false, signal }, (response) => {
+    const request = send(url, options, (response) => {
       response.resume();
       resolve({ kind: 'answered', status: response.statusCode ?? 0 });
     });
     request.on('error', (error) =>
-      resolve({ kind: 'silent', message: signal.aborted ? `no answer within ${timeoutMs} ms` : error.message }),
+      resolve({ kind: 'silent', message: options.signal.aborted ? `no answer within ${timeoutMs} ms` : error.message }),
     );
     request.end();
   });

@@ -88,20 +88,26 @@ export class KubernetesNodeWatch implements NodeWatch {
     this.attempt = 0;
     this.lastFailure = '';
     this.see(node);
-    const deadline = AbortSignal.timeout(WATCH_S * 1000 + WATCH_GRACE_MS);
     const query = new URLSearchParams({
       fieldSelector: `metadata.name=${this.options.node}`,
       watch: 'true',
       resourceVersion: node.metadata.resourceVersion,
       timeoutSeconds: String(WATCH_S),
     });
-    const signal = AbortSignal.any([this.abort.signal, deadline]);
-    for await (const line of client.watch(`/api/v1/nodes?${query}`, signal)) {
-      const { type, object } = WatchLine.parse(JSON.parse(line));
-      // An ERROR is "too old resource version": look again from the start.
-      if (type === 'ERROR') return;
-      if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
-      if (type !== 'BOOKMARK') this.see(NodeObject.parse(object));
+    // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any holds it weakly.
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), WATCH_S * 1000 + WATCH_GRACE_MS);
+    const signal = AbortSignal.any([this.abort.signal, deadline.signal]);
+    try {
+      for await (const line of client.watch(`/api/v1/nodes?${query}`, signal)) {
+        const { type, object } = WatchLine.parse(JSON.parse(line));
+        // An ERROR is "too old resource version": look again from the start.
+        if (type === 'ERROR') return;
+        if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
+        if (type !== 'BOOKMARK') this.see(NodeObject.parse(object));
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { deadlineAfter } from './deadline.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('a deadline', () => {
+  it('ends a combined signal although garbage is collected meanwhile', async () => {
+    const combined = AbortSignal.any([new AbortController().signal, deadlineAfter(100).signal]);
+    for (let round = 0; round < 10; round += 1) {
+      await sleep(25);
+      collectGarbage();
+    }
+    expect(combined.aborted).toBe(true);
+    expect(combined.reason).toMatchObject({ name: 'TimeoutError', message: 'no end within 100 ms' });
+  });
+
+  it('that is cleared never ends', async () => {
+    const { signal, clear } = deadlineAfter(20);
+    clear();
+    await sleep(60);
+    expect(signal.aborted).toBe(false);
+  });
+});
