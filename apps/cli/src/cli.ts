@@ -2,11 +2,13 @@ import { CommanderError } from 'commander';
 import { failureJson, failureText } from './failure.text.js';
 import { exitCodeOf, type ExitCode } from './exit-codes.js';
 import { CliFailure, usageFailure, wordsOf } from './failures.js';
+import { guardedIo } from './io/guarded.io.js';
 import type { Io } from './io/io.js';
 import { buildProgram } from './program.js';
 
 /** Runs one command line (without the program's name) and answers with its exit code. Never throws. */
-export const runCli = async (args: readonly string[], io: Io): Promise<ExitCode> => {
+export const runCli = async (args: readonly string[], given: Io): Promise<ExitCode> => {
+  const io = guardedIo(given);
   const program = buildProgram(io);
   try {
     await program.parseAsync([...args], { from: 'user' });

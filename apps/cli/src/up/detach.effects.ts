@@ -18,15 +18,19 @@ const TAIL_LINES = 15;
 const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 'up.log');
 
 /**
- * Starts an instance in a process of its own that survives this one; resolves when it serves. Throws with its last words when it ends
- * before.
+ * Starts an instance in a process of its own that survives this one, by `up` with `args`; resolves when it serves. Throws with its last
+ * words when it ends before.
  */
-export const startInBackground = async (settings: UpSettings, io: Io): Promise<Instance> => {
+export const startInBackground = async (
+  settings: UpSettings,
+  args: readonly string[],
+  io: Io,
+): Promise<Instance> => {
   const log = backgroundLog(settings.dataDir);
   prepareDataFolder(settings.dataDir);
   makeFolder(dirname(log), 0o700);
   const output = openSync(log, 'w', 0o600);
-  const child = spawn(process.execPath, [process.argv[1] ?? '', 'up', ...backgroundArguments(settings)], {
+  const child = spawn(process.execPath, [process.argv[1] ?? '', 'up', ...args], {
     detached: true,
     stdio: ['ignore', output, output],
     cwd: io.cwd,
@@ -52,19 +56,6 @@ export const startInBackground = async (settings: UpSettings, io: Io): Promise<I
     help: `Its whole output is in ${log}.`,
   });
 };
-
-/** The same settings; the demo is made by whoever watches. */
-const backgroundArguments = ({ dataDir, port, provider, delays, light }: UpSettings): readonly string[] => [
-  '--data',
-  dataDir,
-  '--port',
-  String(port),
-  '--provider',
-  provider,
-  '--delays',
-  delays,
-  ...(light ? ['--light'] : []),
-];
 
 const lastWords = (log: string): string =>
   readFileSync(log, 'utf8').trimEnd().split('\n').slice(-TAIL_LINES).join('\n');

@@ -13,7 +13,8 @@ export interface Greeting {
   readonly command: string;
   /** Where machines come from. */
   readonly site: Site;
-  readonly serves: boolean;
+  /** From this process until Ctrl-C, from one in the background until "down", or not any more. */
+  readonly serves: 'here' | 'in the background' | 'no more';
 }
 
 /** How to reach what runs now, and what to do next. */
@@ -36,19 +37,21 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
   return [
     '',
     cluster === undefined
-      ? serves
+      ? serves !== 'no more'
         ? 'Fairlead serves.'
         : 'Fairlead has served.'
       : `The cluster ${colors.bold(cluster.name)} is Ready. Its machines are ${greeting.site.machines}.`,
     '',
     ...facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     '',
-    ...(serves
+    ...(serves !== 'no more'
       ? [
           'Next:',
           ...next.map((line) => `  ${colors.cyan(line)}`),
           '',
-          `It serves until Ctrl-C; ${command} up starts it again where it was.`,
+          serves === 'here'
+            ? `It serves until Ctrl-C; ${command} up starts it again where it was.`
+            : `It serves in the background; ${command} down stops it, and ${command} up starts it again where it was.`,
           '',
         ]
       : []),

@@ -8,6 +8,7 @@ import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
+import { detachedArguments } from './detached.arguments.js';
 import {
   DEFAULT_PORT,
   ETCDS,
@@ -44,7 +45,7 @@ export const addUpCommands = (program: Command, io: Io): void => {
 };
 
 const addUp = (program: Command, io: Io): void => {
-  addCommand(program, {
+  const command = addCommand(program, {
     usage: 'up',
     summary: 'Start Fairlead on this machine',
     description:
@@ -96,10 +97,10 @@ const addUp = (program: Command, io: Io): void => {
       'address of this machine on which your own hosts reach NATS, always by TLS (default: only this machine does)',
       ipAddress,
     )
-    .action(runs(io, (_session, options: UpOptions) => up(options, io)));
+    .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
 };
 
-const up = async (options: UpOptions, io: Io): Promise<void> => {
+const up = async (options: UpOptions, detached: readonly string[], io: Io): Promise<void> => {
   const settings = settingsOf(options, io);
   // Loaded here, because no other command needs NATS and PostgreSQL.
   const { runHere, apiOf } = await import('./up.effects.js');
@@ -107,8 +108,8 @@ const up = async (options: UpOptions, io: Io): Promise<void> => {
   const { startInBackground } = await import('./detach.effects.js');
   await friendly(async () => {
     if (options.detach !== true) return runHere(settings, io, { once: options.once === true });
-    const instance = await startInBackground(settings, io);
-    const { failure } = await welcome(apiOf(instance, io), settings, io, { serves: true });
+    const instance = await startInBackground(settings, detached, io);
+    const { failure } = await welcome(apiOf(instance, io), settings, io, { serves: 'in the background' });
     if (failure !== undefined) throw failure;
   });
 };

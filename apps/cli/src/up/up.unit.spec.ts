@@ -148,22 +148,28 @@ describe('the greeting', () => {
   const text = (greeting: Parameters<typeof greetingText>[0]): string => greetingText(greeting, pc.createColors(false));
 
   it('tells how the cluster is reached, and that its machines are simulated', () => {
-    const told = text({ ...base, cluster, serves: true });
+    const told = text({ ...base, cluster, serves: 'here' });
     expect(told).toContain('kubectl --kubeconfig /data/kubeconfigs/demo.yaml get nodes');
     expect(told).toContain('http://127.0.0.1:7080/docs');
     expect(told).toContain('/data/keys/local.token');
     expect(told).toContain('simulated');
   });
 
+  it('speaks of the background where it serves there', () => {
+    const told = text({ ...base, cluster, serves: 'in the background' });
+    expect(told).toContain('It serves in the background; npx fairlead down stops it');
+    expect(told).not.toContain('Ctrl-C');
+  });
+
   it('offers nothing to do next when nothing runs any more', () =>
-    expect(text({ ...base, cluster, serves: false })).not.toContain('Next:'));
+    expect(text({ ...base, cluster, serves: 'no more' })).not.toContain('Next:'));
 
   it('says what can be done when the demo failed', () => {
-    const told = text({ ...base, failed: 'demo', serves: true });
+    const told = text({ ...base, failed: 'demo', serves: 'here' });
     expect(told).toContain('npx fairlead cluster retry demo --wait');
     expect(told).not.toContain('cluster create');
   });
 
   it('offers a first cluster when there is none', () =>
-    expect(text({ ...base, serves: true })).toContain('npx fairlead cluster create'));
+    expect(text({ ...base, serves: 'here' })).toContain('npx fairlead cluster create'));
 });

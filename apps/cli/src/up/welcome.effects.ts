@@ -9,7 +9,7 @@ import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { greetingText, type Greeting } from './greeting.js';
 import { siteVerified } from './registration.effects.js';
-import { SITES, type DemoSettings, type Provider, type UpSettings } from './up.settings.js';
+import { SITES, type UpSettings } from './up.settings.js';
 
 /** What became of the demo: Ready, failed, or none (not asked for, or deleted by its user). */
 interface DemoOutcome {
@@ -25,10 +25,10 @@ export const welcome = async (
   api: Api,
   settings: UpSettings,
   io: Io,
-  { serves }: { readonly serves: boolean },
+  { serves }: Pick<Greeting, 'serves'>,
 ): Promise<Pick<DemoOutcome, 'failure'>> => {
   const { ready, failure } =
-    settings.demo === undefined ? {} : await demoOutcome(api, settings.provider, settings.demo, io);
+    await demoOutcome(api, settings, io, serves);
   const greeting: Greeting = {
     server: api.server,
     tokenFile: join(settings.dataDir, 'keys', 'local.token'),
@@ -43,7 +43,13 @@ export const welcome = async (
   return failure === undefined ? {} : { failure };
 };
 
-const demoOutcome = async (api: Api, provider: Provider, demo: DemoSettings, io: Io): Promise<DemoOutcome> => {
+const demoOutcome = async (
+  api: Api,
+  { provider, demo }: UpSettings,
+  io: Io,
+  serves: Greeting['serves'],
+): Promise<DemoOutcome> => {
+  if (demo === undefined) return {};
   await siteVerified(api, provider, io.interrupts.first);
   if ((await ensureDemo(api, provider, demo)) === 'was-deleted') {
     io.err(`The cluster ${DEMO_AT.cluster} was deleted and is not made again.\n`);
@@ -54,16 +60,19 @@ const demoOutcome = async (api: Api, provider: Provider, demo: DemoSettings, io:
     return currentOperation(progress)?.kind === 'delete' ? {} : { ready: progress };
   } catch (error) {
     if (error instanceof CliFailure && error.exit === 'failed') return { failure: error };
-    throw error instanceof CliFailure && error.exit === 'interrupted' ? tooEarly(error) : error;
+    throw error instanceof CliFailure && error.exit === 'interrupted' ? tooEarly(error, serves) : error;
   }
 };
 
-/** Here the server ends with us; the cluster waits in the data folder. */
-const tooEarly = (cause: CliFailure): CliFailure =>
+/** Where the server ends with us, the cluster waits in the data folder. */
+const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
   new CliFailure('interrupted', {
     code: 'cli.interrupted',
     message: `The cluster ${DEMO_AT.cluster} was not Ready yet`,
-    help: 'Start again on the same data folder: it goes on where it was.',
+    help:
+      serves === 'in the background'
+        ? `Fairlead serves in the background and goes on with it: "fairlead cluster describe ${DEMO_AT.cluster}" shows how far it is.`
+        : 'Start again on the same data folder: it goes on where it was.',
     cause,
   });
 

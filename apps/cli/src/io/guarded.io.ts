@@ -1,0 +1,18 @@
+import { terminalText } from '../output/terminal.text.js';
+import type { Io } from './io.js';
+
+/** The edge of the program: nothing reaches standard output, standard error or a region but through here. */
+export const guardedIo = (io: Io): Io => {
+  const shown = (text: string): string => terminalText(text, { withColours: io.colors.isColorSupported });
+  const { ask } = io;
+  return {
+    ...io,
+    out: (text) => io.out(shown(text)),
+    err: (text) => io.err(shown(text)),
+    openRegion: () => {
+      const region = io.openRegion();
+      return { draw: (lines) => region.draw(lines.map(shown)), close: () => region.close() };
+    },
+    ask: ask === undefined ? undefined : (question) => ask(shown(question)),
+  };
+};
