@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -39,8 +39,8 @@ const until = async (holds: () => boolean): Promise<void> => {
 describe('the server and its token', () => {
   const instance = (server: string): string => {
     const dataDir = join(folder, '.fairlead');
-    mkdirSync(dataDir);
-    writeFileSync(join(dataDir, 'local.token'), 'local-token\n');
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, 'local.token'), 'local-token\n', { mode: 0o600 });
     writeFileSync(
       join(dataDir, 'instance.json'),
       JSON.stringify({
@@ -52,6 +52,7 @@ describe('the server and its token', () => {
         startedAt: '2026-11-21T08:00:00.000Z',
         version: '0.1.0',
       }),
+      { mode: 0o600 },
     );
     return dataDir;
   };
@@ -71,6 +72,28 @@ describe('the server and its token', () => {
     gateway.on('GET', '/ns/default/clusters', { body: { items: [] } });
     await ask(['cluster', 'list'], fakeIo({ cwd: folder }));
     expect(gateway.received[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it.each([
+    ['instance.json', 0o620, (dataDir: string) => join(dataDir, 'instance.json')],
+    ['the folder', 0o777, (dataDir: string) => dataDir],
+    ['the token', 0o666, (dataDir: string) => join(dataDir, 'local.token')],
+  ])('are not those of a folder where others may write %s; nothing is sent', async (_what, mode, pathIn) => {
+    const dataDir = instance(gateway.url);
+    chmodSync(pathIn(dataDir), mode);
+    const { code, stderr } = await run(['cluster', 'list'], fakeIo({ cwd: folder }));
+    expect(code).toBe(4);
+    expect(stderr).toContain(`The instance folder is not trusted: ${pathIn(dataDir)} can be written by other users`);
+    expect(gateway.received).toEqual([]);
+  });
+
+  (process.getuid?.() === 0 ? it : it.skip)('are not those of another user, not even for root', async () => {
+    const dataDir = instance(gateway.url);
+    chownSync(dataDir, 12_345, 12_345);
+    const { code, stderr } = await run(['cluster', 'list'], fakeIo({ cwd: folder }));
+    expect(code).toBe(4);
+    expect(stderr).toContain(`${dataDir} belongs to user 12345, and this is user 0`);
+    expect(gateway.received).toEqual([]);
   });
 
   it('come from the environment too', async () => {
@@ -126,15 +149,21 @@ describe('a refusal', () => {
     });
   });
 
-  it('names the field, and everything else that is wrong', async () => {
-    const errors = [{ message: 'First.' }, { message: 'Second.' }];
-    gateway.on(
-      'POST',
-      '/ns/default/clusters',
-      refusal(400, 'cluster.pod-cidr', 'First.', { field: 'config.kubernetes.podCidr', errors }),
+  it('names the field, and everything else that is wrong, each sentence once', async () => {
+    const field = 'config.kubernetes.podCidr';
+    const first = { reason: 'cluster.pod-cidr', message: 'First.', field, help: 'See GET /ns.' };
+    const second = { reason: 'cluster.name', message: 'Second.', help: '' };
+    const again = { ...second, field: 'worker[1].name' };
+    const errors = [first, second, { ...second, field: 'worker[0].name' }, again];
+    gateway.on('POST', '/ns/default/clusters', refusal(400, first.reason, first.message, { ...first, errors }));
+    expect((await ask(['cluster', 'create', 'demo'])).stderr).toBe(
+      'Error: First. [cluster.pod-cidr]\n  at config.kubernetes.podCidr\n  See "fairlead namespace list".\n' +
+        'Error: Second. [cluster.name]\n  at worker[0].name, worker[1].name\n',
     );
-    const { stderr } = await ask(['cluster', 'create', 'demo']);
-    expect(stderr).toContain('First.; Second. [cluster.pod-cidr]\n  at config.kubernetes.podCidr\n');
+    const { stderr } = await ask(['cluster', 'create', 'demo', '-o', 'json']);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { field, further: [{ code: 'cluster.name' }, { field: 'worker[0].name' }, { field: 'worker[1].name' }] },
+    });
   });
 
   it('is JSON on standard error when JSON was asked for', async () => {
@@ -560,7 +589,18 @@ describe('the others', () => {
       body: { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '', settings: {} },
     });
     await ask(
-      ['connection', 'set', 'lab2', '--provider', 'lab', '--setting', 'endpoint=http://x?a=b', '--secret-file', '-'],
+      [
+        'connection',
+        'set',
+        'lab2',
+        '--provider',
+        'lab',
+        '--setting',
+        'endpoint=http://x?a=b',
+        '--secret-file',
+        '-',
+        '--no-wait',
+      ],
       fakeIo({ stdin: 'hush\n' }),
     );
     expect(gateway.received[0]?.body).toEqual({
@@ -576,7 +616,18 @@ describe('the others', () => {
       writeFileSync(file, 'apiAddress: 198.51.100.10\nhosts:\n  - { name: rack-1, address: 198.51.100.11 }\n');
       const body = { name: 'site', provider: 'ssh', region: '', zone: '', verified: null, problem: '', settings: {} };
       gateway.on('PUT', '/connections/site', { body });
-      const set = ['connection', 'set', 'site', '--provider', 'ssh', '--settings-file', file, '--secret-file', '-'];
+      const set = [
+        'connection',
+        'set',
+        'site',
+        '--provider',
+        'ssh',
+        '--settings-file',
+        file,
+        '--secret-file',
+        '-',
+        '--no-wait',
+      ];
       await ask(set, fakeIo({ stdin: 'key\n' }));
       expect(gateway.received[0]?.body).toEqual({
         provider: 'ssh',
@@ -586,6 +637,93 @@ describe('the others', () => {
       expect((await ask(set, fakeIo({ stdin: 'key\n' }))).code).toBe(2);
     } finally {
       rmSync(folder, { recursive: true });
+    }
+  });
+
+  describe('connection set waits until it is known what the connection offers', () => {
+    const settings = { name: 'site', provider: 'ssh', region: '', zone: '', settings: {} };
+    const verified = { at: '2026-11-21T09:00:00.000Z', zones: ['z'], specs: 3, nlb: false, simulated: false };
+    const unknown = { ...settings, verified: null, problem: '' };
+    const set = ['connection', 'set', 'site', '--provider', 'ssh'];
+
+    const answers = (before: unknown, ...looks: readonly unknown[]): void => {
+      let count = 0;
+      gateway.on('PUT', '/connections/site', { body: before });
+      gateway.on('GET', '/connections/site', () => ({ body: looks[Math.min(count++, looks.length - 1)] }));
+    };
+
+    it('and says what was found', async () => {
+      answers(unknown, unknown, unknown, { ...settings, verified, problem: '' });
+      const { code, stdout } = await ask(set);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/site +ssh +- +- +3 +reached/);
+      expect(gateway.asked('GET', '/connections/site').length).toBe(3);
+    });
+
+    it('and ends with 1 in the words of the provider when it is not reached', async () => {
+      answers(unknown, unknown, { ...settings, verified: null, problem: 'open SSH on a failed: no route to host' });
+      const { code, stdout, stderr } = await ask(set);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain('The connection site is registered, and cannot be used now: open SSH on a failed');
+    });
+
+    it('and does not take what was found before for what is found now', async () => {
+      const before = { ...settings, verified, problem: '' };
+      answers(before, before, before, { ...before, problem: 'the key opens no host' });
+      expect((await ask(set)).stderr).toContain('the key opens no host');
+    });
+
+    it('and ends with 8 when that takes too long', async () => {
+      answers(unknown, unknown);
+      const { code, stderr } = await ask([...set, '--timeout', '300ms']);
+      expect(code).toBe(8);
+      expect(stderr).toContain('what it offers was not known within 0.3s');
+    });
+
+    it('unless it is told not to wait', async () => {
+      answers(unknown, unknown);
+      expect(await ask([...set, '--no-wait'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('not reached yet'),
+      });
+      expect(gateway.asked('GET', '/connections/site')).toEqual([]);
+    });
+  });
+
+  it('connection specs lists what can be given to --spec', async () => {
+    const items = [{ name: 'lab.small', memory: '2', cpu: { count: '2', clock: '' } }];
+    gateway.on('GET', '/mcir/connections/lab/specs', { body: { items } });
+    expect((await ask(['connection', 'specs', 'lab', '-o', 'name'])).stdout).toBe('lab.small\n');
+  });
+
+  it('no text of a host reaches the terminal as something that it obeys', async () => {
+    const evil = 'down\u001B]52;c;cm0=\u0007\u001B[2J\u202Edmc';
+    const hosts = [
+      { name: evil, address: '', zone: '', spec: '', state: 'free', cluster: '', machine: '', problem: evil },
+    ];
+    gateway.on('GET', '/connections/site', { body: { name: evil, hosts } });
+    gateway.on('GET', '/ns/default/clusters/demo', refusal(409, 'x.y', evil, { help: evil, field: evil }));
+    gateway.state(
+      ...new Story()
+        .requested(0)
+        .at(1, 'ClusterFailed', { step: evil, reason: evil, cause: { operation: evil, target: evil, message: evil } })
+        .events.map((event) => ({ ...event, sentence: evil })),
+    );
+    for (const args of [
+      ['connection', 'hosts', 'site'],
+      ['connection', 'hosts', 'site', '-o', 'json'],
+      ['connection', 'hosts', 'site', '-o', 'yaml'],
+      ['connection', 'hosts', 'site', '-o', 'name'],
+      ['cluster', 'get', 'demo'],
+      ['cluster', 'describe', 'demo'],
+      ['events', 'demo'],
+    ]) {
+      const { stdout, stderr } = await ask(args);
+      expect(`${stdout}${stderr}`).toMatch(/\\u202e|\\x1b|\\u001b/i);
+      expect([args, `${stdout}${stderr}`]).not.toEqual([
+        args,
+        expect.stringMatching(/[^\n\t\u0020-\u007E\u00A0-\u200D\u2010-\u2027\u2190-\u2FFF]/),
+      ]);
     }
   });
 

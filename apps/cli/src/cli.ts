@@ -1,4 +1,5 @@
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
+import { unknownCommand } from './command/suggestions.js';
 import { failureJson, failureText } from './failure.text.js';
 import { exitCodeOf, type ExitCode } from './exit-codes.js';
 import { CliFailure, usageFailure, wordsOf } from './failures.js';
@@ -16,18 +17,31 @@ export const runCli = async (args: readonly string[], given: Io): Promise<ExitCo
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was asked for.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group alone: it printed its help.
-    const failure = asFailure(error, io);
+    const failure = asFailure(error, program, io);
     io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors));
     return exitCodeOf(failure.exit);
   }
 };
 
-const asFailure = (error: unknown, io: Io): CliFailure => {
+const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {
   if (error instanceof CliFailure) return error;
+  if (error instanceof CommanderError && error.code === 'commander.unknownCommand') return unknownOf(program, error);
   if (error instanceof CommanderError) return usageOf(error);
   if (io.interrupts.first.aborted)
     return new CliFailure('interrupted', { code: 'cli.interrupted', message: 'Interrupted', cause: error });
   return new CliFailure('failed', { code: 'cli.unexpected', message: wordsOf(error), cause: error });
+};
+
+/** Below the command that commander was at, which is the one whose operands begin with the word that it does not know. */
+const unknownOf = (program: Command, { message }: CommanderError): CliFailure => {
+  const word = /'([^']*)'/.exec(message)?.[1] ?? '';
+  const reached = (command: Command): Command => {
+    const [first] = command.args;
+    const next = command.commands.find((child) => child.name() === first || child.aliases().includes(first ?? ''));
+    return first === word || next === undefined ? command : reached(next);
+  };
+  const at = reached(program);
+  return unknownCommand(at, at.args.length === 0 ? [word] : at.args);
 };
 
 /** Commander's own sentence, whose suggestion stands in parentheses on a second line. */

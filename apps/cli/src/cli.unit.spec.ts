@@ -20,8 +20,18 @@ const leavesOf = (command: Command): readonly Command[] =>
 
 describe('what was not understood ends with 2', () => {
   it.each([
-    [['clutser', 'list'], "unknown command 'clutser'", 'Did you mean'],
-    [['cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean'],
+    [['clutser', 'list'], "unknown command 'clutser'", 'Did you mean "fairlead cluster"?'],
+    [['cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean "fairlead cluster list"?'],
+    [['cluster', 'rm', 'demo'], "unknown command 'rm'", 'Did you mean "fairlead cluster delete"?'],
+    [['-n', 'team-a', 'cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean "fairlead cluster list"?'],
+    [['describe', 'demo'], "unknown command 'describe'", 'Did you mean "fairlead cluster describe"?'],
+    [['create', 'cluster', 'demo'], "unknown command 'create'", 'Did you mean "fairlead cluster create"?'],
+    [['get', 'nodes'], "unknown command 'get'", 'Did you mean '],
+    [['stop'], "unknown command 'stop'", 'Did you mean "fairlead down"?'],
+    [['frobnicate'], "unknown command 'frobnicate'", '"fairlead --help" lists those that there are.'],
+    [['help', 'cluster', 'craete'], "unknown command 'craete'", 'Did you mean "fairlead cluster create"?'],
+    [['--output', 'yaml', 'up'], "unknown option '--output'", 'Add --help'],
+    [['--data', '/x', 'up'], '--data must stand after up', 'Add --help'],
     [['cluster', 'list', '--ouptut', 'json'], "unknown option '--ouptut'", 'Did you mean --output?'],
     [['cluster', 'list', '--output', 'xml'], "option '-o, --output <format>' argument 'xml' is invalid", 'Add --help'],
     [['cluster', 'get'], "missing required argument 'cluster'", 'Add --help'],
@@ -77,6 +87,18 @@ describe('help', () => {
     const { code, stdout, stderr } = await run(['cluster', 'create', '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Examples:');
+  });
+
+  it.each([
+    [['help', 'cluster', 'create'], 'Usage: fairlead cluster create '],
+    [['help', 'clusters', 'ls'], 'Usage: fairlead cluster list'],
+    [['help', 'cluster'], 'Usage: fairlead cluster|clusters [options] [command]'],
+    [['help'], 'Usage: fairlead [options]'],
+    [['cluster', 'help', 'create'], 'Usage: fairlead cluster create '],
+  ])('%j shows that command', async (args, usage) => {
+    const { code, stdout } = await run(args);
+    expect(code).toBe(0);
+    expect(stdout).toContain(usage);
   });
 
   it('lists the exit codes', async () => {

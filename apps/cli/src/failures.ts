@@ -1,5 +1,13 @@
 import type { ExitClass } from './exit-codes.js';
 
+/** One thing that is wrong. */
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly help?: string | undefined;
+  readonly field?: string | undefined;
+}
+
 interface CliFailureDetails {
   /** Stable: a refusal's code of the catalogue, or one of the CLI's own (`cli.…`). */
   readonly code: string;
@@ -9,6 +17,8 @@ interface CliFailureDetails {
   readonly help?: string | undefined;
   /** The path of what is wrong in the request. */
   readonly field?: string | undefined;
+  /** What else is wrong with the same request. */
+  readonly further?: readonly Fault[];
   readonly cause?: unknown;
 }
 
@@ -17,16 +27,18 @@ export class CliFailure extends Error {
   readonly code: string;
   readonly help: string | undefined;
   readonly field: string | undefined;
+  readonly further: readonly Fault[];
 
   constructor(
     readonly exit: ExitClass,
-    { code, message, help, field, cause }: CliFailureDetails,
+    { code, message, help, field, further = [], cause }: CliFailureDetails,
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'CliFailure';
     this.code = code;
     this.help = help;
     this.field = field;
+    this.further = further;
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { sharedOptions } from './command/command.js';
+import { addCommand, runs, sharedOptions } from './command/command.js';
+import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
 import { addBundleCommands } from './bundle/bundle.commands.js';
@@ -29,7 +30,7 @@ export const buildProgram = (io: Io): Command => {
     )
     .version(VERSION, '-V, --version', 'print the version of this program')
     .helpOption('-h, --help', 'explain a command')
-    .helpCommand('help [command]', 'explain a command')
+    .helpCommand(false)
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -63,7 +64,20 @@ export const buildProgram = (io: Io): Command => {
   addBundleCommands(program, io);
   addVersionCommand(program, io);
   addCompletionCommands(program, io);
+  addHelpCommand(program, io);
   return program;
+};
+
+/** Commander's own explains the first word only. */
+const addHelpCommand = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'help',
+    summary: 'Explain a command',
+    shared: 'none',
+    examples: [['fairlead help cluster create', 'The same as fairlead cluster create --help']],
+  })
+    .argument('[command...]', 'the command, word by word')
+    .action(runs(io, async (_session, words: readonly string[]) => commandNamed(program, words).outputHelp()));
 };
 
 const exitCodesText = (): string =>

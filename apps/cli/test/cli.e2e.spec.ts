@@ -163,9 +163,9 @@ describe('in the background', () => {
       code: 7,
       stderr: expect.stringContaining('[cluster.control-plane-even]'),
     });
-    const huge = ['cluster', 'create', 'huge', '--connection', 'lab', '--spec', 'lab.galactic', '--wait'];
+    const huge = ['cluster', 'create', 'huge', '--connection', 'lab', '--spec', 'lab.galactic'];
     expect(await fairlead(...huge)).toMatchObject({
-      code: 1,
+      code: 7,
       stderr: expect.stringContaining('[cluster.spec-unknown]'),
     });
   });

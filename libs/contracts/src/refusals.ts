@@ -305,7 +305,7 @@ export const REFUSALS = {
   'cluster.spec-unknown': definition(
     422,
     "Could not be found a spec '{spec}'. (connection={connection}, csp={provider})",
-    'List them with GET /mcir/connections/{connection}/specs.',
+    'List them with GET /mcir/connections/{connection}/specs. One that is new there is known after POST /connections/{connection}/verify.',
   ),
   'cluster.spec-cpu': definition(
     422,

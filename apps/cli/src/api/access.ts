@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CliFailure, codeOf, wordsOf } from '../failures.js';
 import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
+import { UNTRUSTED } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
 
 /** Where the REST API is and what opens it. */
@@ -30,7 +31,7 @@ export const findAccess = (
   { env, cwd, interrupts }: Pick<Io, 'env' | 'cwd' | 'interrupts'>,
 ): Access => {
   const named = options.server ?? nonEmpty(env['FAIRLEAD_SERVER']);
-  const instance = findInstance(cwd, options.data);
+  const instance = named === undefined ? findInstance(cwd, options.data) : instanceIfTrusted(cwd, options.data);
   const server = named === undefined ? instance?.server : addressOf(named);
   if (server === undefined) throw noInstance(options.data === undefined ? undefined : resolve(cwd, options.data));
   const local = instance !== undefined && addressOf(instance.server) === addressOf(server) ? instance : undefined;
@@ -40,6 +41,16 @@ export const findAccess = (
     instance: local,
     interrupted: interrupts.first,
   };
+};
+
+/** Who names a server asks nothing of a folder that another user may have written. */
+const instanceIfTrusted = (cwd: string, dataDir: string | undefined): Instance | undefined => {
+  try {
+    return findInstance(cwd, dataDir);
+  } catch (error) {
+    if (error instanceof CliFailure && error.code === UNTRUSTED) return undefined;
+    throw error;
+  }
 };
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

@@ -1,7 +1,8 @@
 import { EventsFailed } from '@fairlead/api-client';
 import { exitClassOfStatus } from '../exit-codes.js';
-import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
+import { inCommands } from './commands.text.js';
 
 /** Nobody answered. */
 export const unreachable = ({ server, instance }: Access, error: unknown): CliFailure => {
@@ -36,22 +37,27 @@ interface ErrorBody {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** The gateway's own sentence, code, field and help; where several rules were broken, the further sentences too. */
+/** The gateway's own sentence, code and field, its help in commands; where several rules were broken, the others too. */
 export const refusalOf = async (response: Response, request: string): Promise<CliFailure> => {
   const body = await errorBodyOf(response);
-  const message = textOf(body.message) ?? `${request} was answered with ${response.status} ${response.statusText}`;
+  const unsaid = `${request} was answered with ${response.status} ${response.statusText}`.trim();
+  const first = faultOf(body, { code: `http.${response.status}`, message: unsaid });
+  const others = (Array.isArray(body.errors) ? (body.errors as readonly ErrorBody[]) : []).slice(1);
   return new CliFailure(exitClassOfStatus(response.status), {
-    code: textOf(body.reason) ?? `http.${response.status}`,
-    message: [message.trim(), ...furtherErrorsOf(body.errors)].join('; '),
-    help: textOf(body.help),
-    field: textOf(body.field),
+    ...first,
+    further: others.map((error) => faultOf(error, first)).filter(({ message }) => message !== ''),
   });
 };
 
-const furtherErrorsOf = (errors: unknown): readonly string[] =>
-  (Array.isArray(errors) ? (errors as readonly ErrorBody[]) : [])
-    .slice(1)
-    .flatMap(({ message }) => textOf(message) ?? []);
+const faultOf = ({ reason, message, help, field }: ErrorBody, otherwise: Pick<Fault, 'code' | 'message'>): Fault => {
+  const advice = textOf(help);
+  return {
+    code: textOf(reason) ?? otherwise.code,
+    message: inCommands(textOf(message)?.trim() ?? otherwise.message),
+    help: advice === undefined ? undefined : inCommands(advice),
+    field: textOf(field),
+  };
+};
 
 const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
   const text = await response.text();

@@ -23,6 +23,7 @@ export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
 export type ParkedView = Schemas['Parked'];
 export type RejectedView = Schemas['Rejected'];
+export type SpecView = Schemas['SpecList']['items'][number];
 export type TokenView = Schemas['Token'];
 export type UpgradeView = Schemas['Upgrade'];
 export type UpgradeSummary = Schemas['UpgradeSummary'];
@@ -77,6 +78,8 @@ export interface Api {
 
   connections(): Promise<readonly ConnectionView[]>;
   connection(name: string): Promise<ConnectionView>;
+  /** What its provider offered last. */
+  specs(connection: string): Promise<readonly SpecView[]>;
   /** Registers it, or replaces its settings. */
   putConnection(name: string, settings: ConnectionSettings): Promise<ConnectionView>;
   /** Asks for another look, and for another try to clean hosts that were kept out. */

@@ -99,11 +99,12 @@ const namespaceMethods = (
 const connectionMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'connections' | 'connection' | 'putConnection' | 'verifyConnection' | 'deleteConnection'> => {
+): Pick<Api, 'connections' | 'connection' | 'specs' | 'putConnection' | 'verifyConnection' | 'deleteConnection'> => {
   const named = (connection: string) => ({ params: { path: { connection } } });
   return {
     connections: () => itemsOf(access, client.GET('/connections')),
     connection: (name) => dataOf(access, client.GET('/connections/{connection}', named(name))),
+    specs: (name) => itemsOf(access, client.GET('/mcir/connections/{connection}/specs', named(name))),
     putConnection: (name, settings) =>
       dataOf(
         access,

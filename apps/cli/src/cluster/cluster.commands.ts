@@ -37,7 +37,7 @@ const addCreate = (parent: Command, io: Io): void => {
     usage: 'create [name]',
     summary: 'Create a cluster',
     description:
-      'Create a cluster, from options, from a file (YAML or JSON, the body of POST /ns/{namespace}/clusters), or from a file with some of it overridden. Without a file and counts: 3 control planes and 2 workers.',
+      'Create a cluster, from options, from a file (YAML or JSON, a ClusterRequest of docs/openapi.json), or from a file with some of it overridden. Without a file and counts: 3 control planes and 2 workers.',
     examples: [
       [
         'fairlead cluster create demo --connection lab --spec lab.medium --wait',

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { answerText, FORMATS, type Answer } from '../output/format.js';
+import { usageFailure } from '../failures.js';
 import { Session, type SharedOptions } from './session.js';
 
 /** A line that a user can type, and what it does. */
@@ -28,9 +29,28 @@ export const addCommand = (parent: Command, definition: CommandDefinition): Comm
     .command(definition.usage, { isDefault: definition.isDefault === true })
     .summary(definition.summary)
     .description(definition.description ?? `${definition.summary}.`);
-  for (const option of sharedOptions(definition.shared ?? 'server')) command.addOption(option);
+  const shared = sharedOptions(definition.shared ?? 'server');
+  for (const option of shared) command.addOption(option);
+  command.hook('preAction', () => refuseMisplaced(command, shared));
   examplesByCommand.set(command, definition.examples);
   return command.addHelpText('after', () => examplesText(definition.examples));
+};
+
+/** Before the command all shared options are understood; one that means nothing to the command must not be swallowed. */
+const refuseMisplaced = (command: Command, shared: readonly Option[]): void => {
+  for (let above = command.parent; above !== null; above = above.parent) {
+    for (const option of above.options) {
+      const name = option.attributeName();
+      if (above.getOptionValueSource(name) !== 'cli' || shared.some((one) => one.attributeName() === name)) continue;
+      const takes = command.options.some(({ long }) => long === option.long);
+      throw usageFailure(
+        takes
+          ? `${option.long} must stand after ${command.name()}: there it means something else than before it`
+          : `unknown option '${option.long}': ${command.name()} does not take it`,
+        'Add --help to see what it takes.',
+      );
+    }
+  }
 };
 
 /** Adds a word under which commands are grouped. */
@@ -42,7 +62,7 @@ const examplesText = (examples: readonly Example[]): string =>
     ? ''
     : `\nExamples:\n${examples.map(([line, meaning]) => `  # ${meaning}\n  ${line}`).join('\n\n')}\n`;
 
-export const SHARED_HEADING = 'Options of all commands:';
+export const SHARED_HEADING = 'Shared options:';
 
 export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): readonly Option[] => {
   if (which === 'none') return [];

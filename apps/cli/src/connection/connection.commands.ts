@@ -1,19 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parse } from 'yaml';
 import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { addGrant, addQuota } from './grant.commands.js';
+import { untilVerified } from './verification.effects.js';
 
 export const addConnectionCommands = (program: Command, io: Io): void => {
   const connection = addGroup(program, 'connection', 'Where machines come from').alias('connections');
   addList(connection, io);
   addGet(connection, io);
   addHosts(connection, io);
+  addSpecs(connection, io);
   addSet(connection, io);
   addVerify(connection, io);
   addGrant(connection, io);
@@ -97,6 +101,27 @@ const addHosts = (parent: Command, io: Io): void => {
   );
 };
 
+const addSpecs = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'specs <connection>',
+    summary: 'List the machine sizes that a connection offers',
+    examples: [['fairlead connection specs lab', 'What can be given to --spec']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const specs = await session.api.specs(name);
+      return {
+        data: specs,
+        table: {
+          columns: ['name', 'cpus', 'memory (GiB)', 'clock (GHz)'],
+          rows: specs.map(({ name: spec, cpu, memory }) => [spec, cpu.count, memory, cpu.clock]),
+          empty: `The connection ${name} offers no machines.`,
+        },
+        names: specs.map((spec) => spec.name),
+      };
+    }),
+  );
+};
+
 const addVerify = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'verify <connection>',
@@ -120,6 +145,8 @@ interface SetOptions {
   readonly settingsFile?: string;
   readonly secretFile?: string;
   readonly moved?: boolean;
+  readonly wait: boolean;
+  readonly timeout: number;
 }
 
 /** `endpoint=http://…`, several times. */
@@ -137,7 +164,7 @@ const addSet = (parent: Command, io: Io): void => {
     usage: 'set <connection>',
     summary: 'Register a connection, or replace its settings',
     description:
-      'Register a connection, or replace its settings. Its secret is sealed by the server and never shown again; left out, the one that there is stays.',
+      'Register a connection, or replace its settings, and wait until it is known what it offers. Its secret is sealed by the server and never shown again; left out, the one that there is stays.',
     examples: [
       [
         'fairlead connection set lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',
@@ -156,22 +183,34 @@ const addSet = (parent: Command, io: Io): void => {
     .option('--settings-file <file>', 'file with settings as YAML or JSON; --setting adds to them')
     .option('--secret-file <file>', 'file with the token or key; - reads standard input')
     .option('--moved', 'while clusters use it: the same machines are found at the new endpoint')
+    .option('--no-wait', 'end when it is registered, without waiting for what the provider says')
+    .addOption(
+      new Option('--timeout <duration>', 'wait at most so long (e.g. 2m)').argParser(duration).default(60_000, '60s'),
+    )
     .action(
       runs(io, async (session, name: string, options: SetOptions) => {
         const { provider, region, zone, setting = [], settingsFile, secretFile, moved } = options;
         const settings = settingsFile === undefined ? {} : await readSettings(settingsFile, io);
         const secret = secretFile === undefined ? undefined : await readSecret(secretFile, io);
-        const item = await session.api.putConnection(name, {
+        const registered = await session.api.putConnection(name, {
           provider,
           ...(region === undefined ? {} : { region }),
           ...(zone === undefined ? {} : { zone }),
           ...(moved === undefined ? {} : { moved }),
           settings: { ...settings, ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
         });
+        const item = options.wait ? await verified(session, registered, options) : registered;
         return { ...connectionsAnswer([item]), data: item };
       }),
     );
 };
+
+const verified = (session: Session, registered: ConnectionView, { timeout }: SetOptions): Promise<ConnectionView> =>
+  untilVerified(session.api, {
+    registered,
+    timeoutMs: timeout,
+    interrupted: session.io.interrupts.first,
+  });
 
 const readSettings = async (file: string, io: Io): Promise<Record<string, unknown>> => {
   try {

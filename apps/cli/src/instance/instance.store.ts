@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CHECKOUT } from '../checkout.js';
 import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { refuseUntrusted } from './instance.trust.js';
 
 export const DATA_FOLDER = '.fairlead';
 const FILE = 'instance.json';
@@ -22,13 +23,19 @@ export type Instance = z.infer<typeof Instance>;
 
 export const instanceFile = (dataDir: string): string => join(dataDir, FILE);
 
-/** undefined: nothing serves from that folder. Throws when the file is damaged. */
+/** undefined: nothing serves from that folder. Throws when the file is damaged, or when another user may have written it. */
 export const readInstance = (dataDir: string): Instance | undefined => {
   const file = instanceFile(dataDir);
   try {
-    return Instance.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const text = readFileSync(file, 'utf8');
+    refuseUntrusted([dataDir, file]);
+    const instance = Instance.parse(JSON.parse(text));
+    refuseUntrusted([dirname(instance.tokenFile), instance.tokenFile]);
+    return instance;
   } catch (error) {
+    if (error instanceof CliFailure) throw error;
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    if (codeOf(error) === 'EACCES') refuseUntrusted([dataDir]);
     throw new CliFailure('failed', {
       code: 'cli.instance-damaged',
       message: `${file} cannot be used: ${wordsOf(error)}`,

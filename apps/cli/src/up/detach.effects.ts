@@ -21,11 +21,7 @@ const backgroundLog = (dataDir: string): string => join(dataDir, 'logs', 'up.log
  * Starts an instance in a process of its own that survives this one, by `up` with `args`; resolves when it serves. Throws with its last
  * words when it ends before.
  */
-export const startInBackground = async (
-  settings: UpSettings,
-  args: readonly string[],
-  io: Io,
-): Promise<Instance> => {
+export const startInBackground = async (settings: UpSettings, args: readonly string[], io: Io): Promise<Instance> => {
   const log = backgroundLog(settings.dataDir);
   prepareDataFolder(settings.dataDir);
   makeFolder(dirname(log), 0o700);

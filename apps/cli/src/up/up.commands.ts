@@ -7,6 +7,7 @@ import { controlPlaneCount, integerBetween, ipAddress, kubernetesVersion, port }
 import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
+import { refuseUntrusted } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
 import { detachedArguments } from './detached.arguments.js';
 import {
@@ -102,6 +103,7 @@ const addUp = (program: Command, io: Io): void => {
 
 const up = async (options: UpOptions, detached: readonly string[], io: Io): Promise<void> => {
   const settings = settingsOf(options, io);
+  refuseUntrusted([settings.dataDir]); // Before anything is started that no command would then trust.
   // Loaded here, because no other command needs NATS and PostgreSQL.
   const { runHere, apiOf } = await import('./up.effects.js');
   const { welcome } = await import('./welcome.effects.js');

@@ -27,8 +27,7 @@ export const welcome = async (
   io: Io,
   { serves }: Pick<Greeting, 'serves'>,
 ): Promise<Pick<DemoOutcome, 'failure'>> => {
-  const { ready, failure } =
-    await demoOutcome(api, settings, io, serves);
+  const { ready, failure } = await demoOutcome(api, settings, io, serves);
   const greeting: Greeting = {
     server: api.server,
     tokenFile: join(settings.dataDir, 'keys', 'local.token'),

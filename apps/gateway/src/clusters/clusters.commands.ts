@@ -19,10 +19,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
 import { canonicalJson } from '../common/json.js';
 import { Registry } from '../common/registry.js';
+import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { faultsOfCluster, faultsOfNodes, toClusterSpec, toNodeSet } from './clusters.rules.js';
+import { unknownSpecs } from './offered.specs.js';
 
 /** Which cluster a request is about. */
 export interface ClusterAddress {
@@ -54,6 +56,7 @@ export class ClusterCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
+    @Inject(ConnectionQueries) private readonly connections: ConnectionQueries,
   ) {}
 
   async create(namespace: Namespace, request: ClusterRequest, caller: Caller): Promise<Decided<ClusterState>> {
@@ -61,6 +64,7 @@ export class ClusterCommands {
     refuseAny(faultsOfCluster(request, namespaceFaults(known, namespace)));
     const spec = toClusterSpec(request);
     const machines = [spec.controlPlane, ...spec.workers];
+    const offered = await this.connections.all();
     return this.decide(
       {
         type: 'RequestCluster',
@@ -74,6 +78,8 @@ export class ClusterCommands {
           connectionFaults: [
             ...closedConnections(known, namespace, { sets: [spec.controlPlane], field: 'controlPlane' }),
             ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker' }),
+            ...unknownSpecs(offered, [spec.controlPlane], 'controlPlane'),
+            ...unknownSpecs(offered, spec.workers, 'worker'),
             ...(await this.noRoom(known, { namespace, uid: undefined, more: false, machines })),
           ],
         },
@@ -99,6 +105,7 @@ export class ClusterCommands {
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
           connectionFaults: [
             ...closedConnections(known, address.namespace, { sets: workers, field: 'worker' }),
+            ...unknownSpecs(await this.connections.all(), workers, 'worker'),
             ...(await this.noRoom(known, {
               namespace: address.namespace,
               uid: undefined,

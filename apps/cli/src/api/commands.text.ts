@@ -1,0 +1,51 @@
+/** What the gateway says in routes, for users of commands: the path below a method, and the command that asks the same. */
+const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[]) => string])[] = [
+  [/^GET \/ns$/, () => 'namespace list'],
+  [/^POST \/ns$/, () => 'namespace create <namespace>'],
+  [/^GET \/connections$/, () => 'connection list'],
+  [/^GET \/connections\/([^/]+)$/, (name = '') => `connection get ${name}`],
+  [/^PUT \/connections\/([^/]+)$/, (name = '') => `connection set ${name} --provider <name>`],
+  [/^POST \/connections\/([^/]+)\/verify$/, (name = '') => `connection verify ${name}`],
+  [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
+  [/^GET \/tokens$/, () => 'token list'],
+  [/^GET \/parked$/, () => 'parked list'],
+  [/^GET \/ns\/([^/]+)\/clusters$/, (namespace = '') => `cluster list${within(namespace)}`],
+  [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/operations$/,
+    (namespace = '', cluster = '') => `cluster describe ${cluster} --all${within(namespace)}`,
+  ],
+  [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes$/,
+    (namespace = '', cluster = '') => `node list ${cluster}${within(namespace)}`,
+  ],
+  [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/upgrades$/,
+    (namespace = '', cluster = '') => `upgrade list ${cluster}${within(namespace)}`,
+  ],
+  [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/upgrades\/([^/]+)$/,
+    (namespace = '', cluster = '', upgrade = '') =>
+      `upgrade status ${cluster} --upgrade ${upgrade} --all${within(namespace)}`,
+  ],
+  [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/etcd\/snapshots$/,
+    (namespace = '', cluster = '') => `etcd snapshots ${cluster}${within(namespace)}`,
+  ],
+];
+
+const DEFAULT_NAMESPACE = 'default';
+const within = (namespace: string): string => (namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`);
+
+/** A method and a path in a sentence; the full stop after it is not part of the path. */
+const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[^\s,;"']*[^\s,;"'.]/g;
+
+/** The gateway's advice as commands of this program. A route that no command asks for stays. */
+export const inCommands = (text: string): string => text.replace(ROUTE, (route) => commandFor(route) ?? route);
+
+const commandFor = (route: string): string | undefined => {
+  for (const [pattern, command] of COMMANDS) {
+    const found = pattern.exec(route);
+    if (found !== null) return `"fairlead ${command(...found.slice(1))}"`;
+  }
+  return undefined;
+};

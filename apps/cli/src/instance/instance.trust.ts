@@ -1,0 +1,60 @@
+import { statSync, type Stats } from 'node:fs';
+import { CliFailure, codeOf } from '../failures.js';
+
+export const UNTRUSTED = 'cli.instance-untrusted';
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** What matters of a file or folder, and who asks. */
+export interface Ownership {
+  readonly path: string;
+  readonly owner: number;
+  readonly mode: number;
+  /** Of this process; undefined: the system knows no users. */
+  readonly self: number | undefined;
+}
+
+/**
+ * Why it is not trusted; undefined: it is. Whoever can write an instance folder decides where commands and tokens are sent and what comes
+ * back, kubeconfigs included; that is true for root, too, who would act for the folder's owner with rights that the owner does not have.
+ */
+export const distrustOf = ({ path, owner, mode, self }: Ownership): CliFailure | undefined => {
+  if (self === undefined) return undefined;
+  if (owner !== self)
+    return untrusted(
+      `${path} belongs to user ${owner}, and this is user ${self}`,
+      `Run the command as its owner (sudo -u '#${owner}' fairlead ...), choose your own folder with --data, or name the server with --server and its token with --token-file.`,
+    );
+  if ((mode & WRITABLE_BY_OTHERS) !== 0)
+    return untrusted(
+      `${path} can be written by other users`,
+      `Look whether its content is yours, then take that right away: chmod go-w ${path}`,
+    );
+  return undefined;
+};
+
+const untrusted = (reason: string, help: string): CliFailure =>
+  new CliFailure('unauthorised', {
+    code: UNTRUSTED,
+    message: `The instance folder is not trusted: ${reason}`,
+    help,
+  });
+
+/** undefined: there is no such file, as far as this user can see; whoever reads it is told why. */
+const statsOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path);
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return undefined;
+  }
+};
+
+/** Throws when somebody else than this user may have written one of them. What does not exist has been written by none. */
+export const refuseUntrusted = (paths: readonly string[]): void => {
+  for (const path of paths) {
+    const stats = statsOf(path);
+    if (stats === undefined) continue;
+    const failure = distrustOf({ path, owner: stats.uid, mode: stats.mode, self: process.getuid?.() });
+    if (failure !== undefined) throw failure;
+  }
+};
