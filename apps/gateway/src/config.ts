@@ -38,9 +38,18 @@ const Environment = z.object({
   CERTIFICATE_RENEWAL_WINDOWS: windows
     .prefault('')
     .describe('When control planes may be touched for it, e.g. "sat,sun 01:00-05:00" (UTC); empty: always'),
+  AGENT_NATS_URLS: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Where agents find NATS, as bootstrap-svc is told it: own hosts that cannot reach it are refused; left out: not checked',
+    ),
 });
 
 export interface GatewayConfig {
+  /** undefined: not known here. */
+  readonly agentNatsUrls: readonly string[] | undefined;
   readonly localTokenFile: string | undefined;
   readonly renewal: 'tell' | 'renew';
   readonly renewalWindows: readonly MaintenanceWindow[];
@@ -50,6 +59,7 @@ export const readGatewayConfig = (env: Readonly<Record<string, string | undefine
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
     localTokenFile: parsed.FAIRLEAD_LOCAL_TOKEN_FILE,
+    agentNatsUrls: parsed.AGENT_NATS_URLS?.split(','),
     renewal: parsed.CERTIFICATE_RENEWAL,
     renewalWindows: parsed.CERTIFICATE_RENEWAL_WINDOWS,
   });

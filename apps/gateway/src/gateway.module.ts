@@ -22,6 +22,7 @@ import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
 import { RecordedViews } from './common/recorded.views.js';
 import { Registry } from './common/registry.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
+import { RegistrationChecks } from './connections/registration.checks.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
@@ -100,6 +101,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     ClusterCommands,
     ClusterQueries,
     ConnectionCommands,
+    RegistrationChecks,
     ConnectionQueries,
     EtcdQueries,
     EventReader,

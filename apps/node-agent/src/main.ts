@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { realFiles } from './adapters/files/real.files.js';
 import { JournalFile } from './adapters/host/journal.file.js';
 import { realHost } from './adapters/host/real.host.js';
+import { checkNats } from './adapters/nats/nats.check.js';
 import { startAgent } from './agent.js';
 import type { AgentLog } from './agent/agent.ports.js';
 import type { HostFiles } from './files/files.ports.js';
@@ -18,6 +19,8 @@ export * from './index.js';
 const KEEP_ALIVE_MS = 60_000;
 /** Three tries of it are as long as bootstrap-svc waits. */
 const TRIAL_MS = 25_000;
+/** Longer than a connect that the network swallows. */
+const CHECK_MS = 15_000;
 
 const print = (line: LogLine): void => {
   const { JOURNAL_STREAM: journald } = process.env;
@@ -58,27 +61,43 @@ const endTrial = async (files: HostFiles, connected: Promise<void>, log: AgentLo
   });
 };
 
+/** After a roll-back the configuration may be one that knows more than this agent. */
+const readConfig = async (file: string): Promise<AgentConfig> =>
+  AgentConfig.strip().parse(JSON.parse(await readFile(file, 'utf8')));
+
+/** Says on standard output whether this host reaches NATS with the agent's configuration and credentials. */
+const check = async (root: string, configFile = `${root}${AGENT_PATHS.config}`): Promise<void> => {
+  const config = await readConfig(configFile);
+  const credentials = (await realHost(root).readFile(AGENT_PATHS.credentials)) ?? '';
+  const { reached, sentence } = await checkNats({ config, credentials, limitMs: CHECK_MS });
+  process.stdout.write(`${sentence}\n`, () => process.exit(reached ? 0 : 1));
+};
+
+const MARK_MODE = 0o600;
+
 const main = async (): Promise<void> => {
   const root = process.env['FAIRLEAD_ROOT'] ?? '';
-  const { values } = parseArgs({ options: { config: { type: 'string' }, version: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { config: { type: 'string' }, version: { type: 'boolean' }, check: { type: 'boolean' } },
+  });
   if (values.version === true) {
     process.stdout.write(`${AGENT_VERSION}\n`);
     return;
   }
+  if (values.check === true) return check(root, values.config);
   const journal = new JournalFile(`${root}${AGENT_PATHS.journal}`, (cause) =>
     print({ level: 'warn', message: 'the journal of the host cannot be written', fields: { cause } }),
   );
   const log = makeLog(journal);
   const host = recordingHost(realHost(root), log);
   const files = realFiles(root);
-  // After a roll-back the configuration may be one that knows more than this agent.
-  const config = AgentConfig.strip().parse(
-    JSON.parse(await readFile(values.config ?? `${root}${AGENT_PATHS.config}`, 'utf8')),
-  );
+  const config = await readConfig(values.config ?? `${root}${AGENT_PATHS.config}`);
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
   const agent = await startAgent({ config, host, files, credentials, log });
   log('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
+  // bootstrap-svc's script waits for it.
+  void agent.connected.then(() => realHost(root).writeFile(AGENT_PATHS.connected, '', MARK_MODE));
   await endTrial(files, agent.connected, log);
   const signal = await stopped;
   log('info', 'stopping', { signal });

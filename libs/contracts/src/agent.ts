@@ -17,6 +17,8 @@ export const AGENT_PATHS = {
   previousConfig: '/etc/fairlead/agent.previous.json',
   /** There while a new agent has not said yet that it works; holds how often it was started. */
   trial: '/var/lib/fairlead/agent.trial',
+  /** There when the agent has reached NATS since it was started last. */
+  connected: '/var/lib/fairlead/agent.connected',
   /** Runs before each start of the agent. */
   guard: '/opt/fairlead/agent-guard',
   /** The runtime that the unit names: a link to the host's own, or the one that bootstrap-svc put there. */

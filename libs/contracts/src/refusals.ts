@@ -120,6 +120,11 @@ export const REFUSALS = {
     'The settings of connection {connection} are wrong: {detail}',
     'See the provider in docs/providers.md.',
   ),
+  'connection.nats-unreachable': definition(
+    422,
+    'The agent of host {host} ({address}) could not reach NATS: agents are told {urls}, which is each host itself',
+    'Start Fairlead with an address of this machine that the hosts reach: fairlead up --nats-address <address>. Elsewhere set AGENT_NATS_URLS of gateway and bootstrap-svc.',
+  ),
   'stock.exhausted': definition(
     409,
     'Connection {connection} has {free} free hosts that fit, and {wanted} are wanted ({detail})',

@@ -99,7 +99,7 @@ const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramP
 const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Record<string, string>> => {
   switch (service) {
     case 'gateway':
-      return { FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile };
+      return { FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile, AGENT_NATS_URLS: surroundings.nats.url };
     case 'bootstrap-svc':
       return {
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,

@@ -60,6 +60,11 @@ describe('the programs of an instance', () => {
     }
   });
 
+  it('of which bootstrap-svc tells agents where NATS is, and the gateway knows what they are told', () => {
+    for (const name of ['bootstrap-svc', 'gateway'])
+      expect(planned(name).env).toMatchObject({ AGENT_NATS_URLS: surroundings.nats.url });
+  });
+
   it('listen where the kernel likes, but for the gateway', () => {
     expect(planned('gateway').env['PORT']).toBe('7080');
     expect(planned('infra-svc').env['PORT']).toBe('0');

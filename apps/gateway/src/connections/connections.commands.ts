@@ -1,8 +1,6 @@
 import {
   connectionSecretRef,
   CONNECTIONS_STREAM,
-  refuse,
-  SHARED_WITH_ALL,
   type ConnectionName,
   type ConnectionRequest,
   type SecretRef,
@@ -10,13 +8,10 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, refuseAny } from '../http/refused.js';
+import { orRefuse } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
-import { ConnectionQueries } from './connections.queries.js';
-import { settingRefusals, suspectSettings } from './connections.rules.js';
-import { foreignKeys, keyRefsOf, orphaning, secretMissing } from './registration.rules.js';
+import { RegistrationChecks } from './registration.checks.js';
 
 const SHARED = 'shared';
 
@@ -25,31 +20,14 @@ export class ConnectionCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(SECRETS) private readonly secrets: SecretStore,
-    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
-    @Inject(Registry) private readonly registry: Registry,
+    @Inject(RegistrationChecks) private readonly checks: RegistrationChecks,
   ) {}
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { token, secret = token, keys = {}, ...settings } = request.settings;
-    refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
     const { provider, region, zone, moved, namespaces, quota } = request;
-    refuseAny(settingRefusals(name, provider, settings));
-    refuseAny(foreignKeys(name, { provider, settings }));
-    const users = await this.queries.users(name);
-    const known = await this.registry.latest();
-    const before = known.connections.get(name);
-    const strangers = (namespaces ?? []).filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
-    refuseAny(strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces')));
-    // Nothing is sealed for a request that is refused: the secret that there is stays.
-    const after = { provider, settings };
-    const given = {
-      secret: secret !== undefined,
-      keys: new Set<string>(Object.keys(keys).map((key) => connectionSecretRef(name, key))),
-    };
-    const refusal =
-      before && (orphaning(name, { before, after, moved }, users) ?? secretMissing(name, { before, after }, given));
-    refuseAny(refusal === undefined ? [] : [refusal]);
-    // Sealed before it is stated: whoever reacts to the event finds the secret.
+    const users = await this.checks.pass(name, { request, settings, secret, keys });
+    // Nothing is sealed for a request that is refused: the secret that there is stays. And sealed before it is stated: whoever reacts to the event finds the secret.
     for (const [key, value] of Object.entries(keys))
       await this.secrets.put(connectionSecretRef(name, key), value, SHARED);
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
@@ -66,8 +44,7 @@ export class ConnectionCommands {
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
-    const { usedBy } = await this.queries.users(name);
-    const before = (await this.registry.latest()).connections.get(name);
+    const { usedBy, keyRefs } = await this.checks.standing(name);
     const decided = orRefuse(
       await this.handle(
         connections,
@@ -76,8 +53,7 @@ export class ConnectionCommands {
         causeOf(caller),
       ),
     );
-    const keys = before === undefined ? [] : keyRefsOf(before);
-    for (const ref of [connectionSecretRef(name), ...keys]) await this.secrets.delete(ref as SecretRef);
+    for (const ref of [connectionSecretRef(name), ...keyRefs]) await this.secrets.delete(ref as SecretRef);
     return decided;
   }
 

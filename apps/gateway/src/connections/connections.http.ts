@@ -91,6 +91,7 @@ export class ConnectionsHttp {
       'connection.secret-again',
       'connection.key-foreign',
       'namespace.unknown',
+      'connection.nats-unreachable',
       'conflict.concurrent',
     ],
   })

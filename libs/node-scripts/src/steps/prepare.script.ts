@@ -38,6 +38,9 @@ export interface PrepareResult {
 /** What the bundle is built for (apps/node-agent/bundle.mjs). */
 const NODE_MAJOR_MIN = 20;
 const TRIAL_SECONDS = 100;
+/** With the check after it less than a minute: a NATS that cannot be reached is said while somebody still looks. */
+const CONNECT_SECONDS = 30;
+const CHECK_SECONDS = 20;
 
 const major = `
 # Prints the major version of a Node runtime; nothing where it does not run.
@@ -137,7 +140,11 @@ fi`;
 const startAgent = (sha256: string): string => `
 # What the running agent was started with; credentials are new each time and alone no reason for a restart.
 identity=$(cat "$program" ${hostPath(AGENT_PATHS.config)} ${hostPath(AGENT_PATHS.unit)} | sha256sum | cut -d ' ' -f 1)
+connected=${hostPath(AGENT_PATHS.connected)}
+is_restarted=''
 if [ "$(cat "$started" 2>/dev/null || true)" != "$identity" ] || ! systemctl is-active --quiet ${AGENT_UNIT}; then
+  is_restarted=1
+  rm -f "$connected"
   run systemctl daemon-reload
   run systemctl enable ${AGENT_UNIT}
   run systemctl restart ${AGENT_UNIT}
@@ -153,6 +160,18 @@ done
 if [ "$(sum "$program")" != ${sha256} ]; then
   rm -f "$started"
   fail 'the new agent did not come up, and the one before was put back'
+fi
+
+# A tenth of a second each.
+waited=0
+while [ -n "$is_restarted" ] && [ ! -e "$connected" ] && [ "$waited" -lt ${CONNECT_SECONDS * 10} ]; do
+  sleep 0.1
+  waited=$((waited + 1))
+done
+if [ -n "$is_restarted" ] && [ ! -e "$connected" ]; then
+  rm -f "$started"
+  words=$(timeout ${CHECK_SECONDS} ${hostPath(AGENT_PATHS.node)} "$program" --check --config ${hostPath(AGENT_PATHS.config)} 2>/dev/null | tail -n 1 || true)
+  fail "the agent has not reached NATS within ${CONNECT_SECONDS} seconds: \${words:-it runs, and says nothing; see journalctl -u ${AGENT_UNIT}}"
 fi
 result '{"agent":"started","node":"present","bundle":"present"}'`;
 

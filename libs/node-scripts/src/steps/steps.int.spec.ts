@@ -508,8 +508,12 @@ describe('prepare', () => {
     }).script;
   const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
 
+  /** An agent that reaches NATS when it is started. */
+  const connects =
+    'if [ "$1" = restart ]; then mkdir -p "$root/var/lib/fairlead"; : >"$root/var/lib/fairlead/agent.connected"; fi';
+
   beforeEach(() => {
-    host.standIn('systemctl', 'exit 0');
+    host.standIn('systemctl', connects);
   });
 
   const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
@@ -539,6 +543,22 @@ describe('prepare', () => {
     expect(restarts()).toBe(2);
   });
 
+  it('fails within a minute, in the words of the agent, when it does not reach NATS, and starts it again the next time', async () => {
+    const words = 'nats://127.0.0.1:4222 cannot be reached from this host: connection refused';
+    const deaf = `if (process.argv[2] === '--check') console.log(${JSON.stringify(words)});\n`;
+    bring(deaf);
+    host.standIn('systemctl', 'exit 0').standIn('sleep', 'exit 0');
+    const script = text().replaceAll(sha256, createHash('sha256').update(deaf).digest('hex'));
+    const { code, stderr } = await host.run(script);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `the agent has not reached NATS within 30 seconds: ${words}`,
+    });
+    host.standIn('systemctl', connects);
+    expect((await host.run(script)).result).toMatchObject({ agent: 'started' });
+    expect(restarts()).toBe(2);
+  }, 30_000);
+
   describe('where another agent runs', () => {
     const guard = (): void => {
       const { root } = host;
@@ -553,7 +573,7 @@ describe('prepare', () => {
     const newer = (): string => text().replaceAll(sha256, createHash('sha256').update('// newer\n').digest('hex'));
 
     it('takes the new one for good once it says that it works', async () => {
-      host.standIn('systemctl', 'if [ "$1" = restart ]; then rm -f "$root/var/lib/fairlead/agent.trial"; fi');
+      host.standIn('systemctl', `${connects}; rm -f "$root/var/lib/fairlead/agent.trial"`);
       expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
       expect(host.read('/opt/fairlead/agent.mjs')).toBe('// newer\n');
     });

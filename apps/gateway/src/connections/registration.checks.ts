@@ -1,0 +1,88 @@
+import {
+  connectionSecretRef,
+  refuse,
+  SHARED_WITH_ALL,
+  type ConnectionName,
+  type ConnectionRequest,
+  type Refusal,
+} from '@fairlead/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import { networkInterfaces } from 'node:os';
+import { Registry } from '../common/registry.js';
+import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { refuseAny } from '../http/refused.js';
+import { ConnectionQueries } from './connections.queries.js';
+import { settingRefusals, suspectSettings } from './connections.rules.js';
+import { unreachableNats, type Reach } from './nats.reach.js';
+import { foreignKeys, keyRefsOf, orphaning, secretMissing, type Users } from './registration.rules.js';
+
+type Settings = ConnectionRequest['settings'];
+
+/** What a request to register a connection says of it, its secrets apart. */
+export interface RegistrationRequest {
+  readonly request: ConnectionRequest;
+  readonly settings: Omit<Settings, 'token' | 'secret' | 'keys'>;
+  readonly secret: string | undefined;
+  readonly keys: Readonly<Record<string, string>>;
+}
+
+/** Looks at a connection before anything of it is sealed or stated. */
+@Injectable()
+export class RegistrationChecks {
+  constructor(
+    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
+    @Inject(Registry) private readonly registry: Registry,
+    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+  ) {}
+
+  /** Who uses the connection. Throws Refused with everything that is wrong with the request. */
+  async pass(name: ConnectionName, registration: RegistrationRequest): Promise<Users> {
+    const { request, settings } = registration;
+    const { provider } = request;
+    refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
+    refuseAny(settingRefusals(name, provider, settings));
+    refuseAny(foreignKeys(name, { provider, settings }));
+    if (provider === 'ssh') refuseAny(unreachableNats(name, settings, this.reach()));
+    const users = await this.queries.users(name);
+    refuseAny(await this.besideKnown(name, registration, users));
+    return users;
+  }
+
+  /** The clusters that stand on the connection, and the secrets that go with it. */
+  async standing(
+    name: ConnectionName,
+  ): Promise<{ readonly usedBy: readonly string[]; readonly keyRefs: readonly string[] }> {
+    const { usedBy } = await this.queries.users(name);
+    const known = (await this.registry.latest()).connections.get(name);
+    return { usedBy, keyRefs: known === undefined ? [] : keyRefsOf(known) };
+  }
+
+  private async besideKnown(
+    name: ConnectionName,
+    { request, settings, secret, keys }: RegistrationRequest,
+    users: Users,
+  ): Promise<readonly Refusal[]> {
+    const { provider, moved, namespaces = [] } = request;
+    const known = await this.registry.latest();
+    const strangers = namespaces.filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
+    if (strangers.length > 0)
+      return strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces'));
+    const before = known.connections.get(name);
+    if (before === undefined) return [];
+    const after = { provider, settings };
+    const given = {
+      secret: secret !== undefined,
+      keys: new Set<string>(Object.keys(keys).map((key) => connectionSecretRef(name, key))),
+    };
+    const refusal = orphaning(name, { before, after, moved }, users) ?? secretMissing(name, { before, after }, given);
+    return refusal === undefined ? [] : [refusal];
+  }
+
+  private reach(): Reach {
+    const interfaces = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+    return {
+      agentNatsUrls: this.config.agentNatsUrls,
+      ownAddresses: interfaces.map(({ address }) => address),
+    };
+  }
+}

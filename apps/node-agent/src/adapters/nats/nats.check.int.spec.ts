@@ -1,0 +1,48 @@
+import type { AgentConfig } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo } from 'node:net';
+import { LogEnvironment } from '../../../test/log.environment.js';
+import { checkNats } from './nats.check.js';
+
+const node = { namespace: 'default', cluster: 'demo', node: 'demo-w-1' };
+let environment: LogEnvironment;
+
+beforeAll(async () => {
+  environment = await LogEnvironment.start();
+}, 60_000);
+afterAll(() => environment.stop());
+
+const configFor = (url: string): AgentConfig =>
+  ({ ...node, natsUrls: [url], inboxPrefix: environment.inboxPrefixOf(node) }) as unknown as AgentConfig;
+
+describe('the check of an agent', () => {
+  it('says which NATS it reaches', async () => {
+    const credentials = await environment.credentials(node);
+    expect(await checkNats({ config: configFor(environment.url), credentials, limitMs: 10_000 })).toEqual({
+      reached: true,
+      sentence: `${environment.url} is reached`,
+    });
+  });
+
+  it('says which NATS it does not reach, and why', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const url = `nats://127.0.0.1:${port}`;
+    const { reached, sentence } = await checkNats({ config: configFor(url), credentials: '', limitMs: 1_000 });
+    expect(reached).toBe(false);
+    expect(sentence).toContain(`${url} cannot be reached from this host: `);
+    expect(sentence).toMatch(/refused/i);
+  });
+
+  it('says so when its credentials are not taken', async () => {
+    const { reached, sentence } = await checkNats({
+      config: configFor(environment.url),
+      credentials: '',
+      limitMs: 1_000,
+    });
+    expect(reached).toBe(false);
+    expect(sentence).toMatch(/authorization/i);
+  });
+});

@@ -1,0 +1,38 @@
+import { wordsOf, type AgentConfig } from '@fairlead/contracts';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
+import { connect } from '@nats-io/transport-node';
+
+export interface Check {
+  readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'natsUrls' | 'natsCa' | 'inboxPrefix'>;
+  /** Text of a NATS creds file; empty: the server asks for none. */
+  readonly credentials: string;
+  readonly limitMs: number;
+}
+
+export interface Checked {
+  readonly reached: boolean;
+  /** Which address, and why not, in the words of the connection. */
+  readonly sentence: string;
+}
+
+/** Connects once with what the agent connects with, and says what came of it; the agent itself tries for ever. */
+export const checkNats = async ({ config, credentials, limitMs }: Check): Promise<Checked> => {
+  const { namespace, cluster, node, natsUrls, natsCa, inboxPrefix } = config;
+  const where = natsUrls.join(', ');
+  try {
+    const connection = await connect({
+      servers: [...natsUrls],
+      inboxPrefix,
+      name: `check of ${namespace}/${cluster}/${node}`,
+      ...natsTrust(natsCa, natsUrls),
+      ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
+      reconnect: false,
+      maxReconnectAttempts: 1,
+      timeout: limitMs,
+    });
+    await connection.close();
+    return { reached: true, sentence: `${where} is reached` };
+  } catch (error) {
+    return { reached: false, sentence: `${where} cannot be reached from this host: ${wordsOf(error)}` };
+  }
+};
