@@ -71,6 +71,32 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
 
   afterAll(() => bench.close());
 
+  it('is told that this cluster is a simulation where it asks for what the simulation has not', async () => {
+    const pod = bench.cluster.pods().find(({ metadata }) => metadata.namespace === 'kube-system')?.metadata.name ?? '';
+    const inSystem = ['-n', 'kube-system'];
+    const minor = Number(client.version.split('.')[1]);
+    for (const args of [
+      [...inSystem, 'port-forward', `pod/${pod}`, '18080:80'],
+      [...inSystem, 'attach', pod],
+      [...inSystem, 'debug', pod, '--image=busybox'],
+      ...(minor < 24 ? [] : [[...inSystem, 'create', 'token', 'default']]),
+      [...inSystem, 'autoscale', 'deployment', 'coredns', '--max=3'],
+      ['auth', 'can-i', 'delete', 'nodes', '--as=mallory'],
+      ['get', 'pods', '--as=mallory'],
+    ]) {
+      const said = await kubectl(...args).catch((error: unknown) => String(error));
+      expect([args, said]).toEqual([args, expect.stringContaining('this cluster is a simulation')]);
+    }
+    expect((await kubectl('auth', 'can-i', 'delete', 'nodes')).trim()).toMatch(/^yes/);
+    const review = await file(
+      'review.yaml',
+      'apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview\nspec: {user: mallory, resourceAttributes: {verb: delete, resource: nodes}}\n',
+    );
+    const answered = await kubectl('create', '-f', review, '-o', 'yaml');
+    expect(answered).toContain('allowed: false');
+    expect(answered).toContain('stores RBAC objects and does not evaluate them');
+  });
+
   it('lists the nodes with the columns that people know', async () => {
     const lines = (await kubectl('get', 'nodes', '-o', 'wide')).trim().split('\n');
 

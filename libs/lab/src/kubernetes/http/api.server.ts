@@ -11,6 +11,7 @@ import { denial, isAllowed } from './authorization.js';
 import type { ServedCluster } from './exchange.js';
 import { ANONYMOUS, authenticate, type Identity } from './identity.js';
 import { answerForm } from './negotiation.js';
+import { refuseNotSimulated } from './not.simulated.js';
 import { handlePath, isPublicPath } from './plain.paths.js';
 import { requestInfo, type PathRequest, type ResourceRequest } from './request.info.js';
 import { handleResource } from './resource.handler.js';
@@ -58,11 +59,13 @@ export class ApiServer {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     try {
       const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
-      if (info.kind !== 'resource' || info.plural !== 'pods' || info.subresource !== 'exec') throw noSuchPath();
+      if (info.kind !== 'resource') throw noSuchPath();
       this.authorize(
         authenticate(request, (token) => this.cluster.checkToken(token)),
         info,
       );
+      refuseNotSimulated(info, request);
+      if (info.plural !== 'pods' || info.subresource !== 'exec') throw noSuchPath();
       answerExec({ request, socket, head }, this.exec(info));
     } catch (error) {
       refuseUpgrade(socket, error);
@@ -101,6 +104,7 @@ export class ApiServer {
   private async resource(call: Call, info: ResourceRequest): Promise<void> {
     const { request, response, identity } = call;
     this.authorize(identity, info);
+    refuseNotSimulated(info, request);
     const resource = this.cluster.registry.find(info.group, info.version, info.plural);
     if (resource === undefined || (!resource.namespaced && info.namespace !== undefined)) throw noSuchPath();
     if (!this.cluster.hasQuorum()) throw noLeader();

@@ -3,7 +3,8 @@ import type { Pod } from '../objects/core.types.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
 import type { ResourceDefinition } from '../resources/resource.js';
 import { isAllowed, type AccessAttributes } from './authorization.js';
-import type { Identity } from './identity.js';
+import { ANONYMOUS, type Identity } from './identity.js';
+import { RBAC_NOT_EVALUATED } from './not.simulated.js';
 
 type PodOf = (namespace: string, name: string) => Pod | undefined;
 
@@ -22,8 +23,16 @@ export const answerReview = (
     case 'selfsubjectaccessreviews':
       return { ...reviewed, status: accessOf(identity, draft, podOf) };
   }
-  return { ...reviewed, status: accessOf(subjectOf(draft), draft, podOf) };
+  const subject = subjectOf(draft);
+  if (!isJudged(subject)) return { ...reviewed, status: { allowed: false, evaluationError: RBAC_NOT_EVALUATED } };
+  return { ...reviewed, status: accessOf(subject, draft, podOf) };
 };
+
+/** Those whose requests are judged by who they are; of all others nothing is known but what RBAC would say. */
+const isJudged = ({ name, groups }: Identity): boolean =>
+  name === ANONYMOUS.name || groups.some((group) => JUDGED_GROUPS.includes(group));
+
+const JUDGED_GROUPS = ['system:masters', 'system:nodes', 'system:bootstrappers'];
 
 const subjectOf = (draft: Draft): Identity => {
   const groups = valueAt(draft, 'spec.groups');
