@@ -144,7 +144,7 @@ export class GrowthWorld {
     const workers = [{ ...specOf(1, 1).workers[0]!, count: 2 }];
     this.ask({
       type: 'RequestNodes',
-      data: { ...ADDRESS, requestId: 'r1', workers, onFailure, unknownConnections: [] },
+      data: { ...ADDRESS, requestId: 'r1', workers, onFailure, connectionFaults: [] },
     });
   }
 

@@ -36,6 +36,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/quota': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    /**
+     * Set the most that the clusters of a namespace may take together
+     * @description It replaces what was set before; a limit that is left out is none. What there is already stays.
+     */
+    put: operations['putNamespaceQuota'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/connections': {
     parameters: {
       query?: never;
@@ -43,7 +63,10 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The connections to providers */
+    /**
+     * The connections to providers
+     * @description Settings, addresses and the words of providers are shown to administrators of all namespaces only.
+     */
     get: operations['listConnections'];
     put?: never;
     post?: never;
@@ -64,7 +87,7 @@ export interface paths {
     get: operations['getConnection'];
     /**
      * Register a connection, or replace its settings
-     * @description settings.token or settings.secret is sealed and never returned. infra-svc then asks the provider what it offers.
+     * @description settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. What would put the machines of clusters out of reach is refused while they are there. infra-svc then asks the provider what it offers.
      */
     put: operations['putConnection'];
     post?: never;
@@ -164,8 +187,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Let a failed cluster go on from the step that failed
-     * @description Prefer: wait=N answers with the finished cluster, Provisioned or Failed.
+     * Try again what failed
+     * @description A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. Prefer: wait=N answers with the finished cluster, Provisioned or Failed.
      */
     post: operations['retryCluster'];
     delete?: never;
@@ -203,6 +226,26 @@ export interface paths {
     put?: never;
     /** Ask for more workers */
     post: operations['addNodes'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/abandon': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Give up requests for nodes that are not done
+     * @description Requests that are under way, and requests that failed and were kept. Their nodes and machines go; nodes that are part of the cluster stay.
+     */
+    post: operations['abandonNodes'];
     delete?: never;
     options?: never;
     head?: never;
@@ -708,10 +751,10 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The API tokens that open something */
+    /** The API tokens that open something; to an administrator of some namespaces, those of these namespaces */
     get: operations['listTokens'];
     put?: never;
-    /** Make an API token */
+    /** Make an API token, with roles in namespaces of which the caller is an administrator */
     post: operations['createToken'];
     delete?: never;
     options?: never;
@@ -767,8 +810,18 @@ export interface components {
       /** @enum {string} */
       kind: 'Namespace';
       description: string;
+      quota: components['schemas']['Quota'];
       /** @description RFC 3339, UTC */
       createdTime: string;
+    };
+    /** @description The most that clusters may take; what is absent is not limited */
+    Quota: {
+      /** @description Most clusters */
+      clusters?: number;
+      /** @description Most machines, those that are still being made or deleted included */
+      nodes?: number;
+      /** @description Most CPUs of these machines, by the sizes that their connections offer */
+      cores?: number;
     };
     /** @description Why a request was refused. Nothing was changed */
     Error: {
@@ -818,11 +871,16 @@ export interface components {
       provider: string;
       region: string;
       zone: string;
-      settings: {
+      /** @description The provider's own settings, addresses included; only administrators of all namespaces see them */
+      settings?: {
         [key: string]: unknown;
       };
-      /** @description Whether a secret is sealed for it; the secret itself is never returned */
-      hasSecret: boolean;
+      /** @description Whether a secret is sealed for it; the secret itself is never returned. Only for administrators */
+      hasSecret?: boolean;
+      /** @description Whose clusters may use it, "*" for those of all. Only for administrators */
+      namespaces?: string[];
+      /** @description The most that all clusters may take of it. Only for administrators */
+      quota?: components['schemas']['Quota'];
       /** @description RFC 3339, UTC */
       registeredTime: string;
       /** @description What the provider offered when infra-svc last reached it; null: never reached */
@@ -834,9 +892,9 @@ export interface components {
         nlb: boolean;
         simulated: boolean;
       } | null;
-      /** @description Why it cannot be used now; empty when nothing is known against it */
+      /** @description Why it cannot be used now; empty when nothing is known against it. Only administrators see the words */
       problem: string;
-      /** @description The inventory of your own hosts */
+      /** @description The inventory of your own hosts, for administrators */
       hosts?: {
         name: string;
         address: string;
@@ -856,14 +914,14 @@ export interface components {
     };
     /** @description How a provider is reached */
     ConnectionRequest: {
-      /** @description lab, ssh, nspawn, ... */
+      /** @description lab, nspawn, ssh */
       provider: string;
       /** @default  */
       region: string;
       /** @default  */
       zone: string;
       /**
-       * @description The provider's own settings. token or secret left out: the one there is stays
+       * @description The provider's own settings; unknown ones are refused, as are credentials in URLs. token or secret left out: the one there is stays
        * @default {}
        */
       settings: {
@@ -871,9 +929,22 @@ export interface components {
         token?: string;
         /** @description The same as token, for what is a key rather than a token */
         secret?: string;
+        /** @description Further private keys by name, sealed as well; keyRef names one as gateway.connection.<connection>.<name> */
+        keys?: {
+          [key: string]: string;
+        };
       } & {
         [key: string]: unknown;
       };
+      /** @description Whose clusters may use it; "*" for those of all. Left out: the grant stays, and a new connection is granted to the namespace default alone */
+      namespaces?: ('*' | string)[];
+      /** @description The most that all clusters may take of it together; left out: it stays */
+      quota?: components['schemas']['Quota'];
+      /**
+       * @description While clusters use it: its machines are the same ones, and are found at the new endpoint
+       * @default false
+       */
+      moved: boolean;
     };
     SpecList: {
       /** @enum {string} */
@@ -945,6 +1016,8 @@ export interface components {
       } | null;
       /** @description Sequence of the latest event that changed this view */
       lastSeq: number;
+      /** @description Only below /ladybug, and only for operators: the cluster's administrator kubeconfig; empty until there is one */
+      clusterConfig?: string;
     };
     /** @description A node of a cluster, from the moment that its machine is planned */
     Node: {
@@ -1125,6 +1198,12 @@ export interface components {
       controlPlane?: components['schemas']['NodeSetRequest'][];
       /** @description At least one set */
       worker: components['schemas']['NodeSetRequest'][];
+      /**
+       * @description What becomes of the new machines if the request fails: deleted, or kept for a retry
+       * @default rollback
+       * @enum {string}
+       */
+      onFailure: 'rollback' | 'keep';
     };
     MachineList: {
       /** @enum {string} */
@@ -2087,14 +2166,14 @@ export interface components {
     RoleGrant: {
       namespace: '*' | string;
       /**
-       * @description viewer reads; operator also changes clusters; admin also changes namespaces
+       * @description viewer reads; operator also changes clusters; admin of a namespace also manages its tokens; admin of all namespaces manages everything
        * @enum {string}
        */
       role: 'viewer' | 'operator' | 'admin';
     };
     /** @description An API token to be made */
     TokenRequest: {
-      /** @description Who or what uses the token; shown as the actor user/<name> */
+      /** @description Who or what uses the token. Events name their actor user/<name>#<id of the token> */
       name: string;
       roles: components['schemas']['RoleGrant'][];
     };
@@ -2148,7 +2227,7 @@ export interface operations {
           'application/json': components['schemas']['NamespaceList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2168,6 +2247,24 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -2193,6 +2290,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable, wait.too-long */
       503: {
         headers: {
@@ -2207,7 +2313,10 @@ export interface operations {
   createNamespace: {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -2230,7 +2339,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field, namespace.name-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, namespace.name-invalid, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2257,8 +2366,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.exists, conflict.concurrent */
+      /** @description namespace.exists, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
         headers: {
           [name: string]: unknown;
         };
@@ -2268,6 +2404,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2309,7 +2454,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2345,6 +2490,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -2356,6 +2519,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2394,7 +2566,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2439,6 +2611,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
         headers: {
@@ -2448,7 +2638,132 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putNamespaceQuota: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['Quota'];
+      };
+    };
+    responses: {
+      /** @description The namespace */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Namespace'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, wait.too-long */
       503: {
         headers: {
           [name: string]: unknown;
@@ -2480,7 +2795,7 @@ export interface operations {
           'application/json': components['schemas']['ConnectionList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2507,6 +2822,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -2518,6 +2851,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2559,7 +2901,7 @@ export interface operations {
           'application/json': components['schemas']['Connection'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2595,6 +2937,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -2606,6 +2966,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2648,7 +3017,7 @@ export interface operations {
           'application/json': components['schemas']['Connection'];
         };
       };
-      /** @description request.malformed, request.unknown-field, connection.secret-in-settings */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, connection.secret-in-settings */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2675,7 +3044,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.not-found */
+      /** @description connection.not-found, namespace.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -2684,7 +3053,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description connection.would-orphan, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -2693,7 +3062,25 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.settings-invalid */
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.settings-invalid, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2711,7 +3098,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
       503: {
         headers: {
           [name: string]: unknown;
@@ -2742,7 +3138,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2787,8 +3183,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2810,7 +3233,10 @@ export interface operations {
   verifyConnection: {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
       path: {
         connection: string;
       };
@@ -2831,7 +3257,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2867,8 +3293,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
         headers: {
           [name: string]: unknown;
         };
@@ -2878,6 +3331,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -2925,7 +3387,7 @@ export interface operations {
           'application/json': components['schemas']['SpecList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, spec-list.number, spec-list.range */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, spec-list.number, spec-list.range */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2970,8 +3432,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3013,7 +3502,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3049,6 +3538,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -3060,6 +3567,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3082,7 +3598,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3124,7 +3640,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-overlap, cluster.dns-domain, cluster.version-unknown, cluster.mon-agent, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.mon-agent, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3169,6 +3685,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description cluster.single-connection, connection.unknown, idempotency.key-reused */
       422: {
         headers: {
@@ -3180,6 +3714,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3222,7 +3765,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3258,6 +3801,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -3269,6 +3830,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3291,7 +3861,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3326,7 +3896,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3362,8 +3932,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -3389,6 +3977,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -3404,7 +4001,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3439,7 +4036,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3475,8 +4072,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, conflict.concurrent */
+      /** @description cluster.not-failed, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -3495,6 +4110,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3537,7 +4161,7 @@ export interface operations {
           'application/yaml': string;
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3573,8 +4197,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-yet, conflict.concurrent */
+      /** @description cluster.kubeconfig-not-yet, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -3593,6 +4235,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3635,7 +4286,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3671,6 +4322,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -3682,6 +4351,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3704,7 +4382,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3743,7 +4421,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, node.control-plane-unsupported, cluster.worker-missing, cluster.too-many-sets, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.worker-count, cluster.too-many-nodes */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.control-plane-unsupported, cluster.worker-missing, cluster.too-many-sets, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3779,8 +4457,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
+      /** @description cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -3799,6 +4495,146 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  abandonNodes: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The wish is recorded; the nodes as they are now */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, nodes.nothing-to-abandon, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3842,7 +4678,7 @@ export interface operations {
           'application/json': components['schemas']['Node'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3878,6 +4714,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -3889,6 +4743,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -3911,7 +4774,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3947,7 +4810,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3983,8 +4846,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leader, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
+      /** @description node.leader, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4003,6 +4884,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -4045,7 +4935,7 @@ export interface operations {
           'application/json': components['schemas']['MachineList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4081,6 +4971,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -4092,6 +5000,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -4134,7 +5051,7 @@ export interface operations {
           'application/json': components['schemas']['UpgradeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4170,6 +5087,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -4181,6 +5116,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -4206,7 +5150,7 @@ export interface operations {
         dryRun?: 'true' | 'false';
       };
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4245,7 +5189,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.rule-unknown, upgrade.reason-missing */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4281,8 +5225,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent */
+      /** @description cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4301,6 +5263,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -4344,7 +5315,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4380,6 +5351,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -4391,6 +5380,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -4413,7 +5411,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4453,7 +5451,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4489,8 +5487,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4516,6 +5532,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -4531,7 +5556,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4571,7 +5596,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4607,8 +5632,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4634,6 +5677,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -4649,7 +5701,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4685,7 +5737,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4721,8 +5773,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4748,6 +5818,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -4763,7 +5842,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4803,7 +5882,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4839,8 +5918,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4866,6 +5963,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -4881,7 +5987,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4917,7 +6023,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4953,8 +6059,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, upgrade.nothing-failed */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4980,6 +6104,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -4995,7 +6128,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5035,7 +6168,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5071,8 +6204,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.node-done */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5098,6 +6249,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -5113,7 +6273,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5153,7 +6313,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, upgrade.rule-unknown, upgrade.reason-missing */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, upgrade.rule-unknown, upgrade.reason-missing */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5189,8 +6349,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5216,6 +6394,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -5231,7 +6418,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5271,7 +6458,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5307,8 +6494,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5327,6 +6532,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5374,7 +6588,7 @@ export interface operations {
           'application/json': components['schemas']['Updates'];
         };
       };
-      /** @description request.malformed, request.unknown-field, upgrade.reason-missing */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5410,8 +6624,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5430,6 +6662,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5477,7 +6718,7 @@ export interface operations {
           'application/json': components['schemas']['Updates'];
         };
       };
-      /** @description request.malformed, request.unknown-field, upgrade.reason-missing */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5513,8 +6754,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5533,6 +6792,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5575,7 +6843,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdSnapshotList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5611,6 +6879,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -5622,6 +6908,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5644,7 +6939,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5679,7 +6974,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5715,8 +7010,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent */
+      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5742,6 +7055,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description system.unavailable */
       503: {
         headers: {
@@ -5757,7 +7079,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600) */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5796,7 +7118,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5832,8 +7154,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, upgrade.open, cluster.busy */
+      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -5852,6 +7192,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5895,7 +7244,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5931,6 +7280,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -5942,6 +7309,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -5984,7 +7360,7 @@ export interface operations {
           'application/json': components['schemas']['CertificateList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6020,6 +7396,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -6031,6 +7425,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6073,7 +7476,7 @@ export interface operations {
           'application/json': components['schemas']['OperationList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6109,6 +7512,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -6120,6 +7541,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6163,7 +7593,7 @@ export interface operations {
           'application/json': components['schemas']['Operation'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6199,6 +7629,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -6210,6 +7658,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6255,7 +7712,7 @@ export interface operations {
           'application/json': components['schemas']['EventList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6291,8 +7748,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6328,7 +7812,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A stream that ends only with the replica */
+      /** @description A stream that ends with the replica, or when the token is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -6337,7 +7821,7 @@ export interface operations {
           'text/event-stream': string;
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6373,8 +7857,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6414,7 +7925,7 @@ export interface operations {
           'application/json': components['schemas']['Audit'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6450,8 +7961,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6494,7 +8032,7 @@ export interface operations {
           'application/json': components['schemas']['EventList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6521,8 +8059,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6555,7 +8120,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A stream that ends only with the replica */
+      /** @description A stream that ends with the replica, or when the token is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -6564,7 +8129,7 @@ export interface operations {
           'text/event-stream': string;
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6591,8 +8156,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6632,7 +8224,7 @@ export interface operations {
           'application/json': components['schemas']['ParkedList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6659,6 +8251,24 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description wait.seq-ahead */
       422: {
         headers: {
@@ -6670,6 +8280,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6691,7 +8310,10 @@ export interface operations {
   releaseParked: {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -6714,7 +8336,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6750,8 +8372,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description idempotency.key-reused */
+      422: {
         headers: {
           [name: string]: unknown;
         };
@@ -6761,6 +8410,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6797,7 +8455,7 @@ export interface operations {
           'application/json': components['schemas']['TokenList'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6824,8 +8482,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6847,7 +8532,10 @@ export interface operations {
   createToken: {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -6870,7 +8558,7 @@ export interface operations {
           'application/json': components['schemas']['CreatedToken'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6897,8 +8585,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description token.namespace-unknown, idempotency.key-reused */
+      422: {
         headers: {
           [name: string]: unknown;
         };
@@ -6908,6 +8623,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -6946,7 +8670,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6982,8 +8706,26 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description token.last-administrator, token.in-use, conflict.concurrent */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -6993,6 +8735,15 @@ export interface operations {
       };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };
@@ -7029,7 +8780,7 @@ export interface operations {
           'application/json': components['schemas']['Version'];
         };
       };
-      /** @description request.malformed, request.unknown-field */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7056,8 +8807,35 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description auth.too-many-failures */
       429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
         headers: {
           [name: string]: unknown;
         };

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { LogEnvironment } from '../../../test/log.environment.js';
 import { checkNats } from './nats.check.js';
 
-const node = { namespace: 'default', cluster: 'demo', node: 'demo-w-1' };
+const node = { namespace: 'default', cluster: 'demo', node: 'demo-w-1', uid: '7b0f6a3e-4c1d-4e9a-9a55-0c8f7b2d6e10' };
 let environment: LogEnvironment;
 
 beforeAll(async () => {
@@ -12,8 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => environment.stop());
 
-const configFor = (url: string): AgentConfig =>
-  ({ ...node, natsUrls: [url], inboxPrefix: environment.inboxPrefixOf(node) }) as unknown as AgentConfig;
+const configFor = (url: string): AgentConfig => ({ ...node, natsUrls: [url] }) as unknown as AgentConfig;
 
 describe('the check of an agent', () => {
   it('says which NATS it reaches', async () => {

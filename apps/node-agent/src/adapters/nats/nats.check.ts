@@ -3,7 +3,7 @@ import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect } from '@nats-io/transport-node';
 
 export interface Check {
-  readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'natsUrls' | 'natsCa' | 'inboxPrefix'>;
+  readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'natsUrls' | 'natsCa'>;
   /** Text of a NATS creds file; empty: the server asks for none. */
   readonly credentials: string;
   readonly limitMs: number;
@@ -17,12 +17,11 @@ export interface Checked {
 
 /** Connects once with what the agent connects with, and says what came of it; the agent itself tries for ever. */
 export const checkNats = async ({ config, credentials, limitMs }: Check): Promise<Checked> => {
-  const { namespace, cluster, node, natsUrls, natsCa, inboxPrefix } = config;
+  const { namespace, cluster, node, natsUrls, natsCa } = config;
   const where = natsUrls.join(', ');
   try {
     const connection = await connect({
       servers: [...natsUrls],
-      inboxPrefix,
       name: `check of ${namespace}/${cluster}/${node}`,
       ...natsTrust(natsCa, natsUrls),
       ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
