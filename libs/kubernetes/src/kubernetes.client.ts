@@ -186,10 +186,9 @@ export class KubernetesClient {
   /** A plain GET, for what is no object; what is longer than `bytesMax` is cut off. */
   async get(path: string, bytesMax = BODY_BYTES_MAX): Promise<{ readonly status: number; readonly text: string }> {
     const { administrator, agent } = this.config;
-    const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
     const { status, body } = await ask(
       new URL(path, administrator.server),
-      { agent, signal },
+      { agent, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) },
       { bytesMax, cutOff: true },
     );
     return { status, text: body.toString('utf8') };

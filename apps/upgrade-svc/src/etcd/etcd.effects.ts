@@ -1,4 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
+import { inTime } from '@fairlead/service-kit';
 import { createHash, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
@@ -118,8 +119,9 @@ export class Etcd {
   /** It has every Secret of the cluster in it, and its room is given back at once; the image that kubeadm uses has no rm. */
   private async empty({ name, namespace }: PodView, file: string): Promise<void> {
     // Also where the work itself was aborted.
-    const signal = AbortSignal.timeout(EMPTY_LIMIT_MS);
-    await this.cluster.run({ pod: name, namespace, container: 'etcd', command: ['sh', '-c', `: > ${file}`], signal });
+    await inTime(EMPTY_LIMIT_MS, (signal) =>
+      this.cluster.run({ pod: name, namespace, container: 'etcd', command: ['sh', '-c', `: > ${file}`], signal }),
+    );
   }
 
   /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */
