@@ -20,6 +20,7 @@ export const wishEvents = {
     version: 1,
     writer: 'gateway',
     context: 'wish',
+    scope: 'namespace',
     doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
     data: z.strictObject({ name: Namespace, quota: Quota }),
   }),
