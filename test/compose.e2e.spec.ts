@@ -314,10 +314,10 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
   it('is ready, every service of it', async () => {
     for (const name of PROGRAMS) {
       const response = await fetch(`${replay.url(name)}/readyz`);
-      expect([name, response.status, await response.json()]).toEqual([
+      expect([name, response.status, await response.json()]).toMatchObject([
         name,
         200,
-        { status: 'ok', nats: 'ok', database: 'ok' },
+        { status: 'ok', nats: 'ok', database: 'ok', log: 'ok' },
       ]);
     }
   });

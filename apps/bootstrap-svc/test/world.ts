@@ -19,11 +19,14 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 const ADMINISTRATOR = { commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' } as const;
 const authority = await CertificateAuthority.create(Date.UTC(2026, 0, 20, 10));
 
+/** The API of the clusters of most stories. */
+const BALANCED_SERVER = 'https://198.18.7.1:6443';
+
 /** As kubeadm writes it, with a client certificate that ends then. */
 const kubeconfigUntil = async (expiresAt: string): Promise<string> =>
   kubeconfigText({
     cluster: 'demo',
-    server: 'https://198.18.7.1:6443',
+    server: BALANCED_SERVER,
     caPem: authority.pair.certPem,
     user: ADMINISTRATOR.commonName,
     credentials: await authority.issue(ADMINISTRATOR, Date.parse(expiresAt) - YEAR_MS),
@@ -67,6 +70,14 @@ export class FakeWorld {
   private indexed = 0;
 
   constructor(private readonly events: readonly StoredEvent[]) {}
+
+  /** In base64, with the address of this cluster's API, which kubeadm was told. */
+  private asRead(kubeconfig: string): string {
+    const ready = this.events.findLast((event) => event.type === 'LoadBalancerReady');
+    const server =
+      ready?.type === 'LoadBalancerReady' ? `https://${ready.data.host}:${ready.data.port}` : BALANCED_SERVER;
+    return Buffer.from(kubeconfig.replace(BALANCED_SERVER, server)).toString('base64');
+  }
 
   host(name: string): FakeHost {
     const host = this.hosts.get(name) ?? {
@@ -115,7 +126,7 @@ export class FakeWorld {
           this.inits.push(name);
           this.join(name, 'control-plane');
         }
-        return { changed, kubeconfig: Buffer.from(this.kubeconfig).toString('base64') };
+        return { changed, kubeconfig: this.asRead(this.kubeconfig) };
       },
       credentials: ({ certificates }) => {
         this.check(host.joinedAs === 'control-plane', `credentials were asked of ${name}, which is no control plane`);
@@ -163,7 +174,7 @@ export class FakeWorld {
       },
       'read-kubeconfig': () => {
         this.check(host.joinedAs === 'control-plane', `the kubeconfig was read on ${name}, which is no control plane`);
-        return { kubeconfig: Buffer.from(this.renewed).toString('base64') };
+        return { kubeconfig: this.asRead(this.renewed) };
       },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };

@@ -10,13 +10,13 @@ const collectGarbage = runInNewContext('gc') as () => void;
 describe('a deadline', () => {
   it('ends a combined signal although garbage is collected meanwhile', async () => {
     const combined = AbortSignal.any([new AbortController().signal, deadlineAfter(100).signal]);
-    for (let round = 0; round < 10; round += 1) {
-      await sleep(25);
+    for (let round = 0; round < 4; round += 1) {
+      await sleep(40);
       collectGarbage();
     }
     expect(combined.aborted).toBe(true);
     expect(combined.reason).toMatchObject({ name: 'TimeoutError', message: 'no end within 100 ms' });
-  });
+  }, 60_000); // A collection of a large heap takes seconds on a busy machine.
 
   it('that is cleared never ends', async () => {
     const { signal, clear } = deadlineAfter(20);

@@ -154,6 +154,7 @@ describe('a service that starts', () => {
         status: 'ok',
         nats: 'ok',
         database: 'ok',
+        log: 'ok',
         services: { gateway: 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' },
       },
     ]);

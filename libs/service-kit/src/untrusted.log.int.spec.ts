@@ -246,7 +246,11 @@ describe('a log in which anybody may have written', () => {
   it('takes nothing of 900 kB or of great depth from a node, and its next fact', async () => {
     const cluster = nextName();
     const subject = eventSubject(nodeStream(cluster), 'NodeNotReady');
-    await put(subject, encoded(nodeStream(cluster), notReady('x'.repeat(900_000))).bytes);
+    // The stream takes no message of 900 kB from anybody; one of 700 kB is too large for a node's.
+    const large = (length: number): Uint8Array => encoded(nodeStream(cluster), notReady('x'.repeat(length))).bytes;
+    const refused = await admin.request(subject, large(900_000), { timeout: 5_000 });
+    expect(refused.json<{ error?: { description: string } }>().error?.description).toMatch(/message size exceeds/);
+    await put(subject, large(700_000));
     await put(subject, `${'['.repeat(20_000)}${']'.repeat(20_000)}`);
     await shown(await state(nodeStream(cluster), notReady('small')));
     expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['small'] });

@@ -1,5 +1,5 @@
 import type { Fact } from '@fairlead/contracts';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,8 @@ import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixt
 import { CALM, Simulation } from '../../test/simulation.js';
 import { balanced, cp, created, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 import { kubeconfigRef } from '../kubernetes/cluster.access.js';
+
+jest.setTimeout(60_000); // A busy machine: some answers have a hundred megabytes.
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-hostile-'));
 const marker = join(folder, 'executed');

@@ -19,6 +19,14 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
     (namespace = '', cluster = '') => `node list ${cluster}${within(namespace)}`,
   ],
   [
+    /^POST \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes\/abandon$/,
+    (namespace = '', cluster = '') => `node abandon ${cluster}${within(namespace)}`,
+  ],
+  [
+    /^DELETE \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes\/([^/]+)$/,
+    (namespace = '', cluster = '', node = '') => `node remove ${cluster} ${node}${within(namespace)}`,
+  ],
+  [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/upgrades$/,
     (namespace = '', cluster = '') => `upgrade list ${cluster}${within(namespace)}`,
   ],

@@ -6,11 +6,13 @@ import {
   type Fact,
 } from '@fairlead/contracts';
 import type { SecretRef } from '@fairlead/contracts';
+import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
 import { NatsSecrets } from '@fairlead/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixtures.js';
+import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 import { SAMPLE_CLUSTERS, SAMPLE_NODES } from './ladybug.fixtures.js';
 
@@ -19,7 +21,9 @@ let uid: string;
 
 const clusters = '/ns/default/clusters';
 const ladybug = `/ladybug${clusters}`;
-const KUBECONFIG = 'apiVersion: v1\nkind: Config\n# canary-kubeconfig\n';
+const { genuine } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
+const KUBECONFIG = kubeconfigOf('demo', sealedAdministrator(genuine, 'demo'));
+const KEY = /client-key-data: (\S+)/.exec(KUBECONFIG)?.[1] ?? 'none';
 
 beforeAll(async () => {
   gateway = await startTestGateway();
@@ -29,7 +33,7 @@ beforeAll(async () => {
     await gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
   const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
   const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', key);
-  await bootstrap.put(`bootstrap-svc.kubeconfig.${uid}` as SecretRef, KUBECONFIG, uid);
+  await bootstrap.put(`bootstrap-svc.kubeconfig.${uid}` as SecretRef, genuine, uid);
 }, 60_000);
 
 afterAll(async () => {
@@ -92,7 +96,7 @@ describe('an answer below the base of CB-Ladybug', () => {
       new Set(['']),
     );
     const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
-    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([['user/local', { uid }]]);
+    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([[localActor(gateway), { uid }]]);
     const roles = [{ namespace: 'default', role: 'viewer' }];
     const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'eye', roles } });
     for (const path of [ladybug, `${ladybug}/demo`]) {
@@ -100,7 +104,7 @@ describe('an answer below the base of CB-Ladybug', () => {
       expect([seen.status, JSON.stringify(seen.body).includes('clusterConfig')]).toEqual([200, false]);
     }
     const outside = await gateway.ask('GET', `${clusters}/demo`);
-    expect(JSON.stringify(outside.body)).not.toContain('canary-kubeconfig');
+    expect(JSON.stringify(outside.body)).not.toContain(KEY);
   });
 
   it('keeps no kubeconfig in the answers that are repeated', async () => {
@@ -109,7 +113,7 @@ describe('an answer below the base of CB-Ladybug', () => {
     const first = await gateway.ask<ClusterView>('POST', ladybug, { body, headers });
     const second = await gateway.ask<ClusterView>('POST', ladybug, { body, headers });
     expect([second.body.uid, second.headers.get('location')]).toEqual([first.body.uid, `${ladybug}/keyed`]);
-    expect(JSON.stringify(await gateway.log())).not.toContain('canary-kubeconfig');
+    expect(JSON.stringify(await gateway.log())).not.toContain(KEY);
   });
 
   it('says what CB-Ladybug says when a name is taken, also while its cluster is being deleted', async () => {

@@ -47,6 +47,8 @@ if (root && process.argv[1] === root + '/opt/fairlead/agent.mjs') {
     bootId: () => readFile(root + '/proc/sys/kernel/random/boot_id', 'utf8'),
   };
   await startAgent({ config, host, log: (...words) => console.log(JSON.stringify(words)) });
+  // The real one says so once it has reached NATS.
+  await writeFile(root + '/var/lib/fairlead/agent.connected', '');
   setInterval(() => undefined, 60_000);
 }
 // ${'.'.repeat(200_000)}
