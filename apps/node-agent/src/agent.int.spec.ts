@@ -9,6 +9,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
+import { claimsOfCreds } from '@fairlead/embedded/credentials';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../test/eventually.js';
@@ -109,6 +110,26 @@ describe('an agent at a real log', () => {
     expect(host.changes).toHaveLength(changes);
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
   });
+
+  it('renews its credential before it ends, by a key that stays on the host, and goes on after the old one has ended', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    await log.renewCredentials();
+    const lifetimeSeconds = 4;
+    const before = await log.credentials(config, lifetimeSeconds);
+    const endsAtMs = Date.now() + lifetimeSeconds * 1_000;
+    const agent = await startAgent({ config, host, credentials: before });
+    cleanUps.push(() => agent.stop());
+    await eventually(() => expect(host.files.get(AGENT_PATHS.credentials)).toBeDefined());
+    const [old, renewed] = [claimsOfCreds(before), claimsOfCreds(host.files.get(AGENT_PATHS.credentials) ?? '')];
+    expect([renewed.sub, renewed.name]).toEqual([old.sub, old.name]);
+    expect(renewed.exp ?? 0).toBeGreaterThan((old.exp ?? 0) + 1_000);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, endsAtMs + 1_500 - Date.now())));
+    const wish = await want(config, 2, '1.34.5');
+    await eventually(async () =>
+      expect((await eventsOf(config)).at(-1)?.meta).toMatchObject({ causationId: wish, actor: `node/${config.node}` }),
+    );
+  }, 30_000);
 
   it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot', async () => {
     const config = newConfig();

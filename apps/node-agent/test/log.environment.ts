@@ -4,11 +4,12 @@ import {
   parseEventSubject,
   streamSubject,
   type Fact,
+  type NodeAddress,
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
 import { ensureCredentials } from '@fairlead/embedded';
-import { mintNodeCredentials, type NodeSigning } from '@fairlead/embedded/credentials';
+import { mintNodeCredentials, mintNodeJwt, type NodeSigning } from '@fairlead/embedded/credentials';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, makeHandle, readAll, sha256 } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
@@ -17,6 +18,8 @@ import { expect } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { DataSource } from 'typeorm';
+import { AgentCredentialsEffects } from '../../bootstrap-svc/src/hosts/agent.credentials.effects.js';
 import { NatsAgents } from '../../upgrade-svc/src/adapters/nats/nats.agents.js';
 import { FactsRecorder } from '../../upgrade-svc/src/agents/facts.effects.js';
 import { FactsLog } from '../../upgrade-svc/src/agents/facts.log.effects.js';
@@ -71,12 +74,33 @@ export class LogEnvironment {
   }
 
   /** What bootstrap-svc gives a node that upgrade-svc knows. */
-  async credentials(node: Node): Promise<string> {
-    const { nodeSigningFile } = ensureCredentials(this.environment.dataDir);
-    const signing = JSON.parse(await readFile(nodeSigningFile, 'utf8')) as NodeSigning;
+  async credentials(node: Node, expiresInSeconds = LIFETIME_SECONDS): Promise<string> {
+    const signing = await this.signing();
     const because = { eventId: 'spec', correlationId: 'spec' };
     this.nodes.set(keyOf(node), { ...node, because } as unknown as NodeRow);
-    return mintNodeCredentials(signing, { ...node, expiresInSeconds: LIFETIME_SECONDS });
+    return mintNodeCredentials(signing, { ...node, expiresInSeconds });
+  }
+
+  /** From now on bootstrap-svc's part that renews credentials answers, for nodes that were given one. */
+  async renewCredentials(): Promise<void> {
+    const signing = await this.signing();
+    const expiresInSeconds = LIFETIME_SECONDS;
+    const docs = (cluster: string): unknown[] =>
+      [...this.nodes]
+        .filter(([key]) => key.startsWith(`${cluster}/`))
+        .map(([, { uid, node }]) => ({ doc: { bootstrap: { status: 'ready', uid, hosts: { [node]: {} } } } }));
+    const database = { query: (_sql: string, [cluster = '']: string[]) => Promise.resolve(docs(cluster)) };
+    const kit = {
+      renewedClaims: (address: NodeAddress, user: string) =>
+        mintNodeJwt(signing, { ...address, expiresInSeconds }, user),
+    };
+    const nats = await this.environment.connect('bootstrap-svc');
+    new AgentCredentialsEffects(nats, database as unknown as DataSource, kit).onApplicationBootstrap();
+  }
+
+  private async signing(): Promise<NodeSigning> {
+    const { nodeSigningFile } = ensureCredentials(this.environment.dataDir);
+    return JSON.parse(await readFile(nodeSigningFile, 'utf8')) as NodeSigning;
   }
 
   /** Every event of a stream in order, with the chain checked: versions without a gap, hashes that fit, data of its schema. */

@@ -15,7 +15,9 @@ import { Logger } from '@nestjs/common';
 import type { AgentChannel, AgentMessage } from '../../agents/agents.ports.js';
 
 const FETCH_MS = 5_000;
-const RETRY_MS = 250;
+const RETRY = { firstMs: 250, maxMs: 5_000 };
+/** A stream that is away for long is told of again after so many tries. */
+const TOLD_EVERY = 12;
 /** A replica that dies leaves its messages to the others after this. */
 const ACK_WAIT_MS = 15_000;
 
@@ -72,17 +74,22 @@ export class NatsAgents implements AgentChannel {
 
   private async run(take: (message: AgentMessage) => Promise<void>, atOnceMax: number): Promise<void> {
     let consumer: Consumer | undefined;
+    let failures = 0;
     while (this.running) {
       try {
         consumer ??= await this.consumer();
+        failures = 0;
         if (this.underWay.size >= atOnceMax) await Promise.race(this.underWay);
         else await this.fetch(consumer, take, atOnceMax - this.underWay.size);
       } catch (error) {
         if (!this.running) return;
         // Whatever it was, the consumer may be gone, too.
         consumer = undefined;
-        this.logger.warn(`reading what agents state failed, trying again: ${wordsOf(error)}`);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        if (failures % TOLD_EVERY === 0)
+          this.logger.warn(`reading what agents state failed, trying again: ${wordsOf(error)}`);
+        const delayMs = Math.min(RETRY.firstMs * 2 ** failures, RETRY.maxMs);
+        failures += 1;
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
       }
     }
   }
