@@ -1,13 +1,25 @@
 import { parseEnvironment } from '@fairlead/service-kit';
 import { z } from 'zod';
+import { parseRanges, type AddressRange } from './gates/addresses.rules.js';
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
+
+const addressRanges = z
+  .string()
+  .default('')
+  .transform((text, context): readonly AddressRange[] => {
+    const { ranges, faults } = parseRanges(text);
+    for (const fault of faults)
+      context.addIssue({ code: 'custom', message: `${fault} is not a range of addresses like 10.0.0.0/8 or fd00::/8` });
+    return ranges;
+  });
 
 const Environment = z.object({
   UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate looks again while it waits'),
   UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two looks whether a cluster is healthy (B2)'),
   UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two looks whether leases are renewed (C5)'),
   UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is asked again (D7)"),
+  GATE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that user gates may connect to'),
   ETCD_SNAPSHOTS_KEPT: z.coerce.number().int().min(1).max(1_000).default(5).describe('Of each cluster, the newest'),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
 });
@@ -19,6 +31,7 @@ export interface Settings {
   /** kube-controller-manager and kube-scheduler renew every 2 s unless they are told otherwise (--leader-elect-retry-period). */
   readonly leaseIntervalMs: number;
   readonly userGateEveryMs: number;
+  readonly gateAddressesAllowed: readonly AddressRange[];
   readonly snapshotsKept: number;
   readonly jobConcurrency: number;
   /** A job that waits asks so often whether it is still wanted. */
@@ -35,6 +48,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     passIntervalMs: parsed.UPGRADE_PASS_INTERVAL_MS,
     leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,
     userGateEveryMs: parsed.UPGRADE_USER_GATE_EVERY_MS,
+    gateAddressesAllowed: parsed.GATE_ADDRESSES_ALLOWED,
     snapshotsKept: parsed.ETCD_SNAPSHOTS_KEPT,
     jobConcurrency: parsed.JOB_CONCURRENCY,
     sliceMs: SLICE_MS,

@@ -4,6 +4,7 @@ import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { CheckedHttp } from './adapters/http/checked.http.js';
 import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
@@ -21,6 +22,7 @@ import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
 import { RestoreEffects } from './etcd/restore.effects.js';
 import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
+import type { GateSources } from './gates/gates.ports.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
@@ -36,6 +38,7 @@ import { RolloutRunner } from './rollout/rollout.runner.js';
 import {
   CLUSTER_ACCESS,
   CLUSTER_SURVEY,
+  GATE_SOURCES,
   KUBERNETES_API,
   ROLLOUT_RUNNER,
   SETTINGS,
@@ -53,6 +56,14 @@ const providersOf = (settings: Settings): Provider[] => [
   HealthEffects,
   { provide: HEALTH_OPTIONS, useFactory: () => readHealthOptions(process.env) },
   { provide: SETTINGS, useValue: settings },
+  {
+    provide: GATE_SOURCES,
+    useFactory: (survey: ClusterSurvey): GateSources => ({
+      survey,
+      http: new CheckedHttp({ allowed: settings.gateAddressesAllowed }),
+    }),
+    inject: [CLUSTER_SURVEY],
+  },
   { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
   {
     provide: CLUSTER_ACCESS,

@@ -40,6 +40,7 @@ export * from './subjects.js';
 export * from './text.js';
 export * from './upgrade.requests.js';
 export * from './upgrades.js';
+export * from './gate.urls.js';
 export * from './views/cluster.views.js';
 export * from './views/connection.views.js';
 export * from './views/log.views.js';

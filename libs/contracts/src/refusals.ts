@@ -412,6 +412,11 @@ export const REFUSALS = {
     'Pods may be forced away only up to a moment',
     'Give forceUntil with onDrainTimeout force, or use stop or quarantine.',
   ),
+  'upgrade.gate-url': definition(
+    400,
+    'The gate {gate} cannot be asked at its URL: {why}',
+    'Give an http or https URL without a user name or a password.',
+  ),
   'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
   'upgrade.rule-firm': definition(
     422,

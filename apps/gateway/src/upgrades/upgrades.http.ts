@@ -72,6 +72,7 @@ export class UpgradesHttp {
       'upgrade.software-invalid',
       'upgrade.nobody',
       'upgrade.force-unbounded',
+      'upgrade.gate-url',
       'upgrade.rule-unknown',
       'upgrade.rule-firm',
       'upgrade.reason-missing',

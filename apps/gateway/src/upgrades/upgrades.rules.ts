@@ -1,4 +1,5 @@
 import {
+  faultOfGateUrl,
   isUpgradeRule,
   KubernetesVersion,
   refuse,
@@ -46,6 +47,14 @@ const force = ({ strategy }: UpgradeRequest): readonly Refusal[] => [
   ...Object.entries(strategy.pools).flatMap(([pool, own]) => unbounded(own, `strategy.pools.${pool}.forceUntil`)),
 ];
 
+/** Which addresses a gate may have is upgrade-svc's to say: only there the name is resolved. */
+const gateUrls = ({ strategy }: UpgradeRequest): readonly Refusal[] =>
+  strategy.gates.flatMap((gate, index) => {
+    const why = gate.kind === 'http' ? faultOfGateUrl(gate.url) : undefined;
+    if (why === undefined) return [];
+    return [refuse('upgrade.gate-url', { gate: gate.name, why }, `strategy.gates[${index}].url`)];
+  });
+
 const OVERRIDABLE = Object.entries(UPGRADE_RULES).flatMap(([rule, { overridable }]) => (overridable ? [rule] : []));
 
 const ruleFaults = (rule: string, field: string): readonly Refusal[] => {
@@ -70,7 +79,7 @@ const overrides = (request: UpgradeRequest): readonly Refusal[] =>
 
 /** Everything that is wrong with the request. */
 export const faultsOfUpgrade = (request: UpgradeRequest): readonly Refusal[] =>
-  [target, version, software, somebody, force, overrides].flatMap((rule) => rule(request));
+  [target, version, software, somebody, force, gateUrls, overrides].flatMap((rule) => rule(request));
 
 /** The target of a request without faults. */
 export const toUpgradeTarget = (request: UpgradeRequest): UpgradeTarget => ({

@@ -50,6 +50,13 @@ describe('a request for an upgrade', () => {
         'upgrade.force-unbounded at strategy.pools.gpu.forceUntil',
       ],
     ],
+    ...['file:///etc/passwd', 'gopher://198.51.100.7/', 'ftp://198.51.100.7/', 'https://user:secret@shop.example/'].map(
+      (url) =>
+        [
+          { strategy: { gates: [{ kind: 'http', name: 'shop', url }] } },
+          ['upgrade.gate-url at strategy.gates[0].url'],
+        ] as [Readonly<Record<string, unknown>>, readonly string[]],
+    ),
     [{ overrides: [{ rule: 'Z1', reason: 'why not' }] }, ['upgrade.rule-unknown at overrides[0].rule']],
     [{ overrides: [{ rule: 'A1', reason: 'why not' }] }, ['upgrade.rule-firm at overrides[0].rule']],
     [{ overrides: [{ rule: 'B4', reason: ' ' }] }, ['upgrade.reason-missing at overrides[0].reason']],

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import type { CheckGates, UpgradeAddons } from '../rollout/rollout.jobs.js';
 import { whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
-import { CLUSTER_SURVEY, ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
+import { GATE_SOURCES, ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
 import { ownGate, ruleOfGate, type GateLook, type Verdict } from './gates.js';
+import type { GateSources } from './gates.ports.js';
 import { askUserGate } from './user.gates.js';
 import { fails } from './verdict.js';
 
@@ -26,7 +26,7 @@ export class GatesEffects {
 
   constructor(
     @Inject(ROLLOUT_RUNNER) private readonly runner: RolloutRunner,
-    @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,
+    @Inject(GATE_SOURCES) private readonly sources: GateSources,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -86,7 +86,12 @@ export class GatesEffects {
       if (asked === undefined) throw new Error(`there is no gate ${gate}`);
       const { upgradeId, operation, run } = wanted.data;
       const { cluster } = look;
-      return await askUserGate(asked, { cluster, asked: `${upgradeId}/${operation}/${run}`, signal: wanted.signal });
+      return await askUserGate(asked, {
+        cluster,
+        http: this.sources.http,
+        asked: `${upgradeId}/${operation}/${run}`,
+        signal: wanted.signal,
+      });
     } catch (error) {
       wanted.signal.throwIfAborted();
       if (error instanceof WorldFailure) return fails(error.message, { operation: error.operation });
@@ -101,7 +106,7 @@ export class GatesEffects {
     return {
       cluster,
       etcd: new Etcd(cluster, signal),
-      survey: this.survey,
+      survey: this.sources.survey,
       known,
       excused: data.excused,
       node: data.node ?? null,

@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { knownCluster } from '../../test/known.cluster.js';
 import { controlPlane, eventually, startLabCluster, VERSION, worker, type LabCluster } from '../../test/lab.cluster.js';
+import { CheckedHttp } from '../adapters/http/checked.http.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
+import { parseRanges } from './addresses.rules.js';
 import { ownGate, type GateLook, type Verdict } from './gates.js';
 import { askUserGate } from './user.gates.js';
 
@@ -234,7 +236,8 @@ describe("Gates of the user's own", () => {
   let server: Server;
   let status = 200;
   const signal = new AbortController().signal;
-  const look = (): Parameters<typeof askUserGate>[1] => ({ cluster: lab.cluster, asked: 'u-spec00/1', signal });
+  const http = new CheckedHttp({ allowed: parseRanges('127.0.0.0/8').ranges });
+  const look = (): Parameters<typeof askUserGate>[1] => ({ cluster: lab.cluster, http, asked: 'u-spec00/1', signal });
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 1, workers: 1 });

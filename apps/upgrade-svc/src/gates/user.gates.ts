@@ -1,18 +1,18 @@
 import type { UserGate } from '@fairlead/contracts';
-import { deadlineAfter } from '@fairlead/service-kit';
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import type { Manifest, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { Verdict } from './gates.js';
+import type { GateHttp } from './gates.ports.js';
 import { fails, holds } from './verdict.js';
 
-const HTTP_LIMIT_MS = 10_000;
 /** Names of Kubernetes' objects are at most this long. */
 const NAME_LENGTH_MAX = 63;
 const MARK_LENGTH = 8;
 
 export interface UserGateLook {
   readonly cluster: UpgradeCluster;
+  readonly http: GateHttp;
   /** What the gate is asked for: another Job each time. */
   readonly asked: string;
   readonly signal: AbortSignal;
@@ -23,25 +23,26 @@ export const askUserGate = (gate: UserGate, look: UserGateLook): Promise<Verdict
   gate.kind === 'http' ? askHttp(gate, look) : askJob(gate, look);
 
 const askHttp = async (
-  { url, status }: Extract<UserGate, { readonly kind: 'http' }>,
-  { signal }: UserGateLook,
+  { name, url, status }: Extract<UserGate, { readonly kind: 'http' }>,
+  { http, signal }: UserGateLook,
 ): Promise<Verdict> => {
-  const late = deadlineAfter(HTTP_LIMIT_MS);
-  try {
-    const answer = await fetch(url, {
-      signal: AbortSignal.any([signal, late.signal]),
-      redirect: 'manual',
-    });
-    await answer.body?.cancel();
-    const facts = { status: answer.status };
-    return answer.status === status ? holds(facts) : fails(`${url} answers ${answer.status}, not ${status}`, facts);
-  } catch (error) {
-    signal.throwIfAborted();
-    const words = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
-    return fails(`${url} does not answer: ${words}`);
-  } finally {
-    late.clear();
+  const answer = await http.ask(url, signal);
+  switch (answer.kind) {
+    case 'refused':
+      // Without the URL: it may contain a password.
+      return fails(`the gate ${name} is not asked: ${answer.why}`);
+    case 'silent':
+      return fails(`${url} does not answer: ${answer.why}`);
+    case 'answered':
+      return verdictOnStatus(answer.status, { url, status });
   }
+};
+
+const verdictOnStatus = (seen: number, wanted: { readonly url: string; readonly status: number }): Verdict => {
+  const facts = { status: seen };
+  if (seen === wanted.status) return holds(facts);
+  const hint = seen >= 300 && seen < 400 ? '; redirects are not followed' : '';
+  return fails(`${wanted.url} answers ${seen}, not ${wanted.status}${hint}`, facts);
 };
 
 /** The user's Job under a name of its own for each question, so that an earlier answer is not taken for this one. */

@@ -5189,7 +5189,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.gate-url, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
