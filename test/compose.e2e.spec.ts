@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
@@ -22,6 +22,7 @@ const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''
 const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
 const PROGRAMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
 const SCALABLE: readonly string[] = PROGRAMS;
+const NATS_CONFIG = '/secrets/nats/nats.conf';
 const START_TIMEOUT_MS = 120_000;
 const CREATE_TIMEOUT_MS = 180_000;
 const POLL_MS = 100;
@@ -36,6 +37,15 @@ interface ComposeService {
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
   readonly volumes: readonly string[];
+  readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly privileged?: boolean;
+  readonly network_mode?: string;
+  readonly pids_limit?: number;
+  readonly mem_limit?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: { readonly test: readonly string[] };
 }
@@ -65,6 +75,25 @@ const environmentOf = (name: string): Readonly<Record<string, string>> => ({
   ...imageEnvironment,
   ...serviceOf(name).environment,
 });
+
+interface Mount {
+  readonly volume: string;
+  readonly path: string;
+  readonly readOnly: boolean;
+}
+
+const mountsOf = (name: string): readonly Mount[] =>
+  serviceOf(name).volumes.map((text) => {
+    const [volume = '', path = '', mode] = text.split(':');
+    return { volume, path, readOnly: mode === 'ro' };
+  });
+
+/** Volumes that hold secrets in files: all but the data of the two servers and the bundles. */
+const secretMountsOf = (name: string): readonly Mount[] =>
+  mountsOf(name).filter(({ volume }) => !['nats', 'postgres', 'bundles'].includes(volume));
+
+/** Which containers mount keys of others, to hand them out; both end before a service starts. */
+const ONE_OFF = ['keys', 'stores'];
 
 /** As Compose does where no variable is set: `${NAME:-default}` is the default. */
 const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
@@ -128,16 +157,73 @@ describe('docker-compose.yml', () => {
     for (const name of PROGRAMS) {
       expect(environmentOf(name)).toMatchObject({
         NATS_URL: 'tls://nats:4222',
-        NATS_CA_FILE: '/data/keys/nats-ca.pem',
-        NATS_CREDS: `/data/creds/${name}.creds`,
-        DATABASE_URL_FILE: `/data/keys/${name}.database-url`,
-        FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',
+        NATS_CA_FILE: `/secrets/${name}/nats-ca.pem`,
+        NATS_CREDS: `/secrets/${name}/nats.creds`,
+        DATABASE_URL_FILE: `/secrets/${name}/database-url`,
+        FAIRLEAD_MASTER_KEY_FILE: `/secrets/${name}/master.key`,
         HOST: '0.0.0.0',
         PORT: '8080',
       });
     }
     const bundle = environmentOf('bootstrap-svc')['AGENT_BUNDLE'] ?? '';
     expect(existsSync(bundle.replace(/^\/fairlead/, CHECKOUT))).toBe(true);
+  });
+
+  it('mounts the volume that has every key only where keys are made, and into each other container its own, read-only', () => {
+    const mounts = Object.fromEntries(
+      Object.keys(compose.services)
+        .filter((name) => !ONE_OFF.includes(name))
+        .map((name) => [name, secretMountsOf(name).map(({ path, readOnly }) => `${path}${readOnly ? ':ro' : ''}`)]),
+    );
+    expect(mounts).toEqual({
+      nats: ['/secrets/nats:ro'],
+      postgres: ['/secrets/postgres:ro'],
+      gateway: ['/secrets/gateway:ro', '/secrets/gateway-token'],
+      'infra-svc': ['/secrets/infra-svc:ro'],
+      'bootstrap-svc': ['/secrets/bootstrap-svc:ro'],
+      'upgrade-svc': ['/secrets/upgrade-svc:ro'],
+    });
+    for (const name of ONE_OFF) expect([name, serviceOf(name).restart]).toEqual([name, undefined]);
+  });
+
+  it('gives each volume one path in every container, so that what is handed out is what is read', () => {
+    const paths = new Map<string, Set<string>>();
+    for (const name of Object.keys(compose.services))
+      for (const { volume, path } of mountsOf(name)) paths.set(volume, (paths.get(volume) ?? new Set()).add(path));
+    expect([...paths].filter(([, all]) => all.size !== 1)).toEqual([]);
+    expect([...paths.keys()].sort()).toEqual(Object.keys(compose.volumes).sort());
+  });
+
+  it('makes each folder of the volumes of our image in the image, for a new volume takes its owner from there', () => {
+    const made = dockerfile
+      .split(/[\n&]+/)
+      .filter((line) => line.includes('install -d'))
+      .flatMap((line) => {
+        const [, mode = ''] = /-m (\d+)/.exec(line) ?? [];
+        return line.split(/\s+/).flatMap((word) => (word.startsWith('/') ? [[word, mode]] : []));
+      });
+    const secret = secretMountsOf('keys').map(({ path }) => [path, '0700']);
+    expect(made.sort()).toEqual([...secret, ['/bundles', '0755'], ['/nats', '0755']].sort());
+  });
+
+  it('lets no container write its image, gain rights, or take more than its share of the machine', () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      expect([name, service]).toEqual([
+        name,
+        expect.objectContaining({
+          read_only: true,
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+          pids_limit: 256,
+          mem_limit: expect.stringMatching(/^[124]g$/),
+          tmpfs: expect.arrayContaining([expect.stringMatching(/^\/tmp:mode=1777,size=\d+m$/)]),
+        }),
+      ]);
+      expect([name, service.privileged ?? false]).toEqual([name, false]);
+      expect([name, service.network_mode]).toEqual([name, name === 'keys' ? 'none' : undefined]);
+    }
+    const added = Object.entries(compose.services).flatMap(([name, { cap_add: more }]) => (more ? [[name, more]] : []));
+    expect(added).toEqual([['postgres', ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID']]]);
   });
 
   it('is accepted by Docker Compose itself, where that is installed', () => {
@@ -178,7 +264,7 @@ class Replay {
 
   here(text: string): string {
     return interpolated(text)
-      .replaceAll('/data', this.data)
+      .replaceAll(/(?<![\w.-])\/(data|secrets|bundles)(?![\w.-])/g, (_path, name: string) => join(this.folder, name))
       .replaceAll('nats:4222', `${LOOPBACK}:${this.port('nats')}`)
       .replaceAll('postgres:5432', `${LOOPBACK}:${this.port('postgres')}`)
       .replaceAll('/fairlead/', `${CHECKOUT}/`);
@@ -196,7 +282,7 @@ class Replay {
   }
 
   async startNats(): Promise<void> {
-    const config = join(this.data, 'nats.conf');
+    const config = this.here(NATS_CONFIG);
     const moved = join(this.folder, 'nats.conf');
     const text = readFileSync(config, 'utf8');
     expect(text).toContain('"0.0.0.0:4222"');
@@ -215,7 +301,7 @@ class Replay {
     await this.supervisor.start({
       name: 'nats',
       command: path,
-      args: serviceOf('nats').command.map((arg) => (arg === '/data/nats.conf' ? moved : arg)),
+      args: serviceOf('nats').command.map((arg) => (arg === NATS_CONFIG ? moved : arg)),
       readyUrl: `http://${LOOPBACK}:${this.port('monitor')}/healthz`,
       readyTimeoutMs: START_TIMEOUT_MS,
     });
@@ -272,7 +358,7 @@ class Replay {
   }
 
   async call<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
-    const token = readFileSync(join(this.data, 'keys', 'local.token'), 'utf8').trim();
+    const token = readFileSync(this.here('/secrets/gateway-token/local.token'), 'utf8').trim();
     const response = await fetch(`${this.url('gateway')}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -291,12 +377,35 @@ class Replay {
 /** A container knows nothing of who started it. */
 const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], HOME: tmpdir(), LOG_LEVEL: 'warn' });
 
-const secretsIn = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    ['keys', 'creds'].flatMap((name) =>
-      readdirSync(join(folder, name)).map((file) => [file, readFileSync(join(folder, name, file), 'utf8')]),
+/** The files in a folder and below it, by their path in there. */
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+
+const textsIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(filesIn(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+
+/** Every secret that there is, by what it opens. */
+const secretsOf = (data: string): Readonly<Record<string, string>> => {
+  const text = (file: string): string => readFileSync(join(data, file), 'utf8').trim();
+  const json = (file: string) => JSON.parse(text(file)) as Readonly<Record<string, string>>;
+  const seedOf = (creds: string): string => /^SU[A-Z0-9]{50,}$/m.exec(text(creds))?.[0] ?? '';
+  const keyOf = (pem: string): string => text(pem).split('-----BEGIN PRIVATE KEY-----')[1] ?? '';
+  return {
+    ...json('keys/nats-operator.json'),
+    ...Object.fromEntries(
+      Object.entries(json('keys/databases.json')).map(([name, value]) => [`${name} database`, value]),
     ),
-  );
+    ...Object.fromEntries([...PROGRAMS, 'admin'].map((name) => [`${name} on NATS`, seedOf(`creds/${name}.creds`)])),
+    'certificates of NATS': keyOf('keys/nats-authority.pem'),
+    'certificate of the server': keyOf('keys/nats-server.pem'),
+    'superuser of PostgreSQL': text('keys/postgres.password'),
+    'lab token': text('keys/lab.token'),
+    'master key': text('keys/master.key'),
+  };
+};
 
 describe('what docker-compose.yml starts, as processes of this machine', () => {
   let replay: Replay;
@@ -323,18 +432,71 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
   });
 
   it('keeps its secrets from other users of the machine', () => {
-    for (const name of ['keys', 'creds']) {
-      expect(statSync(join(replay.data, name)).mode & 0o077).toBe(0);
-      for (const file of readdirSync(join(replay.data, name)))
-        expect([file, statSync(join(replay.data, name, file)).mode & 0o077]).toEqual([file, 0]);
+    for (const root of [replay.here('/secrets'), join(replay.data, 'keys'), join(replay.data, 'creds')]) {
+      const entries = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((entry) => join(root, entry));
+      const open = [root, ...entries].filter((entry) => (statSync(entry).mode & 0o077) !== 0);
+      expect(open).toEqual([]);
+      expect(entries.length).toBeGreaterThan(4);
     }
   });
 
+  it('hands out exactly the folders that docker-compose.yml mounts, with the files that the services read and no other', () => {
+    const service = ['database-url', 'master.key', 'nats-ca.pem', 'nats.creds'];
+    const handedOut = Object.fromEntries(
+      readdirSync(replay.here('/secrets')).map((holder) => [holder, filesIn(replay.here(`/secrets/${holder}`))]),
+    );
+    expect(handedOut).toEqual({
+      gateway: service,
+      'gateway-token': ['local.token'],
+      'infra-svc': service,
+      'bootstrap-svc': [...service, 'node-signing.json'].sort(),
+      'upgrade-svc': service,
+      nats: ['nats-server.pem', 'nats.conf'],
+      postgres: ['postgres.password'],
+    });
+    const mounted = secretMountsOf('keys').map(({ path }) => path);
+    expect(mounted.sort()).toEqual(['/data', ...Object.keys(handedOut).map((holder) => `/secrets/${holder}`)].sort());
+    for (const name of PROGRAMS) {
+      const readable = secretMountsOf(name).flatMap(({ path }) =>
+        filesIn(replay.here(path)).map((file) => `${path}/${file}`),
+      );
+      const named = Object.values(environmentOf(name)).filter((value) => value.startsWith('/secrets/'));
+      expect([name, named.sort()]).toEqual([name, readable.sort()]);
+    }
+  });
+
+  it('lets a container read no secret of another one, whatever file it would be in', () => {
+    const secrets = Object.entries(secretsOf(replay.data));
+    for (const [name, value] of secrets) expect([name, value.length > 20]).toEqual([name, true]);
+    const readable = Object.fromEntries(
+      ['nats', 'postgres', ...PROGRAMS].map((name) => {
+        const texts = secretMountsOf(name).flatMap(({ path }) => Object.values(textsIn(replay.here(path))));
+        return [
+          name,
+          secrets.flatMap(([secret, value]) => (texts.some((text) => text.includes(value)) ? [secret] : [])),
+        ];
+      }),
+    );
+    const own = (name: string) => [`${name} database`, `${name} on NATS`, 'master key'];
+    expect(readable).toEqual({
+      nats: ['certificate of the server'],
+      postgres: ['superuser of PostgreSQL'],
+      gateway: own('gateway'),
+      'infra-svc': own('infra-svc'),
+      'bootstrap-svc': ['nodeSigningSeed', ...own('bootstrap-svc')],
+      'upgrade-svc': own('upgrade-svc'),
+    });
+  });
+
   it('changes no key, credential or database when it is provisioned again', async () => {
-    const before = secretsIn(replay.data);
+    const all = () => [
+      ...['keys', 'creds'].map((name) => textsIn(join(replay.data, name))),
+      textsIn(replay.here('/secrets')),
+    ];
+    const before = all();
     expect(await replay.provision('keys')).toContain(replay.data);
     expect(await replay.provision('stores')).toContain('NATS has its streams');
-    expect(secretsIn(replay.data)).toEqual(before);
+    expect(all()).toEqual(before);
   }, 60_000);
 
   it(

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { collected, duration, port } from '../command/parsers.js';
@@ -6,7 +6,16 @@ import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { KeysSettings, StoresSettings } from './provision.settings.js';
 
-type Given<Settings> = Settings & { readonly data: string };
+type Given<Settings> = Settings & { readonly data: string; readonly secrets?: string };
+
+const SECRETS_OPTION = '--secrets <dir>';
+const SECRETS_HELP =
+  'where each service, NATS and PostgreSQL get a folder of their own (default: secrets in the data folder)';
+
+const foldersOf = (io: Io, { data, secrets }: Given<unknown>): Pick<KeysSettings, 'dataDir' | 'secretsDir'> => {
+  const dataDir = resolve(io.cwd, data);
+  return { dataDir, secretsDir: resolve(io.cwd, secrets ?? join(dataDir, 'secrets')) };
+};
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
@@ -22,10 +31,13 @@ const addKeys = (provision: Command, io: Io): void => {
     usage: 'keys',
     summary: 'Make the keys, the NATS credentials and the NATS configuration',
     description:
-      'Make the master key, the password of PostgreSQL, a NATS credential per service, a certificate for NATS, and nats.conf, each in a file that only its owner may read. What exists is kept, so it may run before every start.',
+      'Make the master key, the password of PostgreSQL, a NATS credential per service, a certificate for NATS, and nats.conf, each in a file that only its owner may read. The data folder has all of them; each service, NATS and PostgreSQL get a folder with copies of what they need, and nothing else. What exists is kept, so it may run before every start.',
     shared: 'none',
     examples: [
-      ['fairlead provision keys --data /srv/fairlead', 'Then: nats-server --config /srv/fairlead/nats.conf'],
+      [
+        'fairlead provision keys --data /srv/fairlead',
+        'Then: nats-server --config /srv/fairlead/secrets/nats/nats.conf',
+      ],
       [
         'fairlead provision keys --data /srv/fairlead --nats-host 127.0.0.1 --store-dir /srv/nats',
         'NATS on loopback only, with its data elsewhere',
@@ -37,6 +49,7 @@ const addKeys = (provision: Command, io: Io): void => {
     ],
   })
     .requiredOption('--data <dir>', 'data folder')
+    .option(SECRETS_OPTION, SECRETS_HELP)
     .option('--nats-host <address>', 'address that NATS listens on', '0.0.0.0')
     .option('--nats-port <port>', 'port that NATS listens on', port, 4222)
     .option(
@@ -49,7 +62,7 @@ const addKeys = (provision: Command, io: Io): void => {
     .action(
       runs(io, async (_session, given: Given<KeysSettings> & { readonly natsName?: readonly string[] }) => {
         const { provideKeys } = await import('./keys.effects.js');
-        const settings = { ...given, dataDir: resolve(io.cwd, given.data), natsNames: given.natsName ?? [] };
+        const settings = { ...given, ...foldersOf(io, given), natsNames: given.natsName ?? [] };
         await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
       }),
     );
@@ -60,7 +73,7 @@ const addStores = (provision: Command, io: Io): void => {
     usage: 'stores',
     summary: 'Make the streams and the databases of the services',
     description:
-      'Wait for NATS and PostgreSQL, make the streams, a database and a role per service, and write the URL of each database to keys/<service>.database-url in the data folder. What exists is kept and brought up to date, so it may run before every start.',
+      'Wait for NATS and PostgreSQL, make the streams, a database and a role per service, and write the URL of each database to <service>/database-url in the folder of the secrets. What exists is kept and brought up to date, so it may run before every start.',
     shared: 'none',
     examples: [
       [
@@ -70,6 +83,7 @@ const addStores = (provision: Command, io: Io): void => {
     ],
   })
     .requiredOption('--data <dir>', 'data folder, in which "fairlead provision keys" has run')
+    .option(SECRETS_OPTION, SECRETS_HELP)
     .requiredOption('--nats <url>', 'address of NATS')
     .option(
       '--nats-ca <file>',
@@ -87,7 +101,7 @@ const addStores = (provision: Command, io: Io): void => {
         const { provideStores } = await import('./stores.effects.js');
         const settings = {
           ...given,
-          dataDir: resolve(io.cwd, given.data),
+          ...foldersOf(io, given),
           natsCa: given.natsCa === undefined ? undefined : resolve(io.cwd, given.natsCa),
           timeoutMs: given.timeout ?? DEFAULT_TIMEOUT_MS,
         };

@@ -1,5 +1,7 @@
 export interface KeysSettings {
   readonly dataDir: string;
+  /** Has a folder per holder of secrets, with copies of what that holder needs. */
+  readonly secretsDir: string;
   readonly natsHost: string;
   readonly natsPort: number;
   /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
@@ -11,6 +13,7 @@ export interface KeysSettings {
 
 export interface StoresSettings {
   readonly dataDir: string;
+  readonly secretsDir: string;
   readonly nats: string;
   /** The authority of its certificate; undefined: the one that "provision keys" made, for a tls:// address. */
   readonly natsCa: string | undefined;

@@ -13,11 +13,12 @@ import {
 } from '@fairlead/embedded';
 import { CliFailure } from '../failures.js';
 import { provideStreams } from '../up/streams.effects.js';
+import { handOut } from './holders.store.js';
 import type { StoresSettings } from './provision.settings.js';
 
 /** Makes what is missing in NATS and PostgreSQL. Answers with a sentence on what there is. Throws an `EnvironmentFault`. */
 export const provideStores = async (settings: StoresSettings): Promise<string> => {
-  const { dataDir, nats, postgres, timeoutMs } = settings;
+  const { dataDir, secretsDir, nats, postgres, timeoutMs } = settings;
   const caFile = caFileOf(settings);
   const credsFile = join(dataDir, 'creds', 'admin.creds');
   if (!existsSync(credsFile)) throw withoutKeys(credsFile, dataDir);
@@ -30,7 +31,8 @@ export const provideStores = async (settings: StoresSettings): Promise<string> =
     const passwords = ensureServicePasswords(dataDir);
     const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
     for (const service of SERVICES) keepUrl(join(dataDir, 'keys', `${service}.database-url`), urls[service]);
-    return `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; their URLs are in ${join(dataDir, 'keys')}.`;
+    handOut(settings, SERVICES);
+    return `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; the URL of each is in its folder in ${secretsDir}.`;
   } finally {
     folder.release();
   }

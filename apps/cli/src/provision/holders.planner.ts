@@ -1,0 +1,33 @@
+import { SERVICES, type ServiceName } from '@fairlead/contracts';
+
+/** A file of the data folder, and its name in the folder of a holder. */
+export interface HeldFile {
+  readonly from: string;
+  readonly name: string;
+  /** `once`: the holder may replace it, so a file that is there already is kept. */
+  readonly handOut: 'current' | 'once';
+}
+
+/** Who gets a folder of its own below the secrets' folder. `gateway-token` is the only one that its holder writes. */
+export const HOLDERS = [...SERVICES, 'gateway-token', 'nats', 'postgres'] as const;
+export type Holder = (typeof HOLDERS)[number];
+
+const current = (from: string, name: string): HeldFile => ({ from, name, handOut: 'current' });
+
+const serviceFiles = (service: ServiceName): readonly HeldFile[] => [
+  current('keys/master.key', 'master.key'),
+  current('keys/nats-ca.pem', 'nats-ca.pem'),
+  current(`creds/${service}.creds`, 'nats.creds'),
+  current(`keys/${service}.database-url`, 'database-url'),
+];
+
+/** Everything that each holder needs and nothing else. What is not made yet, a database URL before the databases, comes later. */
+export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
+  gateway: serviceFiles('gateway'),
+  'infra-svc': serviceFiles('infra-svc'),
+  'bootstrap-svc': [...serviceFiles('bootstrap-svc'), current('keys/node-signing.json', 'node-signing.json')],
+  'upgrade-svc': serviceFiles('upgrade-svc'),
+  'gateway-token': [{ from: 'keys/local.token', name: 'local.token', handOut: 'once' }],
+  nats: [current('nats.conf', 'nats.conf'), current('keys/nats-server.pem', 'nats-server.pem')],
+  postgres: [current('keys/postgres.password', 'postgres.password')],
+};
