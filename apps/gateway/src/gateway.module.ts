@@ -21,6 +21,7 @@ import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
 import { RecordedViews } from './common/recorded.views.js';
 import { Registry } from './common/registry.js';
+import { ConnectionAccess } from './connections/connection.access.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
 import { RegistrationChecks } from './connections/registration.checks.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
@@ -43,6 +44,7 @@ import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
 import { LadybugInterceptor } from './ladybug/ladybug.interceptor.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
+import { Incarnations } from './namespaces/incarnations.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
 import { NodesHttp } from './nodes/nodes.http.js';
@@ -100,6 +102,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     RenewalSchedule,
     ClusterCommands,
     ClusterQueries,
+    ConnectionAccess,
     ConnectionCommands,
     RegistrationChecks,
     ConnectionQueries,
@@ -110,6 +113,7 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     HoldQueries,
     Kubeconfigs,
     IdempotencyStore,
+    Incarnations,
     LocalToken,
     NamespaceQueries,
     NodeQueries,

@@ -7,6 +7,8 @@ export type RegisteredConnection = Omit<EventData<'ConnectionRegistered'>, 'name
 
 export interface RegisteredNamespace {
   readonly quota: Quota;
+  /** Which incarnation of the name it is: the sequence of its NamespaceCreated. */
+  readonly since: number;
 }
 
 /** What exists beside the clusters: what a request for one has to name, and what it may take. */
@@ -23,18 +25,32 @@ export const REGISTERED_FILTER = `evt.*.*.${NONE}.wish.>`;
 const without = <Value>(map: ReadonlyMap<string, Value>, name: string): ReadonlyMap<string, Value> =>
   new Map([...map].filter(([key]) => key !== name));
 
+const withNamespace = (before: Registered, name: string, namespace: RegisteredNamespace): Registered => ({
+  ...before,
+  namespaces: new Map(before.namespaces).set(name, namespace),
+});
+
+/** A grant ends with the namespace that got it: another of the same name is another one. */
+const withoutGrants = (connections: Registered['connections'], namespace: string): Registered['connections'] =>
+  new Map(
+    [...connections].map(([name, { namespaces, ...others }]): [string, RegisteredConnection] => [
+      name,
+      namespaces === undefined ? others : { ...others, namespaces: namespaces.filter((one) => one !== namespace) },
+    ]),
+  );
+
 export const registered = (before: Registered, event: StoredEvent): Registered => {
   switch (event.type) {
     case 'NamespaceCreated':
-    case 'NamespaceQuotaSet':
-      return {
-        ...before,
-        namespaces: new Map(before.namespaces).set(event.data.name, {
-          quota: event.type === 'NamespaceCreated' ? {} : event.data.quota,
-        }),
-      };
-    case 'NamespaceDeleted':
-      return { ...before, namespaces: without(before.namespaces, event.data.name) };
+      return withNamespace(before, event.data.name, { quota: {}, since: event.meta.seq });
+    case 'NamespaceQuotaSet': {
+      const { name, quota } = event.data;
+      return withNamespace(before, name, { quota, since: before.namespaces.get(name)?.since ?? event.meta.seq });
+    }
+    case 'NamespaceDeleted': {
+      const { name } = event.data;
+      return { namespaces: without(before.namespaces, name), connections: withoutGrants(before.connections, name) };
+    }
     case 'ConnectionRegistered': {
       const { name, ...registration } = event.data;
       return { ...before, connections: new Map(before.connections).set(name, registration) };

@@ -3,15 +3,19 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import { Reflector } from '@nestjs/core';
 import type { HttpRequest } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import { ACCESS, KIT_PATHS, type Access } from './access.js';
 import { mayEverywhere, mayIn, mayInSome, type Identity } from './identity.js';
 
 /** Nobody gets further without a token and the role that the route asks for. A route that asks for nothing is closed. */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  constructor(@Inject(Reflector) private readonly reflector: Reflector) {}
+  constructor(
+    @Inject(Reflector) private readonly reflector: Reflector,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
+  ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     const needed = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [
       context.getHandler(),
@@ -19,7 +23,12 @@ export class AccessGuard implements CanActivate {
     ]);
     if (needed?.kind === 'public' || (needed === undefined && KIT_PATHS.has(request.path))) return true;
     if (request.identity === undefined) throw new Refused(refuse('auth.token-missing'));
-    this.requireRole(request.identity, needed, request.params['namespace'] ?? EVERY_NAMESPACE);
+    const { identity } = request;
+    const namespace = request.params['namespace'] ?? EVERY_NAMESPACE;
+    this.requireRole(identity, needed, namespace);
+    // What changes something, or opens a cluster, is judged by the log: tables may be late to show that the namespace is another one.
+    const isByLog = needed?.kind === 'namespace' && needed.role !== 'viewer';
+    if (isByLog && !mayEverywhere(identity, needed.role)) await this.incarnations.visibleAfter(namespace, identity);
     return true;
   }
 

@@ -1,11 +1,17 @@
 import { API_ROLES, EVERY_NAMESPACE, refuse, type ApiRole, type Refusal, type RoleGrant } from '@fairlead/contracts';
 
+/** A role as it was given. `since` tells the namespace from others of its name; absent: it is in all, or of an earlier release. */
+export interface Grant extends RoleGrant {
+  readonly since?: number;
+}
+
 /** Who asks. */
 export interface Identity {
   readonly tokenId: string;
   /** user/<name of the token>#<its id>: names may be equal, ids are not. */
   readonly actor: string;
-  readonly roles: readonly RoleGrant[];
+  /** Those in namespaces that there are. */
+  readonly roles: readonly Grant[];
 }
 
 const atLeast = (role: ApiRole, needed: ApiRole): boolean => API_ROLES.indexOf(role) >= API_ROLES.indexOf(needed);
@@ -28,6 +34,12 @@ export const mayInSome = (identity: Identity, needed: ApiRole): boolean =>
 export const beyondOf = (identity: Identity, roles: readonly RoleGrant[]): RoleGrant | undefined =>
   roles.find(({ namespace }) => !mayIn(identity, 'admin', namespace));
 
+/** Whether a token is the identity's to see and to revoke: one with roles of namespaces that are gone is of those who may do all. */
+export const mayManage = (
+  identity: Identity,
+  { roles, ended }: { readonly roles: readonly RoleGrant[]; readonly ended: boolean },
+): boolean => beyondOf(identity, roles) === undefined && (!ended || mayEverywhere(identity, 'admin'));
+
 /** Whether the roles are those of an administrator of everything. */
 export const isAdministrator = (roles: readonly RoleGrant[]): boolean =>
   roles.some(({ namespace, role }) => namespace === EVERY_NAMESPACE && role === 'admin');
@@ -42,3 +54,24 @@ export const grantFaults = (
       ? []
       : [refuse('token.namespace-unknown', { namespace }, `roles[${index}].namespace`)],
   );
+
+/** What is known of a namespace now. */
+export interface Standing {
+  /** null: of an earlier release. */
+  readonly since: number | null;
+  readonly createdAt: string;
+}
+
+/** Whether a role is in a namespace that there is: one that was deleted took its roles with it, also when its name returns. */
+export const stands = (
+  { namespace, since }: Grant,
+  grantedAt: Date,
+  namespaces: Readonly<Record<string, Standing>>,
+): boolean => {
+  if (namespace === EVERY_NAMESPACE) return true;
+  const standing = namespaces[namespace];
+  if (standing === undefined) return false;
+  return since === undefined || standing.since === null
+    ? grantedAt.getTime() >= Date.parse(standing.createdAt)
+    : since === standing.since;
+};

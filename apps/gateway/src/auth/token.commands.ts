@@ -1,11 +1,18 @@
-import { NONE, refuse, type CreatedTokenView, type StreamId, type TokenRequest } from '@fairlead/contracts';
+import {
+  NONE,
+  refuse,
+  type CreatedTokenView,
+  type Registered,
+  type StreamId,
+  type TokenRequest,
+} from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { audit } from '../events/audit.decider.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { beyondOf } from './identity.js';
+import { beyondOf, mayManage, type Grant } from './identity.js';
 import { TokenSessions } from './token.sessions.js';
 import { newToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
@@ -21,7 +28,12 @@ export class TokenCommands {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async create({ name, roles }: TokenRequest, caller: Caller): Promise<CreatedTokenView & { readonly seq: number }> {
+  /** `namespaces`: those that there are. A role is in one of them, and ends with it. */
+  async create(
+    { name, roles }: TokenRequest,
+    namespaces: Registered['namespaces'],
+    caller: Caller,
+  ): Promise<CreatedTokenView & { readonly seq: number }> {
     const beyond = beyondOf(caller.identity, roles);
     if (beyond !== undefined)
       throw new Refused(refuse('auth.role-missing', { role: 'admin', namespace: beyond.namespace }));
@@ -30,7 +42,11 @@ export class TokenCommands {
     const fact = { type: 'ApiTokenCreated', data: { id, name, roles } } as const;
     const { seq } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller)));
     const createdAt = this.clock.now();
-    await this.store.insert({ id, name, sha256, roles, createdAt });
+    const grants = roles.map((grant): Grant => {
+      const since = namespaces.get(grant.namespace)?.since;
+      return since === undefined ? grant : { ...grant, since };
+    });
+    await this.store.insert({ id, name, sha256, roles: grants, createdAt });
     return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), token, seq };
   }
 
@@ -39,7 +55,7 @@ export class TokenCommands {
     const outcome = await this.store.revoke({
       id,
       inUse: caller.identity.tokenId,
-      mayRevoke: (roles) => beyondOf(caller.identity, roles) === undefined,
+      mayRevoke: (token) => mayManage(caller.identity, token),
       at: this.clock.now(),
     });
     if (outcome !== 'revoked') throw new Refused(refuse(`token.${outcome}`, { id }));

@@ -9,7 +9,7 @@ import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { refuseAny } from '../http/refused.js';
 import { RoleInSomeNamespace } from './access.js';
-import { beyondOf, grantFaults } from './identity.js';
+import { grantFaults, mayManage } from './identity.js';
 import { TokenCommands } from './token.commands.js';
 import { TokenStore } from './tokens.store.js';
 
@@ -30,8 +30,7 @@ export class TokensHttp {
     answers: [{ status: 200, description: 'The tokens, without what makes them tokens', schema: TokenList }],
   })
   async list(@FromCaller() { identity }: Caller): Promise<TokenList> {
-    const all = await this.store.all();
-    return { kind: 'TokenList', items: all.filter(({ roles }) => beyondOf(identity, roles) === undefined) };
+    return { kind: 'TokenList', items: await this.store.all((token) => mayManage(identity, token)) };
   }
 
   @Post()
@@ -51,7 +50,7 @@ export class TokensHttp {
   ): Promise<CreatedTokenView> {
     const { namespaces } = await this.registry.latest();
     refuseAny(grantFaults(request.roles, namespaces));
-    const { seq, ...created } = await this.commands.create(request, caller);
+    const { seq, ...created } = await this.commands.create(request, namespaces, caller);
     accept(response, { seq, location: `/tokens/${created.id}`, status: 201, waited: false });
     response.setHeader('Cache-Control', 'no-store');
     return created;

@@ -2,23 +2,31 @@ import type { RoleGrant, TokenView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
-import { isAdministrator, type Identity } from './identity.js';
+import { isAdministrator, stands, type Grant, type Identity, type Standing } from './identity.js';
 import { idOf, opens } from './tokens.js';
 
 interface TokenRow {
   readonly id: string;
   readonly name: string;
   readonly sha256: Buffer;
-  readonly roles: readonly RoleGrant[];
+  readonly roles: readonly Grant[];
   readonly created_at: Date;
+  readonly namespaces: Readonly<Record<string, Standing>>;
 }
 
 export interface TokenRecord {
   readonly id: string;
   readonly name: string;
   readonly sha256: Buffer;
-  readonly roles: readonly RoleGrant[];
+  readonly roles: readonly Grant[];
   readonly createdAt: Date;
+}
+
+/** The roles of a token. */
+export interface HeldRoles {
+  readonly roles: readonly RoleGrant[];
+  /** Some of them ended with their namespaces: the token is no business of those who have another of the name. */
+  readonly ended: boolean;
 }
 
 export interface Revocation {
@@ -26,7 +34,7 @@ export interface Revocation {
   /** Id of the token that the request was sent with. */
   readonly inUse: string;
   /** Whether a token with these roles is the caller's to revoke. */
-  readonly mayRevoke: (roles: readonly RoleGrant[]) => boolean;
+  readonly mayRevoke: (token: HeldRoles) => boolean;
   readonly at: Date;
 }
 
@@ -34,14 +42,27 @@ export type RevokeOutcome = 'revoked' | 'unknown' | 'last-administrator' | 'in-u
 /** Any number that nobody else uses as an advisory lock in the gateway's database. */
 const LOCAL_TOKEN_LOCK = 0x4c4f434c;
 
-const COLUMNS = 'id, name, sha256, roles, created_at';
+/** With the namespaces of its roles as they are. */
+const COLUMNS = `id, name, sha256, roles, created_at, coalesce(
+  (select jsonb_object_agg(key, jsonb_build_object('since', doc->'since', 'createdAt', doc->'createdAt')) from namespaces
+    where key in (select granted->>'namespace' from jsonb_array_elements(roles) granted)), '{}'::jsonb) as namespaces`;
 
-const viewOf = ({ id, name, roles, created_at }: TokenRow): TokenView => ({
-  id,
+type Held = Pick<TokenRow, 'roles' | 'created_at' | 'namespaces'>;
+
+const standingOf = ({ roles, created_at, namespaces }: Held): readonly Grant[] =>
+  roles.filter((grant) => stands(grant, created_at, namespaces));
+
+const heldOf = (row: Held): HeldRoles => ({
+  roles: row.roles.map(({ namespace, role }) => ({ namespace, role })),
+  ended: standingOf(row).length < row.roles.length,
+});
+
+const viewOf = (row: TokenRow): TokenView => ({
+  id: row.id,
   kind: 'Token',
-  name,
-  roles: [...roles],
-  createdTime: created_at.toISOString(),
+  name: row.name,
+  roles: [...heldOf(row).roles],
+  createdTime: row.created_at.toISOString(),
 });
 
 /** API tokens: their hashes, never themselves. */
@@ -58,7 +79,7 @@ export class TokenStore {
       [id],
     );
     if (row === undefined || !opens(token, row.sha256)) return undefined;
-    return { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: row.roles };
+    return { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: standingOf(row) };
   }
 
   /** Also one that was revoked. */
@@ -75,11 +96,12 @@ export class TokenStore {
     });
   }
 
-  async all(): Promise<TokenView[]> {
+  /** Those that open something, and of which `isShown`. */
+  async all(isShown: (token: HeldRoles) => boolean): Promise<TokenView[]> {
     const rows = await this.database.query<TokenRow[]>(
       `select ${COLUMNS} from api_tokens where revoked_at is null order by created_at, id`,
     );
-    return rows.map(viewOf);
+    return rows.filter((row) => isShown(heldOf(row))).map(viewOf);
   }
 
   /** True when it was not there before. */
@@ -96,10 +118,8 @@ export class TokenStore {
   async revoke({ id, inUse, mayRevoke, at }: Revocation): Promise<RevokeOutcome> {
     return this.database.transaction(async (transaction) => {
       const administrators = await administratorsLocked(transaction);
-      const [row] = await transaction.query<Pick<TokenRow, 'roles'>[]>('select roles from api_tokens where id = $1', [
-        id,
-      ]);
-      if (row === undefined || !mayRevoke(row.roles)) return 'unknown';
+      const [row] = await transaction.query<TokenRow[]>(`select ${COLUMNS} from api_tokens where id = $1`, [id]);
+      if (row === undefined || !mayRevoke(heldOf(row))) return 'unknown';
       if (administrators.length === 1 && administrators[0] === id) return 'last-administrator';
       if (id === inUse) return 'in-use';
       await transaction.query('update api_tokens set revoked_at = $2 where id = $1 and revoked_at is null', [id, at]);

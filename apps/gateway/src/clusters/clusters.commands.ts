@@ -17,8 +17,11 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
+import type { Identity } from '../auth/identity.js';
 import { canonicalJson } from '../common/json.js';
 import { Registry } from '../common/registry.js';
+import { maySee } from '../connections/connection.access.js';
+import type { RegisteredConnectionDoc } from '../connections/connections.projection.js';
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
@@ -41,13 +44,25 @@ const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace): read
 const closedConnections = (
   { connections }: Registered,
   namespace: Namespace,
-  { sets, field }: { readonly sets: readonly NodeSet[]; readonly field: string },
+  { sets, field, identity }: { readonly sets: readonly NodeSet[]; readonly field: string; readonly identity: Identity },
 ): readonly Refusal[] =>
   sets.flatMap(({ connection }, index) => {
     const known = connections.get(connection);
     const at = `${field}[${index}].connection`;
-    if (known === undefined) return [refuse('connection.unknown', { connection }, at)];
+    // That it is refused must not tell that there is one of that name.
+    if (known === undefined || !maySee(identity, known)) return [refuse('connection.unknown', { connection }, at)];
     return mayUse(known, namespace) ? [] : [refuse('connection.not-granted', { connection, namespace }, at)];
+  });
+
+/** Of the others, not even what they offer is told. */
+const usable = (
+  { connections }: Registered,
+  namespace: Namespace,
+  docs: readonly RegisteredConnectionDoc[],
+): readonly RegisteredConnectionDoc[] =>
+  docs.filter(({ name }) => {
+    const known = connections.get(name);
+    return known !== undefined && mayUse(known, namespace);
   });
 
 /** Turns requests about clusters into decisions. */
@@ -64,7 +79,8 @@ export class ClusterCommands {
     refuseAny(faultsOfCluster(request, namespaceFaults(known, namespace)));
     const spec = toClusterSpec(request);
     const machines = [spec.controlPlane, ...spec.workers];
-    const offered = await this.connections.all();
+    const { identity } = caller;
+    const offered = usable(known, namespace, await this.connections.all());
     return this.decide(
       {
         type: 'RequestCluster',
@@ -76,8 +92,8 @@ export class ClusterCommands {
           requestHash: sha256(canonicalJson(spec)),
           actor: caller.identity.actor,
           connectionFaults: [
-            ...closedConnections(known, namespace, { sets: [spec.controlPlane], field: 'controlPlane' }),
-            ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker' }),
+            ...closedConnections(known, namespace, { sets: [spec.controlPlane], field: 'controlPlane', identity }),
+            ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker', identity }),
             ...unknownSpecs(offered, [spec.controlPlane], 'controlPlane'),
             ...unknownSpecs(offered, spec.workers, 'worker'),
             ...(await this.noRoom(known, { namespace, uid: undefined, more: false, machines })),
@@ -104,8 +120,8 @@ export class ClusterCommands {
           workers,
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
           connectionFaults: [
-            ...closedConnections(known, address.namespace, { sets: workers, field: 'worker' }),
-            ...unknownSpecs(await this.connections.all(), workers, 'worker'),
+            ...closedConnections(known, address.namespace, { sets: workers, field: 'worker', identity }),
+            ...unknownSpecs(usable(known, address.namespace, await this.connections.all()), workers, 'worker'),
             ...(await this.noRoom(known, {
               namespace: address.namespace,
               uid: undefined,

@@ -25,8 +25,9 @@ export class ConnectionCommands {
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { token, secret = token, keys = {}, ...settings } = request.settings;
-    const { provider, region, zone, moved, namespaces, quota } = request;
-    const users = await this.checks.pass(name, { request, settings, secret, keys });
+    const { provider, region, zone, moved, quota } = request;
+    const { users, granted } = await this.checks.pass(name, { request, settings, secret, keys });
+    const { namespaces = granted } = request;
     // Nothing is sealed for a request that is refused: the secret that there is stays. And sealed before it is stated: whoever reacts to the event finds the secret.
     for (const [key, value] of Object.entries(keys))
       await this.secrets.put(connectionSecretRef(name, key), value, SHARED);

@@ -21,16 +21,16 @@ import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { Refused, refuseAny } from '../http/refused.js';
+import { ConnectionAccess } from './connection.access.js';
 import { ConnectionCommands } from './connections.commands.js';
-import { connectionView, specList, type RegisteredConnectionDoc } from './connections.projection.js';
-import { ConnectionQueries } from './connections.queries.js';
+import { connectionView, specList } from './connections.projection.js';
 import { toSpecFilter } from './connections.rules.js';
 
 @Controller(bothBases('connections'))
 export class ConnectionsHttp {
   constructor(
     @Inject(ConnectionCommands) private readonly commands: ConnectionCommands,
-    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
+    @Inject(ConnectionAccess) private readonly access: ConnectionAccess,
     @Inject(POSITIONS) private readonly positions: Positions,
     @Inject(RecordedViews) private readonly recorded: RecordedViews,
   ) {}
@@ -40,7 +40,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'listConnections',
     tag: 'connections',
-    summary: 'The connections to providers',
+    summary: 'The connections to providers that namespaces of the caller may use',
     description: 'Settings, addresses and the words of providers are shown to administrators of all namespaces only.',
     answers: [{ status: 200, description: 'The connections, without their secrets', schema: ConnectionList }],
     refusals: ['wait.seq-ahead', 'wait.too-long'],
@@ -50,9 +50,7 @@ export class ConnectionsHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<ConnectionList> {
     await untilShown(this.positions, minSeq);
-    const isAdministrator = mayEverywhere(identity, 'admin');
-    const items = (await this.queries.all()).map((doc) => connectionView(doc, isAdministrator));
-    return { kind: 'ConnectionList', items };
+    return { kind: 'ConnectionList', items: await this.access.all(identity) };
   }
 
   @Get(':connection')
@@ -70,7 +68,7 @@ export class ConnectionsHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<ConnectionView> {
     await untilShown(this.positions, minSeq);
-    return connectionView(await this.find(connection), mayEverywhere(identity, 'admin'));
+    return connectionView(await this.access.one(connection, identity), mayEverywhere(identity, 'admin'));
   }
 
   @Put(':connection')
@@ -104,7 +102,9 @@ export class ConnectionsHttp {
     const { seq } = await this.commands.register(connection, request, caller);
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
     const isShown = await shownSoon(this.positions, seq);
-    const doc = isShown ? await this.find(connection) : await this.recorded.connection(connection);
+    const doc = isShown
+      ? await this.access.one(connection, caller.identity)
+      : await this.recorded.connection(connection);
     if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
     return connectionView(doc, true);
   }
@@ -150,18 +150,12 @@ export class ConnectionsHttp {
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `Connection '${connection}' is removed.` };
   }
-
-  private async find(connection: string): Promise<RegisteredConnectionDoc> {
-    const doc = await this.queries.one(connection);
-    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
-    return doc;
-  }
 }
 
 /** CB-Ladybug's list of specs. */
 @Controller(bothBases('mcir/connections/:connection/specs'))
 export class SpecsHttp {
-  constructor(@Inject(ConnectionQueries) private readonly queries: ConnectionQueries) {}
+  constructor(@Inject(ConnectionAccess) private readonly access: ConnectionAccess) {}
 
   @Get()
   @Authenticated()
@@ -175,14 +169,14 @@ export class SpecsHttp {
   async list(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
     @Query({ schema: SpecsQuery }) query: SpecsQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<SpecList> {
     const filter = toSpecFilter(query);
     if ('length' in filter) {
       refuseAny(filter);
       throw new Error('a filter was refused without a reason');
     }
-    const doc = await this.queries.one(connection);
-    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
+    const doc = await this.access.one(connection, identity);
     if (doc.offer === null) throw new Refused(refuse('spec-list.unverified', { connection }));
     return specList(connection, doc.offer, filter);
   }

@@ -119,6 +119,38 @@ describe('a connection', () => {
     expect([body.hosts?.[0]?.address, body.hasSecret]).toEqual(['198.51.100.99', true]);
   });
 
+  it('is not known to those whose namespaces may not use it: not its name, its specs, or that there is one', async () => {
+    await gateway.ask('POST', '/ns', { body: { name: 'outsider' } });
+    await put('inner', { ...lab, namespaces: ['default'] });
+    await put('common', { ...lab, namespaces: ['*'] });
+    const tokenOf = async (namespace: string) => {
+      const roles = [{ namespace, role: 'operator' }];
+      return (await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'reader', roles } })).body.token;
+    };
+    const token = await tokenOf('outsider');
+    const { body } = await gateway.ask<{ items: ConnectionView[] }>('GET', '/connections', { token });
+    const names = body.items.map(({ name }) => name);
+    expect([names.includes('inner'), names.includes('common')]).toEqual([false, true]);
+    for (const name of ['inner', 'never-registered'])
+      for (const path of [`/connections/${name}`, `/mcir/connections/${name}/specs`]) {
+        const answer = await gateway.ask<ErrorView>('GET', path, { token });
+        expect([path, answer.status, answer.body.reason]).toEqual([path, 404, 'connection.not-found']);
+      }
+    const asked = async (connection: string) => {
+      const worker = [{ connection, count: 1, spec: 's' }];
+      const answer = await gateway.ask<ErrorView>('POST', '/ns/outsider/clusters', {
+        body: request('guess', { worker }),
+        token,
+      });
+      return [answer.status, answer.body.reason, answer.body.message.replaceAll(connection, '')];
+    };
+    expect(await asked('inner')).toEqual(await asked('never-registered'));
+    for (const other of [await tokenOf('default'), await tokenOf('*'), undefined])
+      expect((await gateway.ask('GET', '/connections/inner', other === undefined ? {} : { token: other })).status).toBe(
+        200,
+      );
+  });
+
   it('to your own hosts is refused with the place of what is wrong, and nothing is stated', async () => {
     const before = (await gateway.log()).length;
     const hosts = [

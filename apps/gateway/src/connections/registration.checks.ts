@@ -5,6 +5,7 @@ import {
   type ConnectionName,
   type ConnectionRequest,
   type Refusal,
+  type Registered,
 } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { networkInterfaces } from 'node:os';
@@ -26,6 +27,13 @@ export interface RegistrationRequest {
   readonly keys: Readonly<Record<string, string>>;
 }
 
+/** What a registration that passed is decided with. */
+export interface Passed {
+  readonly users: Users;
+  /** The namespaces that may use the connection now; undefined: it is new, or was registered before there were grants. */
+  readonly granted: string[] | undefined;
+}
+
 /** Looks at a connection before anything of it is sealed or stated. */
 @Injectable()
 export class RegistrationChecks {
@@ -35,8 +43,8 @@ export class RegistrationChecks {
     @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
   ) {}
 
-  /** Who uses the connection. Throws Refused with everything that is wrong with the request. */
-  async pass(name: ConnectionName, registration: RegistrationRequest): Promise<Users> {
+  /** Throws Refused with everything that is wrong with the request. */
+  async pass(name: ConnectionName, registration: RegistrationRequest): Promise<Passed> {
     const { request, settings } = registration;
     const { provider } = request;
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
@@ -44,8 +52,9 @@ export class RegistrationChecks {
     refuseAny(foreignKeys(name, { provider, settings }));
     if (provider === 'ssh') refuseAny(unreachableNats(name, settings, this.reach()));
     const users = await this.queries.users(name);
-    refuseAny(await this.besideKnown(name, registration, users));
-    return users;
+    const known = await this.registry.latest();
+    refuseAny(besideKnown(known, { name, users, registration }));
+    return { users, granted: known.connections.get(name)?.namespaces };
   }
 
   /** The clusters that stand on the connection, and the secrets that go with it. */
@@ -57,27 +66,6 @@ export class RegistrationChecks {
     return { usedBy, keyRefs: known === undefined ? [] : keyRefsOf(known) };
   }
 
-  private async besideKnown(
-    name: ConnectionName,
-    { request, settings, secret, keys }: RegistrationRequest,
-    users: Users,
-  ): Promise<readonly Refusal[]> {
-    const { provider, moved, namespaces = [] } = request;
-    const known = await this.registry.latest();
-    const strangers = namespaces.filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
-    if (strangers.length > 0)
-      return strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces'));
-    const before = known.connections.get(name);
-    if (before === undefined) return [];
-    const after = { provider, settings };
-    const given = {
-      secret: secret !== undefined,
-      keys: new Set<string>(Object.keys(keys).map((key) => connectionSecretRef(name, key))),
-    };
-    const refusal = orphaning(name, { before, after, moved }, users) ?? secretMissing(name, { before, after }, given);
-    return refusal === undefined ? [] : [refusal];
-  }
-
   private reach(): Reach {
     const interfaces = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
     return {
@@ -86,3 +74,24 @@ export class RegistrationChecks {
     };
   }
 }
+
+const besideKnown = (
+  known: Registered,
+  asked: { readonly name: ConnectionName; readonly users: Users; readonly registration: RegistrationRequest },
+): readonly Refusal[] => {
+  const { name, users } = asked;
+  const { request, settings, secret, keys } = asked.registration;
+  const { provider, moved, namespaces = [] } = request;
+  const strangers = namespaces.filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
+  if (strangers.length > 0)
+    return strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces'));
+  const before = known.connections.get(name);
+  if (before === undefined) return [];
+  const after = { provider, settings };
+  const given = {
+    secret: secret !== undefined,
+    keys: new Set<string>(Object.keys(keys).map((key) => connectionSecretRef(name, key))),
+  };
+  const refusal = orphaning(name, { before, after, moved }, users) ?? secretMissing(name, { before, after }, given);
+  return refusal === undefined ? [] : [refusal];
+};

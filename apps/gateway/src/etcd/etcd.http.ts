@@ -22,6 +22,7 @@ import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import { etcd, type EtcdCommand } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
 
@@ -68,6 +69,7 @@ export class EtcdHttp {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(EtcdQueries) private readonly queries: EtcdQueries,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
 
@@ -141,9 +143,11 @@ export class EtcdHttp {
   async request(
     @Param({ schema: EtcdRequestPath }) { namespace, cluster, request }: EtcdRequestPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<EtcdRequestView> {
     await this.follower.shown(minSeq);
-    const found = await this.queries.request(namespace, cluster, request);
+    const after = await this.incarnations.visibleAfter(namespace, identity);
+    const found = await this.queries.request({ namespace, cluster, request }, after);
     if (found === undefined) throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request }));
     return found;
   }
@@ -166,7 +170,7 @@ export class EtcdHttp {
     accept(response, { seq, location, status: waited ? 200 : 202, waited });
     const found = await this.follower.afterRecord(
       seq,
-      () => this.queries.request(namespace, cluster, requestId),
+      () => this.queries.request({ namespace, cluster, request: requestId }),
       (recorded) => recorded.etcdRequest(namespace, cluster, requestId),
     );
     if (found === undefined)

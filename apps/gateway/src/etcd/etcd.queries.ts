@@ -1,4 +1,4 @@
-import type { EtcdRequestView, EtcdSnapshotView } from '@fairlead/contracts';
+import type { EtcdRequestPath, EtcdRequestView, EtcdSnapshotView } from '@fairlead/contracts';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -18,15 +18,17 @@ export class EtcdQueries {
     return doc?.uid === uid ? snapshotViews(doc, this.clock.now().getTime()) : [];
   }
 
-  async request(namespace: string, cluster: string, requestId: string): Promise<EtcdRequestView | undefined> {
-    const doc = await this.docOf(namespace, cluster);
-    const found = doc?.requests.find(({ id }) => id === requestId);
+  /** undefined: there is none, or nothing was stated after the sequence. */
+  async request({ namespace, cluster, request }: EtcdRequestPath, after = 0): Promise<EtcdRequestView | undefined> {
+    const doc = await this.docOf(namespace, cluster, after);
+    const found = doc?.requests.find(({ id }) => id === request);
     return found && { ...found, kind: 'EtcdRequest' };
   }
 
-  private async docOf(namespace: string, cluster: string): Promise<EtcdDoc | undefined> {
-    const [row] = await this.database.query<{ doc: EtcdDoc }[]>('select doc from etcd where key = $1', [
+  private async docOf(namespace: string, cluster: string, after = 0): Promise<EtcdDoc | undefined> {
+    const [row] = await this.database.query<{ doc: EtcdDoc }[]>('select doc from etcd where key = $1 and seq > $2', [
       clusterKey(namespace, cluster),
+      after,
     ]);
     return row?.doc;
   }

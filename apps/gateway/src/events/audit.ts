@@ -27,19 +27,22 @@ const faultOf = ({ event, rejection }: LogEntry, before: Link): string | undefin
 
 /**
  * Computes the hash chain of each context again. The last event of a stream has no witness but itself. A message that is no
- * event is reported and counts as a link, for its writers go on after it.
+ * event is reported and counts as a link, for its writers go on after it. Chains are followed from their beginnings; told is only what came after a
+ * sequence.
  */
-export const verify = (history: readonly LogEntry[]): Verification => {
+export const verify = (history: readonly LogEntry[], after = 0): Verification => {
   const links = new Map<string, Link>();
   const faults: Verification['faults'] = [];
   for (const read of history) {
     const { context, seq, event } = read;
     const before = links.get(context) ?? { hash: FIRST_PREVHASH, version: 0 };
     const fault = faultOf(read, before);
-    if (fault !== undefined) faults.push({ seq, context, fault });
+    if (fault !== undefined && seq > after) faults.push({ seq, context, fault });
     links.set(context, { hash: read.hash, version: event?.meta.streamVersion ?? before.version + 1 });
   }
-  return { intact: faults.length === 0, events: history.length, streams: links.size, faults };
+  const told = history.filter(({ seq }) => seq > after);
+  const streams = new Set(told.map(({ context }) => context)).size;
+  return { intact: faults.length === 0, events: told.length, streams, faults };
 };
 
 const CAUSES_MAX = 20;

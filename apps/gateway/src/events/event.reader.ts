@@ -35,9 +35,9 @@ export interface PageRequest {
 export class EventReader {
   constructor(@Inject(NATS) private readonly nats: NatsConnection) {}
 
-  /** Whether anything that matches was ever stated. */
-  async hasAny(filter: string): Promise<boolean> {
-    return (await readBatch(this.nats, filter, 0, 1)).length > 0;
+  /** Whether anything that matches was stated after the sequence. */
+  async hasAny(filter: string, after: number): Promise<boolean> {
+    return (await readBatch(this.nats, filter, after, 1)).length > 0;
   }
 
   async page({ filter, after, limit, types }: PageRequest): Promise<EventPage> {

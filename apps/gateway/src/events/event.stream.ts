@@ -1,11 +1,10 @@
-import { refuse, wordsOf, type StoredEvent } from '@fairlead/contracts';
+import { refuse, wordsOf, type EventView, type StoredEvent } from '@fairlead/contracts';
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
-import { eventView } from './events.view.js';
 
 const STREAMS_MAX = 500;
 const HEARTBEAT_MS = 15_000;
@@ -18,12 +17,16 @@ export interface StreamRequest {
   readonly filter: string;
   readonly afterSeq: number;
   readonly types: ReadonlySet<string> | undefined;
+  /** As the reader may see an event. */
+  readonly view: (event: StoredEvent) => EventView;
+  /** Whether the reader may see it, and what follows; false ends the stream. */
+  readonly goesOn: (event: StoredEvent) => Promise<boolean>;
   /** Aborts when the reader has gone, or may no longer read. */
   readonly signal: AbortSignal;
 }
 
-const frame = (event: StoredEvent): string =>
-  `id: ${event.meta.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(eventView(event))}\n\n`;
+const frame = (event: EventView): string =>
+  `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /**
  * Server-sent events from the log. Each stream pulls from the log only as fast as its reader takes, so that nothing piles up
@@ -42,7 +45,10 @@ export class EventStreams implements BeforeApplicationShutdown {
   }
 
   /** Resolves when the stream has ended. */
-  async serve({ filter, afterSeq, types, signal: ended }: StreamRequest, response: HttpResponse): Promise<void> {
+  async serve(
+    { filter, afterSeq, types, view, goesOn, signal: ended }: StreamRequest,
+    response: HttpResponse,
+  ): Promise<void> {
     if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
     const signal = AbortSignal.any([ended, this.stopping.signal]);
     const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
@@ -50,8 +56,9 @@ export class EventStreams implements BeforeApplicationShutdown {
     try {
       begin(response);
       for await (const event of this.tail(filter, afterSeq, signal)) {
+        if (!(await goesOn(event))) break;
         if (types !== undefined && !types.has(event.type)) continue;
-        if (!(await deliver(response, frame(event), signal))) break;
+        if (!(await deliver(response, frame(view(event)), signal))) break;
       }
     } catch (error) {
       // The head is out: the reader learns of it by the end of the stream, and comes back.

@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { HttpResponse } from '../http/http.types.js';
 import { accepted } from '../story.fixtures.js';
-import { EventStreams } from './event.stream.js';
+import { EventStreams, type StreamRequest } from './event.stream.js';
+import { eventView } from './events.view.js';
 
 /** A reader whose buffer is full after `room` frames, until it is drained. */
 class Reader extends EventEmitter {
@@ -59,13 +60,25 @@ const gone = (reader: Reader): AbortSignal => {
   return ended.signal;
 };
 
-const serve = (streams: EventStreams, reader: Reader): Promise<void> =>
+const serve = (
+  streams: EventStreams,
+  reader: Reader,
+  goesOn: StreamRequest['goesOn'] = () => Promise.resolve(true),
+): Promise<void> =>
   streams.serve(
-    { filter: 'evt.>', afterSeq: 7, types: undefined, signal: gone(reader) },
+    { filter: 'evt.>', afterSeq: 7, types: undefined, view: eventView, goesOn, signal: gone(reader) },
     reader as unknown as HttpResponse,
   );
 
 describe('a stream of events', () => {
+  it('ends before the first event that its reader may not see', async () => {
+    const { pulled, streams } = endlessLog();
+    const reader = new Reader(10);
+    await serve(streams, reader, (event) => Promise.resolve(event.meta.seq < 10));
+    expect(reader.frames.filter((frame) => frame.startsWith('id: '))).toHaveLength(2);
+    expect(pulled.closed).toBe(true);
+  });
+
   it('takes from the log only what its reader takes', async () => {
     const { pulled, streams } = endlessLog();
     const reader = new Reader(4);

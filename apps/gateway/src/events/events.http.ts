@@ -6,21 +6,36 @@ import {
   EventsQuery,
   EventStreamQuery,
   refuse,
+  type EventView,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { RoleEverywhere, RoleInNamespace } from '../auth/access.js';
+import { mayEverywhere, type Identity } from '../auth/identity.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import { auditEntries, verify } from './audit.js';
+import { tenantEventView } from './event.redaction.js';
 import { EventReader, typesOf } from './event.reader.js';
 import { EventStreams } from './event.stream.js';
 import { eventView } from './events.view.js';
 
 const EVERYTHING = 'evt.>';
+
+interface History {
+  readonly filter: string;
+  readonly since: number;
+}
+
+const always = (): Promise<boolean> => Promise.resolve(true);
+
+const viewFor = (identity: Identity): ((event: StoredEvent) => EventView) =>
+  mayEverywhere(identity, 'admin') ? eventView : tenantEventView;
 
 const SEQUENCE = /^\d{1,15}$/;
 
@@ -37,6 +52,7 @@ export class ClusterEventsHttp {
     @Inject(EVENT_STORE) private readonly store: EventStore,
     @Inject(EventReader) private readonly reader: EventReader,
     @Inject(EventStreams) private readonly streams: EventStreams,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
   ) {}
 
   @Get('events')
@@ -51,10 +67,12 @@ export class ClusterEventsHttp {
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
     @Query({ schema: EventsQuery }) { after, limit, type }: EventsQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<EventList> {
-    const filter = await this.filterOf({ namespace, cluster });
-    const { events, next } = await this.reader.page({ filter, after, limit, types: typesOf(type) });
-    return { kind: 'EventList', items: events.map(eventView), next };
+    const { filter, since } = await this.historyOf({ namespace, cluster }, identity);
+    const from = Math.max(after, since);
+    const { events, next } = await this.reader.page({ filter, after: from, limit, types: typesOf(type) });
+    return { kind: 'EventList', items: events.map(viewFor(identity)), next };
   }
 
   @Get('events/stream')
@@ -76,12 +94,14 @@ export class ClusterEventsHttp {
   async stream(
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Query({ schema: EventStreamQuery }) { after, type }: EventStreamQuery,
-    @FromCaller() { lastEventId, signal }: Caller,
+    @FromCaller() { lastEventId, signal, identity }: Caller,
     @Res() response: HttpResponse,
   ): Promise<void> {
-    const afterSeq = resumeAfter(lastEventId, after);
-    const filter = await this.filterOf(path);
-    await this.streams.serve({ filter, afterSeq, types: typesOf(type), signal }, response);
+    const { filter, since } = await this.historyOf(path, identity);
+    const afterSeq = Math.max(resumeAfter(lastEventId, after), since);
+    const goesOn = (event: StoredEvent): Promise<boolean> => this.incarnations.isSame(event, since, identity);
+    const view = viewFor(identity);
+    await this.streams.serve({ filter, afterSeq, types: typesOf(type), view, goesOn, signal }, response);
   }
 
   @Get('audit')
@@ -93,17 +113,23 @@ export class ClusterEventsHttp {
     answers: [{ status: 200, description: 'The history of the name', schema: AuditView }],
     refusals: ['namespace.unknown', 'cluster.unknown'],
   })
-  async audit(@Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath): Promise<AuditView> {
-    const history = await this.store.entries(clusterFilter(namespace, cluster), 0);
-    if (history.length === 0) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return { kind: 'Audit', namespace, cluster, items: auditEntries(history), verification: verify(history) };
+  async audit(
+    @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
+    @FromCaller() { identity }: Caller,
+  ): Promise<AuditView> {
+    const { filter, since } = await this.historyOf({ namespace, cluster }, identity);
+    const history = await this.store.entries(filter, 0);
+    const items = auditEntries(history.filter(({ seq }) => seq > since));
+    return { kind: 'Audit', namespace, cluster, items, verification: verify(history, since) };
   }
 
-  /** What matches the events of the name; refused when it never was a cluster's. */
-  private async filterOf({ namespace, cluster }: ClusterPath): Promise<string> {
+  /** What matches the events of the name, and from where on they are the caller's to read; refused when there are none. */
+  private async historyOf({ namespace, cluster }: ClusterPath, identity: Identity): Promise<History> {
+    const since = await this.incarnations.visibleAfter(namespace, identity);
     const filter = clusterFilter(namespace, cluster);
-    if (!(await this.reader.hasAny(filter))) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return filter;
+    if (!(await this.reader.hasAny(filter, since)))
+      throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    return { filter, since };
   }
 }
 
@@ -148,6 +174,7 @@ export class EventsHttp {
     @Res() response: HttpResponse,
   ): Promise<void> {
     const afterSeq = resumeAfter(lastEventId, after);
-    await this.streams.serve({ filter: EVERYTHING, afterSeq, types: typesOf(type), signal }, response);
+    const reading = { filter: EVERYTHING, afterSeq, types: typesOf(type), view: eventView, goesOn: always, signal };
+    await this.streams.serve(reading, response);
   }
 }

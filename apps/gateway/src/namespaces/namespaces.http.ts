@@ -15,7 +15,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Quer
 import { Authenticated, RoleEverywhere, RoleInNamespace } from '../auth/access.js';
 import { mayIn } from '../auth/identity.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
-import { accept, showSeq, untilShown } from '../http/answers.js';
+import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
@@ -74,6 +74,8 @@ export class NamespacesHttp {
     const command = { type: 'CreateNamespace', data: { name, description } } as const;
     const { events, seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     accept(response, { seq, location: `/ns/${name}`, status: 201, waited: false });
+    // So that the roles given next open something at once.
+    await shownSoon(this.positions, seq);
     const doc = events[0] && namespacesProjection.evolve(undefined, events[0], name);
     if (doc === undefined) throw new Error(`creating namespace ${name} decided nothing`);
     return namespaceView(doc);
@@ -140,6 +142,8 @@ export class NamespacesHttp {
     const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
     const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     showSeq(response, seq);
+    // So that the roles in it open nothing any more.
+    await shownSoon(this.positions, seq);
     return { kind: 'Status', code: 200, message: `Namespace '${name}' is deleted.` };
   }
 }

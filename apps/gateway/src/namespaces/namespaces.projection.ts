@@ -5,6 +5,8 @@ export interface NamespaceDoc {
   readonly name: string;
   readonly description: string;
   readonly createdAt: string;
+  /** The sequence of its NamespaceCreated, which tells it from others of the same name. Rows of earlier releases have none. */
+  readonly since?: number;
   /** Absent: none was set. */
   readonly quota?: Quota;
 }
@@ -28,7 +30,8 @@ export const namespacesProjection: Projection<NamespaceDoc> = {
     if (event.type === 'NamespaceDeleted') return undefined;
     if (event.type === 'NamespaceQuotaSet') return doc === undefined ? undefined : { ...doc, quota: event.data.quota };
     if (event.type !== 'NamespaceCreated') return doc;
-    return { name: event.data.name, description: event.data.description, createdAt: event.meta.time };
+    const { name, description } = event.data;
+    return { name, description, createdAt: event.meta.time, since: event.meta.seq };
   },
 };
 

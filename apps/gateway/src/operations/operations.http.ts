@@ -3,14 +3,17 @@ import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../auth/access.js';
 import { untilShown } from '../http/answers.js';
+import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { Refused } from '../http/refused.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import { OperationQueries } from './operations.queries.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/operations'))
 export class OperationsHttp {
   constructor(
     @Inject(OperationQueries) private readonly queries: OperationQueries,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
@@ -27,9 +30,11 @@ export class OperationsHttp {
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Pick<Caller, 'identity'>,
   ): Promise<OperationList> {
     await untilShown(this.positions, minSeq);
-    const items = await this.queries.all(namespace, cluster);
+    const after = await this.incarnations.visibleAfter(namespace, identity);
+    const items = await this.queries.all(namespace, cluster, after);
     if (items === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
     return { kind: 'OperationList', items };
   }
@@ -46,8 +51,9 @@ export class OperationsHttp {
   async get(
     @Param({ schema: OperationPath }) { namespace, cluster, operation }: OperationPath,
     @Query({ schema: ReadQuery }) query: ReadQuery,
+    @FromCaller() caller: Caller,
   ): Promise<OperationView> {
-    const { items } = await this.list({ namespace, cluster }, query);
+    const { items } = await this.list({ namespace, cluster }, query, caller);
     const found = items.find(({ id }) => id === operation);
     if (found === undefined) throw new Refused(refuse('operation.unknown', { namespace, cluster, operation }));
     return found;

@@ -53,6 +53,8 @@ export interface OperationsDoc {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
+  /** Of its ClusterRequested. Rows of earlier releases have none. */
+  readonly requestedSeq?: number;
   readonly operations: readonly OperationDoc[];
 }
 
@@ -349,7 +351,8 @@ export const operationsProjection: Projection<OperationsDoc> = {
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') {
       const { namespace, cluster } = event.meta;
-      return begin({ namespace, cluster, uid: event.data.uid, operations: [] }, event);
+      const { uid } = event.data;
+      return begin({ namespace, cluster, uid, requestedSeq: event.meta.seq, operations: [] }, event);
     }
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     return isWish(event) ? begin(doc, event) : (advanceOf(event)?.(doc, event) ?? doc);

@@ -11,12 +11,13 @@ import { passedOfNodes, type NodeProgress } from './passed.js';
 export class OperationQueries {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
-  /** undefined: nothing was ever asked for under this name. */
-  async all(namespace: string, cluster: string): Promise<OperationView[] | undefined> {
+  /** undefined: nothing was asked for under this name after the sequence. */
+  async all(namespace: string, cluster: string, after: number): Promise<OperationView[] | undefined> {
     const key = clusterKey(namespace, cluster);
-    const [row] = await this.database.query<{ doc: OperationsDoc }[]>('select doc from operations where key = $1', [
-      key,
-    ]);
+    const [row] = await this.database.query<{ doc: OperationsDoc }[]>(
+      `select doc from operations where key = $1 and coalesce((doc->>'requestedSeq')::bigint, seq) > $2`,
+      [key, after],
+    );
     if (row === undefined) return undefined;
     const nodes = await this.progressOf(key);
     return row.doc.operations.map((operation) => {

@@ -2,6 +2,7 @@ import { refuse, type StoredEvent, type UpgradeSummary, type UpgradeView } from 
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../clusters/clusters.commands.js';
+import type { Identity } from '../auth/identity.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import type { RecordedViews } from '../common/recorded.views.js';
 import { accept } from '../http/answers.js';
@@ -9,6 +10,7 @@ import type { Caller } from '../http/caller.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { LogFollower } from '../http/log.follower.js';
 import { Refused } from '../http/refused.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import type { IsOver } from './upgrade.ends.js';
 import type { UpgradeAddress } from './upgrades.commands.js';
 import type { UpgradesState } from './upgrades.decider.js';
@@ -26,11 +28,13 @@ export class UpgradeAnswers {
   constructor(
     @Inject(UpgradeQueries) private readonly queries: UpgradeQueries,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
 
-  async viewOf({ namespace, cluster, upgrade }: UpgradeAddress): Promise<UpgradeView> {
-    const view = await this.queries.one(namespace, cluster, upgrade);
+  async viewOf({ namespace, cluster, upgrade }: UpgradeAddress, identity: Identity): Promise<UpgradeView> {
+    const after = await this.incarnations.visibleAfter(namespace, identity);
+    const view = await this.queries.one({ namespace, cluster, upgrade }, after);
     if (view === undefined) throw new Refused(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
     return view;
   }
@@ -45,10 +49,10 @@ export class UpgradeAnswers {
   }
 
   /** Latest first. */
-  async listOf({ namespace, cluster }: ClusterAddress): Promise<UpgradeSummary[]> {
+  async listOf({ namespace, cluster }: ClusterAddress, identity: Identity): Promise<UpgradeSummary[]> {
     if (!(await this.clusters.exists(namespace, cluster)))
       throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return this.queries.all(namespace, cluster);
+    return this.queries.all(namespace, cluster, await this.incarnations.visibleAfter(namespace, identity));
   }
 
   async after(
@@ -65,7 +69,7 @@ export class UpgradeAnswers {
     accept(response, { seq, location, status: waited ? 200 : 202, waited });
     return this.follower.afterRecord(
       seq,
-      () => this.viewOf(address),
+      () => this.viewOf(address, caller.identity),
       (recorded) => this.recordedOf(recorded, address),
     );
   }

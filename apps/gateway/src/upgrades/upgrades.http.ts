@@ -10,7 +10,7 @@ import {
 } from '@fairlead/contracts';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../auth/access.js';
-import { FromExchange, type Exchange } from '../http/caller.js';
+import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
@@ -49,9 +49,10 @@ export class UpgradesHttp {
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<UpgradeList> {
     await this.follower.shown(minSeq);
-    return { kind: 'UpgradeList', items: await this.answers.listOf(path) };
+    return { kind: 'UpgradeList', items: await this.answers.listOf(path, identity) };
   }
 
   @Post()
@@ -112,8 +113,9 @@ export class UpgradesHttp {
   async get(
     @Param({ schema: UpgradePath }) path: UpgradePath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<UpgradeView> {
     await this.follower.shown(minSeq);
-    return this.answers.viewOf(path);
+    return this.answers.viewOf(path, identity);
   }
 }

@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { clusterKey } from '../clusters/clusters.projection.js';
 import type { NodeUpgradesDoc } from './upgrade.nodes.projection.js';
+import type { UpgradeAddress } from './upgrades.commands.js';
 import { upgradeKey, type UpgradeDoc } from './upgrades.projection.js';
 import { upgradeRows, upgradeSummary, upgradeView } from './upgrades.view.js';
 
@@ -19,19 +20,21 @@ export class UpgradeQueries {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async one(namespace: string, cluster: string, upgrade: string): Promise<UpgradeView | undefined> {
-    const [row] = await this.database.query<Row<UpgradeDoc>[]>('select seq, doc from upgrades where key = $1', [
-      upgradeKey(namespace, cluster, upgrade),
-    ]);
+  /** undefined: there is none of which anything was stated after the sequence. */
+  async one({ namespace, cluster, upgrade }: UpgradeAddress, after: number): Promise<UpgradeView | undefined> {
+    const [row] = await this.database.query<Row<UpgradeDoc>[]>(
+      'select seq, doc from upgrades where key = $1 and seq > $2',
+      [upgradeKey(namespace, cluster, upgrade), after],
+    );
     if (row === undefined) return undefined;
     return upgradeView(upgradeRows(row, await this.nodesOf(namespace, cluster)), this.clock.now().getTime());
   }
 
   /** Those of the cluster's present or last incarnation, latest first. */
-  async all(namespace: string, cluster: string): Promise<UpgradeSummary[]> {
+  async all(namespace: string, cluster: string, after: number): Promise<UpgradeSummary[]> {
     const rows = await this.database.query<Row<UpgradeDoc>[]>(
-      `select seq, doc from upgrades where cluster_key = $1 order by doc->>'requestedAt' desc, key`,
-      [clusterKey(namespace, cluster)],
+      `select seq, doc from upgrades where cluster_key = $1 and seq > $2 order by doc->>'requestedAt' desc, key`,
+      [clusterKey(namespace, cluster), after],
     );
     const nodes = await this.nodesOf(namespace, cluster);
     const uid = rows[0]?.doc.uid;

@@ -1,0 +1,169 @@
+import type {
+  AuditView,
+  ClusterView,
+  ConnectionList,
+  ErrorView,
+  EventList,
+  OperationList,
+  RoleGrant,
+  TokenList,
+} from '@fairlead/contracts';
+import { events } from '@fairlead/api-client';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  await prepareWorld(gateway);
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+}, 30_000);
+
+const tokenFor = async (...roles: readonly RoleGrant[]): Promise<string> => {
+  const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'someone', roles } });
+  return body.token;
+};
+
+const create = (name: string) => gateway.ask('POST', '/ns', { body: { name } });
+const remove = async (name: string): Promise<void> => {
+  expect((await gateway.ask('DELETE', `/ns/${name}`)).status).toBe(200);
+};
+
+/** A cluster that comes and goes. */
+const clusterOf = async (namespace: string, token: string): Promise<void> => {
+  const made = await gateway.ask<ClusterView>('POST', `/ns/${namespace}/clusters`, { body: request('shop'), token });
+  expect(made.status).toBe(202);
+  const uid = made.body.uid as never;
+  const at = { namespace, cluster: 'shop' };
+  await gateway.state({ type: 'ClusterAccepted', data: { uid } }, at);
+  const path = `/ns/${namespace}/clusters/shop`;
+  await gateway.ask('DELETE', path, { token });
+  const { meta } = await gateway.state({ type: 'ClusterDeleted', data: { uid } }, at);
+  expect((await gateway.ask('GET', `${path}?minSeq=${meta.seq}`, { token })).status).toBe(404);
+};
+
+const HISTORY = ['events', 'events/stream', 'audit', 'operations'] as const;
+
+describe('a namespace that was deleted and created again', () => {
+  it('is not opened by a token of the old one, neither to read nor to change', async () => {
+    await create('reborn');
+    const old = await tokenFor({ namespace: 'reborn', role: 'admin' });
+    expect((await gateway.ask('GET', '/ns/reborn/clusters', { token: old })).status).toBe(200);
+    await remove('reborn');
+    expect((await gateway.ask('GET', '/ns/reborn/clusters', { token: old })).status).toBe(403);
+    await create('reborn');
+    for (const [method, path, body] of [
+      ['GET', '/ns/reborn/clusters', undefined],
+      ['POST', '/ns/reborn/clusters', request('mine')],
+      ['POST', '/tokens', { name: 'heir', roles: [{ namespace: 'reborn', role: 'admin' }] }],
+    ] as const)
+      expect([path, (await gateway.ask(method, path, { token: old, body })).status]).toEqual([path, 403]);
+    const fresh = await tokenFor({ namespace: 'reborn', role: 'admin' });
+    expect((await gateway.ask('GET', '/ns/reborn/clusters', { token: fresh })).status).toBe(200);
+  });
+
+  it('does not tell the tokens of the old one to its administrators', async () => {
+    await create('listed');
+    await tokenFor({ namespace: 'listed', role: 'viewer' });
+    await remove('listed');
+    await create('listed');
+    const token = await tokenFor({ namespace: 'listed', role: 'admin' });
+    const { body } = await gateway.ask<TokenList>('GET', '/tokens', { token });
+    expect(body.items.map(({ id }) => id)).toEqual([token.split('_')[1]]);
+  });
+
+  it('does not show the history of the clusters of the old one; administrators of all namespaces see both', async () => {
+    await create('history');
+    const old = await tokenFor({ namespace: 'history', role: 'operator' });
+    await clusterOf('history', old);
+    const path = '/ns/history/clusters/shop';
+    expect((await gateway.ask<EventList>('GET', `${path}/events`, { token: old })).body.items).toHaveLength(4);
+    await remove('history');
+    await create('history');
+    const fresh = await tokenFor({ namespace: 'history', role: 'operator' });
+    const everywhere = await tokenFor({ namespace: '*', role: 'operator' });
+    for (const token of [fresh, everywhere])
+      for (const what of HISTORY) {
+        const { status, body } = await gateway.ask<ErrorView>('GET', `${path}/${what}`, { token });
+        expect([what, status, body.reason]).toEqual([what, 404, 'cluster.unknown']);
+      }
+    expect((await gateway.ask<EventList>('GET', `${path}/events`)).body.items).toHaveLength(4);
+
+    await clusterOf('history', fresh);
+    const listed = await gateway.ask<EventList>('GET', `${path}/events?after=0`, { token: fresh });
+    expect(listed.body.items.map(({ type }) => type)).toEqual([
+      'ClusterRequested',
+      'ClusterAccepted',
+      'ClusterDeletionRequested',
+      'ClusterDeleted',
+    ]);
+    const [first] = listed.body.items;
+    const audit = await gateway.ask<AuditView>('GET', `${path}/audit`, { token: fresh });
+    expect(audit.body.items.map(({ seq }) => seq)).toEqual(listed.body.items.map(({ seq }) => seq));
+    expect(audit.body.verification).toEqual({ intact: true, events: 4, streams: 2, faults: [] });
+    const operations = await gateway.ask<OperationList>('GET', `${path}/operations`, { token: fresh });
+    expect(operations.body.items).toHaveLength(2);
+    const all = await gateway.ask<AuditView>('GET', `${path}/audit`);
+    expect(all.body.verification).toMatchObject({ intact: true, events: 8 });
+
+    const stream = events({
+      baseUrl: gateway.baseUrl(),
+      token: fresh,
+      of: { namespace: 'history', cluster: 'shop' },
+      after: 0,
+      signal: AbortSignal.timeout(10_000),
+    });
+    expect((await stream.next()).value).toMatchObject({ seq: first?.seq });
+    await stream.return(undefined);
+  });
+
+  it('ends a stream that was opened in the old one before anything of the new one is sent', async () => {
+    await create('streamed');
+    const old = await tokenFor({ namespace: 'streamed', role: 'operator' });
+    await clusterOf('streamed', old);
+    const response = await fetch(`${gateway.baseUrl()}/ns/streamed/clusters/shop/events/stream`, {
+      headers: { authorization: `Bearer ${old}` },
+    });
+    const sent = response.text();
+    await remove('streamed');
+    await create('streamed');
+    await clusterOf('streamed', await tokenFor({ namespace: 'streamed', role: 'operator' }));
+    expect((await sent).match(/^event: ClusterRequested$/gm)).toHaveLength(1);
+  }, 20_000);
+
+  it('has none of the connections that were granted to the old one, also after they are registered again', async () => {
+    await create('granted');
+    const settings = { endpoint: 'http://127.0.0.1:1' };
+    const lab = { provider: 'lab', region: 'lab-1', settings };
+    await gateway.ask('PUT', '/connections/leased', { body: { ...lab, namespaces: ['granted', 'default'] } });
+    await remove('granted');
+    await create('granted');
+    const token = await tokenFor({ namespace: 'granted', role: 'operator' });
+    const worker = [{ connection: 'leased', count: 1, spec: 's' }];
+    for (const zone of ['lab-1a', 'lab-1b']) {
+      const { body } = await gateway.ask<ConnectionList>('GET', '/connections', { token });
+      expect(body.items.map(({ name }) => name)).not.toContain('leased');
+      const made = await gateway.ask<ErrorView>('POST', '/ns/granted/clusters', {
+        body: request('x', { worker }),
+        token,
+      });
+      expect([made.status, made.body.reason]).toEqual([422, 'connection.unknown']);
+      const again = await gateway.ask('PUT', '/connections/leased', { body: { ...lab, zone } });
+      expect([again.status, again.body['namespaces']]).toEqual([200, ['default']]);
+    }
+  });
+
+  it('has no quota of the old one', async () => {
+    await create('bounded');
+    const set = await gateway.ask('PUT', '/ns/bounded/quota', { body: { clusters: 0 } });
+    expect(set.body['quota']).toEqual({ clusters: 0 });
+    await remove('bounded');
+    await create('bounded');
+    const { body } = await gateway.ask('GET', '/ns/bounded');
+    expect(body['quota']).toEqual({});
+  });
+});
