@@ -22,7 +22,6 @@ import { KEY_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { Incarnations } from '../namespaces/incarnations.js';
 import { etcd, type EtcdCommand } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
 
@@ -69,7 +68,6 @@ export class EtcdHttp {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(EtcdQueries) private readonly queries: EtcdQueries,
-    @Inject(Incarnations) private readonly incarnations: Incarnations,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
 
@@ -146,8 +144,7 @@ export class EtcdHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<EtcdRequestView> {
     await this.follower.shown(minSeq);
-    const after = await this.incarnations.visibleAfter(namespace, identity);
-    const found = await this.queries.request({ namespace, cluster, request }, after);
+    const found = await this.queries.visibleRequest({ namespace, cluster, request }, identity);
     if (found === undefined) throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request }));
     return found;
   }

@@ -2,7 +2,9 @@ import type { EtcdRequestPath, EtcdRequestView, EtcdSnapshotView } from '@fairle
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import type { Identity } from '../auth/identity.js';
 import { clusterKey } from '../clusters/clusters.projection.js';
+import { Incarnations } from '../namespaces/incarnations.js';
 import { snapshotViews, type EtcdDoc } from './etcd.projection.js';
 
 @Injectable()
@@ -10,12 +12,18 @@ export class EtcdQueries {
   constructor(
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
   ) {}
 
   /** Those of this incarnation of the cluster, latest first. */
   async snapshots(namespace: string, cluster: string, uid: string): Promise<EtcdSnapshotView[]> {
     const doc = await this.docOf(namespace, cluster);
     return doc?.uid === uid ? snapshotViews(doc, this.clock.now().getTime()) : [];
+  }
+
+  /** A request that is the caller's to see. */
+  async visibleRequest(path: EtcdRequestPath, identity: Identity): Promise<EtcdRequestView | undefined> {
+    return this.request(path, await this.incarnations.visibleAfter(path.namespace, identity));
   }
 
   /** undefined: there is none, or nothing was stated after the sequence. */
