@@ -23,7 +23,7 @@ afterAll(async () => {
   await gateway?.stop();
 }, 30_000);
 
-const tokenFor = async (...roles: readonly RoleGrant[]): Promise<string> => {
+const tokenFor = async (...roles: readonly { namespace: string; role: RoleGrant['role'] }[]): Promise<string> => {
   const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'someone', roles } });
   return body.token;
 };
