@@ -64,7 +64,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * The connections to providers
+     * The connections to providers that namespaces of the caller may use
      * @description Settings, addresses and the words of providers are shown to administrators of all namespaces only.
      */
     get: operations['listConnections'];
