@@ -93,7 +93,7 @@ describe('what schemathesis sends by the OpenAPI document', () => {
   it('leaves a gateway that takes the next command', async () => {
     await gateway.ask('POST', '/ns', { body: { name: 'after' } });
     await gateway.ask('PUT', '/connections/after', {
-      body: { provider: 'lab', settings: { endpoint: 'http://127.0.0.1:1' } },
+      body: { provider: 'lab', namespaces: ['after'], settings: { endpoint: 'http://127.0.0.1:1' } },
     });
     const set = { connection: 'after', count: 1, spec: 'lab.small' };
     const body = request('after', { controlPlane: [set], worker: [set] });
