@@ -1,6 +1,5 @@
 /** Credentials as values: minted by services too, so nothing here touches a file. */
 export {
-  accountOfCreds,
   authenticatorOf,
   claimsOfCreds,
   mintNodeCredentials,

@@ -69,7 +69,7 @@ const abandoned = (state: Known, { requestId, nodes }: EventData<'NodesAbandoned
   return leave({ ...state, requests: without(state.requests, requestId) }, [...new Set([...own, ...nodes])]);
 };
 
-/** A request is done when none of its nodes is on its way any more; one whose machines nobody was told of is not. */
+/** A request is done when none of its nodes is still joining. One whose machines are not known yet is not done. */
 const settled = (state: Known): Known => ({
   ...state,
   provisioned: true,

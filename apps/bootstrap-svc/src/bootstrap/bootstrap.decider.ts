@@ -212,7 +212,7 @@ const failGrowth = (state: Known, failure: Failure): readonly BootstrapFact[] =>
       data: { uid, step, node: machine.name, cause, ...LAST_ATTEMPT },
     }));
   if (ended.length + extra.length > 0 || concerned.length === 0) return [...ended, ...extra];
-  // Nodes that nobody asked for: a log of the time before requests were followed.
+  // Nodes without a request: an older log, in which requests were not tracked.
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 

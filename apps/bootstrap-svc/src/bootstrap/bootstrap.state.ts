@@ -46,7 +46,7 @@ export interface Host {
   /** It was there when the cluster was last called ready: what happens to it now is no part of a bootstrap. */
   readonly settled: boolean;
   readonly removal: 'none' | 'wanted' | 'drained' | 'stuck';
-  /** It could not join, and is kept until somebody asks for another try or for its removal. */
+  /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
 }
 

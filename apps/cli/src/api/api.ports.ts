@@ -60,7 +60,7 @@ export interface Accepted {
   readonly seq: number;
 }
 
-/** More workers, and what becomes of them if they cannot be had. */
+/** More workers, and what happens to them if provisioning fails. */
 export interface MoreNodes {
   readonly worker: readonly NodeSetRequest[];
   readonly onFailure?: 'rollback' | 'keep';

@@ -49,7 +49,7 @@ const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-/** Throws when somebody else than this user may have written one of them. What does not exist has been written by none. */
+/** Throws when a user other than this one may have written to one of them. Files that do not exist are trusted. */
 export const refuseUntrusted = (paths: readonly string[]): void => {
   for (const path of paths) {
     const stats = statsOf(path);

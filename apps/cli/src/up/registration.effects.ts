@@ -27,7 +27,7 @@ const ensureNamespace = async (api: Api, name: string): Promise<void> => {
   await api.createNamespace(name, 'Made by fairlead up').catch(unless('namespace.exists'));
 };
 
-/** Addresses may be others after a restart, when somebody else has taken the old ones; the machines are the same. */
+/** Addresses can change over a restart when another program has taken the old ones; the machines are the same. */
 const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAccess): Promise<void> => {
   const { connection, region, zone } = SITES[provider];
   const known = (await api.connections()).find(({ name }) => name === connection);

@@ -39,7 +39,7 @@ export interface Revocation {
 }
 
 export type RevokeOutcome = 'revoked' | 'unknown' | 'last-administrator' | 'in-use';
-/** Any number that nobody else uses as an advisory lock in the gateway's database. */
+/** Any number that is no other advisory lock in the gateway's database. */
 const LOCAL_TOKEN_LOCK = 0x4c4f434c;
 
 /** With the namespaces of its roles as they are. */

@@ -105,7 +105,7 @@ export const givenUpIn = (event: StoredEvent): readonly string[] => {
 
 const LEAVING = ['RemoveNode/', 'DeleteMachine/'];
 
-/** What has failed for good, and waits for somebody: a step on a node, or a deletion. */
+/** What has failed permanently and needs an operator: a step on a node, or a deletion. */
 export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): ReadonlySet<string> => {
   switch (event.type) {
     case 'BootstrapStepFailed': {

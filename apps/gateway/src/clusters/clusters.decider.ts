@@ -91,7 +91,7 @@ interface Present {
   readonly members: ReadonlyMap<string, Member>;
   /** Requests for nodes that are not done. */
   readonly additions: Additions;
-  /** What has failed for good, and waits for somebody. */
+  /** What has failed permanently and needs an operator. */
   readonly stuck: ReadonlySet<string>;
   /** kubeadm init has run: nodes can leave. */
   readonly initialized: boolean;

@@ -40,7 +40,7 @@ interface Registered extends ConnectionSettings, Grant {
   readonly secretRef: SecretRef | null;
 }
 
-/** A new connection is nobody else's: whoever shares it says so. */
+/** A new connection is granted to the default namespace only; sharing it is explicit. */
 const FIRST_GRANT = ['default'];
 
 const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant): Grant => {

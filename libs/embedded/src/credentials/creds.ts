@@ -99,12 +99,6 @@ const jwtOf = (creds: string): string => {
   return jwt;
 };
 
-/** The account that a creds file's user belongs to. */
-export const accountOfCreds = (creds: string): string => {
-  const { nats, iss } = claimsOfCreds(creds);
-  return typeof nats['issuer_account'] === 'string' ? nats['issuer_account'] : iss;
-};
-
 const credsText = (jwt: string, seed: string): string => `-----BEGIN NATS USER JWT-----
 ${jwt}
 ------END NATS USER JWT------
