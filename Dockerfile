@@ -13,7 +13,7 @@ FROM node:24-bookworm-slim
 # The volumes get their owner and their mode from these folders when they are new.
 RUN useradd --system --uid 10001 --create-home --home-dir /home/fairlead fairlead \
  && install -d -m 0755 -o fairlead -g fairlead /nats /bundles \
- && install -d -m 0700 -o fairlead -g fairlead /data /secrets/gateway /secrets/gateway-token /secrets/infra-svc /secrets/bootstrap-svc /secrets/upgrade-svc /secrets/nats /secrets/postgres
+ && install -d -m 0700 -o fairlead -g fairlead /data /secrets/gateway /secrets/gateway-token /secrets/infra-svc /secrets/bootstrap-svc /secrets/upgrade-svc /secrets/revoker /secrets/nats /secrets/postgres
 WORKDIR /fairlead
 COPY --from=build /fairlead ./
 USER fairlead

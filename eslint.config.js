@@ -5,14 +5,24 @@ import tseslint from 'typescript-eslint';
  * layer, and the layer what it may import (docs/architecture.md, "Import rules"). Every message names the replacement.
  */
 
-const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'cli'];
+const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'revoker', 'cli'];
 const app = (name) => ({
   group: [`@fairlead/${name}`, `@fairlead/${name}/*`, `**/apps/${name}/**`],
   message: 'Apps meet only in @fairlead/contracts: publish an event there instead.',
 });
 const lib = (name, message) => ({ group: [`@fairlead/${name}`, `@fairlead/${name}/*`], message });
 
-const NO_OTHER_APPS = APPS.map(app);
+const NO_OTHER_APPS = [
+  ...APPS.map(app),
+  {
+    group: ['@fairlead/lab', '@fairlead/lab/*', '**/apps/lab/**'],
+    message: 'Only specs use the lab, by @fairlead/lab/testing.',
+  },
+  {
+    group: ['@fairlead/testing', '@fairlead/testing/*', '@fairlead/embedded/testing', '@fairlead/event-sourcing/spec'],
+    message: 'Only specs, fixtures and simulations may import what is made for tests.',
+  },
+];
 const SHELL_PACKAGES = [
   'node:*',
   '@nestjs/*',
@@ -44,6 +54,7 @@ const signalsThatHold = [
 const PURE_FILES = [
   '**/*.decider.ts',
   '**/*.process.ts',
+  '**/*.reconciler.ts',
   '**/*.planner.ts',
   '**/*.projection.ts',
   '**/*.evolve.ts',
@@ -70,7 +81,6 @@ const pureImports = {
             '@fairlead/service-kit',
             '@fairlead/embedded',
             '@fairlead/embedded/*',
-            '@fairlead/lab',
           ],
           message: 'A pure file knows only @fairlead/contracts, @fairlead/event-sourcing and other pure files.',
         },
@@ -165,7 +175,7 @@ export default tseslint.config(
           patterns: [
             {
               group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*'],
-              message: 'Contracts know one schema library and nothing else.',
+              message: 'Contracts know zod and semver, and nothing else.',
             },
           ],
         },
@@ -197,7 +207,14 @@ export default tseslint.config(
           patterns: [
             ...NO_OTHER_APPS,
             {
-              group: ['**/*.decider.js', '**/*.projection.js', '**/*.process.js', '**/*.http.js', '**/*.effects.js'],
+              group: [
+                '**/*.decider.js',
+                '**/*.projection.js',
+                '**/*.process.js',
+                '**/*.reconciler.js',
+                '**/*.http.js',
+                '**/*.effects.js',
+              ],
               message: 'An adapter knows its port and its vendor, no decisions.',
             },
           ],

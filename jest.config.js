@@ -4,9 +4,14 @@ export default {
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/test'],
   // Specs of real hosts have a command of their own: npm run e2e:real.
   testMatch: ['**/!(*.real).spec.ts'],
+  // A limit, no expectation: a loaded CI machine is several times slower than an idle one.
+  testTimeout: 60_000,
+  // A worker keeps the modules of every spec file that it ran: beyond this, collecting garbage and forking cost more than a new worker.
+  workerIdleMemoryLimit: '1GB',
   modulePathIgnorePatterns: ['/dist/', '/.fairlead/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    '^@fairlead/lab/(.+)$': '<rootDir>/apps/lab/src/$1.ts',
     '^@fairlead/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@fairlead/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import {
   startPostgres,
   Supervisor,
 } from '@fairlead/embedded';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { clusterBody, type Answer, type ClusterView } from './system/system.js';
@@ -21,6 +22,8 @@ const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
 const PROGRAMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+/** All that stays: the services, and the revoker, which has no database and no secrets to open. */
+const STAYING = [...PROGRAMS, 'revoker'] as const;
 const SCALABLE: readonly string[] = PROGRAMS;
 const NATS_CONFIG = '/secrets/nats/nats.conf';
 const START_TIMEOUT_MS = 120_000;
@@ -102,9 +105,9 @@ describe('docker-compose.yml', () => {
   const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');
 
   it('runs every program of the image by an entry point that the build makes', () => {
-    expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', ...PROGRAMS].sort());
+    expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', ...STAYING].sort());
     for (const [, { command }] of ours) expect(existsSync(join(CHECKOUT, command[0] ?? ''))).toBe(true);
-    for (const name of PROGRAMS) expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
+    for (const name of STAYING) expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
     expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['keys']);
   });
 
@@ -182,6 +185,7 @@ describe('docker-compose.yml', () => {
       'infra-svc': ['/secrets/infra-svc:ro'],
       'bootstrap-svc': ['/secrets/bootstrap-svc:ro'],
       'upgrade-svc': ['/secrets/upgrade-svc:ro'],
+      revoker: ['/secrets/revoker:ro'],
     });
     for (const name of ONE_OFF) expect([name, serviceOf(name).restart]).toEqual([name, undefined]);
   });
@@ -240,13 +244,13 @@ describe('docker-compose.yml', () => {
 
 /** What Compose would start, on this machine: its paths are in a temporary folder, its hosts are loopback, its ports free ones. */
 class Replay {
-  readonly folder = mkdtempSync(join(tmpdir(), 'fairlead-compose-'));
+  readonly folder = newFolder('compose');
   readonly supervisor = new Supervisor({ dataDir: join(this.folder, 'processes') });
   private ports: Readonly<Record<string, number>> = {};
 
   static async begin(): Promise<Replay> {
     const replay = new Replay();
-    const names = ['nats', 'monitor', 'postgres', 'lab', ...PROGRAMS];
+    const names = ['nats', 'monitor', 'postgres', 'lab', ...STAYING];
     const free = await freePorts(replay.folder, names.length);
     replay.ports = Object.fromEntries(names.map((name, index) => [name, free[index] ?? 0]));
     return replay;
@@ -265,6 +269,7 @@ class Replay {
   here(text: string): string {
     return interpolated(text)
       .replaceAll(/(?<![\w.-])\/(data|secrets|bundles)(?![\w.-])/g, (_path, name: string) => join(this.folder, name))
+      .replaceAll('nats:8222', `${LOOPBACK}:${this.port('monitor')}`)
       .replaceAll('nats:4222', `${LOOPBACK}:${this.port('nats')}`)
       .replaceAll('postgres:5432', `${LOOPBACK}:${this.port('postgres')}`)
       .replaceAll('/fairlead/', `${CHECKOUT}/`);
@@ -290,7 +295,8 @@ class Replay {
       moved,
       text
         .replace('"0.0.0.0:4222"', `"${LOOPBACK}:${this.port('nats')}"`)
-        .replace('"127.0.0.1:8222"', `"${LOOPBACK}:${this.port('monitor')}"`)
+        .replace('"0.0.0.0:8222"', `"${LOOPBACK}:${this.port('monitor')}"`)
+        .replaceAll(' dir: "/nats/', ` dir: "${join(this.folder, 'nats')}/`)
         .replace('store_dir: "/nats"', `store_dir: "${join(this.folder, 'nats')}"`),
     );
     const { path } = await resolveNatsServer({
@@ -319,7 +325,7 @@ class Replay {
     });
   }
 
-  async startService(name: (typeof PROGRAMS)[number]): Promise<void> {
+  async startService(name: (typeof STAYING)[number]): Promise<void> {
     const environment = Object.entries(environmentOf(name)).map(([key, value]) => [key, this.here(value)]);
     await this.supervisor.start({
       name,
@@ -344,7 +350,7 @@ class Replay {
       name: 'lab',
       command: process.execPath,
       args: [
-        join(CHECKOUT, 'libs/lab/dist/bundle.mjs'),
+        join(CHECKOUT, 'apps/lab/dist/bundle.mjs'),
         ...['--data', join(this.folder, 'lab'), '--port', String(this.port('lab')), '--delays', 'none', '--light'],
       ],
       env: { ...bareEnvironment(), LAB_TOKEN: token },
@@ -370,7 +376,7 @@ class Replay {
 
   async end(): Promise<void> {
     await this.supervisor.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 }
 
@@ -394,11 +400,13 @@ const secretsOf = (data: string): Readonly<Record<string, string>> => {
   const seedOf = (creds: string): string => /^SU[A-Z0-9]{50,}$/m.exec(text(creds))?.[0] ?? '';
   const keyOf = (pem: string): string => text(pem).split('-----BEGIN PRIVATE KEY-----')[1] ?? '';
   return {
-    ...json('keys/nats-operator.json'),
+    ...Object.fromEntries(Object.entries(json('keys/nats-operator.json')).filter(([name]) => name.endsWith('Seed'))),
     ...Object.fromEntries(
       Object.entries(json('keys/databases.json')).map(([name, value]) => [`${name} database`, value]),
     ),
-    ...Object.fromEntries([...PROGRAMS, 'admin'].map((name) => [`${name} on NATS`, seedOf(`creds/${name}.creds`)])),
+    ...Object.fromEntries(
+      [...STAYING, 'revoker-system', 'admin'].map((name) => [`${name} on NATS`, seedOf(`creds/${name}.creds`)]),
+    ),
     'certificates of NATS': keyOf('keys/nats-authority.pem'),
     'certificate of the server': keyOf('keys/nats-server.pem'),
     'superuser of PostgreSQL': text('keys/postgres.password'),
@@ -415,7 +423,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
     await replay.provision('keys');
     await Promise.all([replay.startNats(), replay.startPostgres()]);
     await replay.provision('stores');
-    await Promise.all(PROGRAMS.map((name) => replay.startService(name)));
+    await Promise.all(STAYING.map((name) => replay.startService(name)));
   }, 2 * START_TIMEOUT_MS);
 
   afterAll(() => replay?.end(), 60_000);
@@ -451,16 +459,19 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
       'infra-svc': service,
       'bootstrap-svc': [...service, 'node-signing.json'].sort(),
       'upgrade-svc': service,
+      revoker: ['account-signing.json', 'nats-ca.pem', 'nats-system.creds', 'nats.creds'],
       nats: ['nats-server.pem', 'nats.conf'],
       postgres: ['postgres.password'],
     });
     const mounted = secretMountsOf('keys').map(({ path }) => path);
     expect(mounted.sort()).toEqual(['/data', ...Object.keys(handedOut).map((holder) => `/secrets/${holder}`)].sort());
-    for (const name of PROGRAMS) {
+    for (const name of STAYING) {
       const readable = secretMountsOf(name).flatMap(({ path }) =>
         filesIn(replay.here(path)).map((file) => `${path}/${file}`),
       );
-      const named = Object.values(environmentOf(name)).filter((value) => value.startsWith('/secrets/'));
+      // A folder, of whose file system only the free space is looked at.
+      const { NATS_STORE_DIR: _folder, ...environment } = environmentOf(name);
+      const named = Object.values(environment).filter((value) => value.startsWith('/secrets/'));
       expect([name, named.sort()]).toEqual([name, readable.sort()]);
     }
   });
@@ -469,7 +480,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
     const secrets = Object.entries(secretsOf(replay.data));
     for (const [name, value] of secrets) expect([name, value.length > 20]).toEqual([name, true]);
     const readable = Object.fromEntries(
-      ['nats', 'postgres', ...PROGRAMS].map((name) => {
+      ['nats', 'postgres', ...STAYING].map((name) => {
         const texts = secretMountsOf(name).flatMap(({ path }) => Object.values(textsIn(replay.here(path))));
         return [
           name,
@@ -485,6 +496,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
       'infra-svc': own('infra-svc'),
       'bootstrap-svc': ['nodeSigningSeed', ...own('bootstrap-svc')],
       'upgrade-svc': own('upgrade-svc'),
+      revoker: ['operatorSigningSeed', 'revoker on NATS', 'revoker-system on NATS'],
     });
   });
 

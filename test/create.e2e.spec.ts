@@ -1,25 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StoredEvent } from '@fairlead/contracts';
+import { goldenBeside } from '@fairlead/testing/golden';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findKubectl } from './system/kubectl.js';
 import { story } from './system/story.js';
 import { clusterBody, startSystem, type Answer, type System } from './system/system.js';
 
 const run = promisify(execFile);
-const GOLDEN = fileURLToPath(new URL('golden/create-3-2.story.golden', import.meta.url));
+const golden = goldenBeside(import.meta.url);
 const CREATE_TIMEOUT_MS = 120_000;
-
-const expectGolden = (file: string, text: string): void => {
-  if (process.env['UPDATE_GOLDEN'] === '1') {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
-  expect(text).toBe(readFileSync(file, 'utf8'));
-};
 
 /** The design's order: each event of the left must come before every one of the right. */
 const ORDER: readonly (readonly [string, string])[] = [
@@ -58,7 +50,7 @@ describe('one request becomes a running cluster', () => {
     expect(answer.status).toBe(202);
     expect(answer.headers.get('location')).toMatch(/\/ns\/default\/clusters\/demo$/);
     await system.until('demo', ({ type }) => type === 'ClusterReady' || type === 'ClusterFailed', CREATE_TIMEOUT_MS);
-    // What follows Ready (the agents' permission to change their nodes ends then) is no part of the create.
+    // What follows Ready (the agents' permission to change their nodes ends then) is not part of the create.
     const log = await system.events('demo');
     events = log.slice(0, log.findIndex(({ type }) => type === 'ClusterReady') + 1);
     kubeconfig = join(system.environment.dataDir, 'demo.kubeconfig');
@@ -78,7 +70,7 @@ describe('one request becomes a running cluster', () => {
       expect([before, after, last >= 0 && first > last]).toEqual([before, after, true]);
     }
     // When an agent looks at its certificates, its own clock says: on a slow machine before the cluster is Ready.
-    expectGolden(GOLDEN, story(events.filter(({ type }) => type !== 'CertificatesReported')));
+    golden('create-3-2.story.golden', story(events.filter(({ type }) => type !== 'CertificatesReported')));
   });
 
   it('has one cause chain from the request to Ready', () => {

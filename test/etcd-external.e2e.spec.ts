@@ -61,7 +61,7 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     const over = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
     await system.until('outside', over, TIMEOUT_MS);
     events = await system.events('outside');
-    const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig`);
+    const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`);
     kubernetes = new KubernetesClient('outside', kubeconfig, () => undefined);
   }, TIMEOUT_MS + 60_000);
   afterAll(async () => {

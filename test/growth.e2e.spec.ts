@@ -23,8 +23,8 @@ describe('growth that fails', () => {
     return (await system.call<Shown>('GET', `${path}?minSeq=${minSeq}`)).body;
   };
   const lastSeq = async (): Promise<number> => (await system.events('grow')).at(-1)?.meta.seq ?? 0;
-  const after = (seq: number, wanted: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
-    system.until('grow', (event) => event.meta.seq > seq && wanted(event), TIMEOUT_MS);
+  const after = (seq: number, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
+    system.until('grow', (event) => event.meta.seq > seq && desired(event), TIMEOUT_MS);
   const faults = (...items: readonly object[]) => system.lab('PUT', '/v1/faults', { items });
   const add = (onFailure?: string) =>
     system.call('POST', `${path}/nodes`, {

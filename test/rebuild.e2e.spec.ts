@@ -41,7 +41,7 @@ describe('the projections of every service', () => {
   };
 
   it.each(SERVICE_NAMES)(
-    '%s: made anew from the log they equal the live ones, while clusters are being built',
+    '%s: made again from the log they equal the live ones, while clusters are being built',
     async (service) => {
       const name = `meanwhile-${service.split('-')[0]}`;
       await system.call('POST', '/ns/default/clusters', clusterBody(name, { controlPlanes: 1, workers: 1 }));

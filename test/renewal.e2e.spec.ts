@@ -17,14 +17,15 @@ const clientCertificate = (kubeconfig: string): X509Certificate => {
 };
 const daysLeft = (end: string): number => (Date.parse(end) - Date.now()) / DAY_MS;
 
-/** The whole product in the lab, with nobody who asks for anything but the cluster. */
+/** The whole product in the lab, with no one who asks for anything but the cluster. */
 describe('F: a cluster whose certificates end soon', () => {
   let system: System;
   let first: string;
 
   const until = (type: StoredEvent['type']): Promise<StoredEvent> =>
     system.until('aged', (event) => event.type === type, TIMEOUT_MS);
-  const kubeconfig = async (): Promise<string> => (await system.call<string>('GET', `${CLUSTER}/kubeconfig`)).body;
+  const kubeconfig = async (): Promise<string> =>
+    (await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`)).body;
   const nodesBy = async (text: string): Promise<number> => {
     const client = new KubernetesClient('aged', text, () => undefined);
     try {
@@ -53,7 +54,7 @@ describe('F: a cluster whose certificates end soon', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is warned of, and renewed by a roll-out that begins by itself',
+    'is warned of, and renewed by a rollout that begins by itself',
     async () => {
       expect(daysLeft(clientCertificate(first).validTo)).toBeLessThan(365 - AGE_DAYS);
       const warned = await until('CertificatesExpiring');
@@ -87,7 +88,9 @@ describe('F: a cluster whose certificates end soon', () => {
       const { validTo, serialNumber } = clientCertificate(now);
       expect(daysLeft(validTo)).toBeGreaterThan(300);
       expect(serialNumber).not.toBe(clientCertificate(first).serialNumber);
-      expect('expiresAt' in refreshed.data && Date.parse(refreshed.data.expiresAt)).toBe(Date.parse(validTo));
+      expect(refreshed.type === 'KubeconfigRefreshed' && Date.parse(refreshed.data.expiresAt)).toBe(
+        Date.parse(validTo),
+      );
       expect(await nodesBy(now)).toBe(CONTROL_PLANES + 1);
       expect((await system.call('POST', `${CLUSTER}/etcd/snapshots`, {})).status).toBe(202);
       await system.until(

@@ -30,7 +30,7 @@ describe.each([{ light: true }, { light: false }])(
       const body = clusterBody('saved', { controlPlanes: CONTROL_PLANES, workers: 1 });
       expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
       await system.until('saved', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
-      const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig`);
+      const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`);
       kubernetes = new KubernetesClient('saved', kubeconfig, () => undefined);
     }, TIMEOUT_MS);
     afterAll(async () => {
@@ -82,12 +82,12 @@ describe.each([{ light: true }, { light: false }])(
         await make('later');
         expect(await namespaces()).toContain('later');
         const isReleased = (events: readonly StoredEvent[]): boolean => {
-          const wanted = new Map(
+          const desired = new Map(
             events.flatMap((event) =>
               event.type === 'DesiredVersionsSet' ? [[event.data.node, event.data.changesAllowed] as const] : [],
             ),
           );
-          return [...wanted.values()].every((allowed) => !allowed);
+          return [...desired.values()].every((allowed) => !allowed);
         };
         await system.until('saved', restored, TIMEOUT_MS);
         const deadline = Date.now() + 20_000;

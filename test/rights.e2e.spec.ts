@@ -71,7 +71,7 @@ describe('the NATS server', () => {
       agentFactSubject({ ...W1, cluster: '*' }, 'NodeReady'),
       agentOutputSubject(W1, 'desired'),
       eventSubject({ namespace: 'default', cluster: 'demo', context: 'node-w1' }, 'NodeReady'),
-      eventSubject({ namespace: 'default', cluster: 'demo', context: 'wish' }, 'ClusterDeletionRequested'),
+      eventSubject({ namespace: 'default', cluster: 'demo', context: 'request' }, 'ClusterDeletionRequested'),
       eventSubject({ namespace: 'default', cluster: 'demo', context: 'bootstrap' }, 'ClusterReady'),
       '>',
     ])
@@ -139,7 +139,7 @@ describe('the NATS server', () => {
   };
 
   it('answers no reply subject that an agent chose: a write to the log by the server`s own answer', async () => {
-    const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'wish' }, 'ClusterDeletionRequested');
+    const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'request' }, 'ClusterDeletionRequested');
     const desired = eventSubject(
       { namespace: 'default', cluster: 'demo', context: 'desired-cp1' },
       'DesiredVersionsSet',
@@ -166,7 +166,7 @@ describe('the NATS server', () => {
 
   it('takes no header of an agent for an order: batches, roll-ups, ids, expectations, traces, schedules', async () => {
     const fact = agentFactSubject(W1, 'NodeReady');
-    const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'wish' }, 'ClusterRequested');
+    const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'request' }, 'ClusterRequested');
     const jsm = await jetstreamManager(admin);
     const before = (await jsm.streams.info(STREAMS.events)).state;
     const tricks: readonly Readonly<Record<string, string>>[] = [
@@ -230,7 +230,7 @@ describe('the NATS server', () => {
     expect(await publishing(infra, 'evt.1.default.demo.machines.VmsPlanned')).toBeUndefined();
     for (const subject of [
       'evt.1.default.demo.bootstrap.ClusterReady',
-      'evt.1.default.demo.wish.ClusterRequested',
+      'evt.1.default.demo.request.ClusterRequested',
       'evt.1.default.demo.node-w1.NodeReady',
       agentOutputSubject(W1, 'desired'),
       '$JS.API.STREAM.PURGE.EVENTS',

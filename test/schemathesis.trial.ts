@@ -1,7 +1,7 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../apps/gateway/src/gateway.fixtures.js';
 
@@ -15,7 +15,11 @@ const SECONDS = Number(process.env['FAIRLEAD_SCHEMATHESIS_SECONDS'] ?? 240);
 const GRACE_SECONDS = 120;
 
 let gateway: TestGateway;
-const folder = mkdtempSync(join(tmpdir(), 'fairlead-schemathesis-'));
+const folder = newFolder('schemathesis');
+
+// All requests come from one token, as fast as they can.
+for (const what of ['TOKEN_CHANGES', 'TOKEN_READS', 'NAMESPACE_CHANGES', 'NAMESPACE_READS'])
+  process.env[`${what}_LIMIT`] = '100000/1000000';
 
 beforeAll(async () => {
   gateway = await startTestGateway();
@@ -25,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
 }, 30_000);
 
 /** What there is, so that commands get further than 404. What deletes it is given names of its own making. */

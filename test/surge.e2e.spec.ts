@@ -11,7 +11,7 @@ const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const TIMEOUT_MS = 180_000;
 const PATH = '/ns/default/clusters/demo';
 const WORKERS = 2;
-/** One extra node first, and never fewer workers than wished. */
+/** One extra node first, and never fewer workers than requested. */
 const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 
 const ended = ({ type }: StoredEvent): boolean =>
@@ -57,13 +57,13 @@ describe('a pool is upgraded with an extra machine', () => {
     return log.slice(log.findIndex(({ type, data }) => type === 'UpgradeRequested' && data.upgradeId === id));
   };
   /** The first such event after the upgrade was asked for, or its end. */
-  const told = async (id: string, wanted: (event: StoredEvent) => boolean): Promise<StoredEvent> => {
+  const told = async (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> => {
     let begun = false;
     return system.until(
       'demo',
       (event) => {
         begun ||= event.type === 'UpgradeRequested' && event.data.upgradeId === id;
-        return begun && (wanted(event) || ('upgradeId' in event.data && event.data.upgradeId === id && ended(event)));
+        return begun && (desired(event) || ('upgradeId' in event.data && event.data.upgradeId === id && ended(event)));
       },
       TIMEOUT_MS,
     );
@@ -96,7 +96,7 @@ describe('a pool is upgraded with an extra machine', () => {
   }, 60_000);
 
   it(
-    'which comes first, at the target, over kill -9 of every service on the way; nobody scales the pool meanwhile',
+    'which comes first, at the target, over kill -9 of every service on the way; no one scales the pool meanwhile',
     async () => {
       const id = await asked({ version: NEW, strategy: SURGE });
       await told(id, ({ type }) => type === 'SurgeRequested');
@@ -112,7 +112,7 @@ describe('a pool is upgraded with an extra machine', () => {
       const joined = await told(id, (event) => event.type === 'NodeReady' && event.data.node === extra);
       expect(joined.data).toMatchObject({ node: extra, software: { kubelet: NEW.slice(1) } });
       system.kill('upgrade-svc');
-      await told(id, ({ type }) => type === 'SurgeReturned');
+      await told(id, ({ type }) => type === 'SurgeReleased');
       for (const service of ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const) system.kill(service);
       const end = await told(id, ended);
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutCompleted', data: { skipped: [] } });
@@ -123,7 +123,7 @@ describe('a pool is upgraded with an extra machine', () => {
           (event) => event.type === type && (node === undefined || ('node' in event.data && event.data.node === node)),
         );
       expect(at('NodeEmptied', extra)).toBeGreaterThan(0);
-      expect(at('NodeEmptied', extra)).toBeLessThan(at('SurgeReturned'));
+      expect(at('NodeEmptied', extra)).toBeLessThan(at('SurgeReleased'));
       const count = (type: StoredEvent['type']): number => log.filter((event) => event.type === type).length;
       expect([count('SurgeRequested'), count('VmCreated'), count('NodeRemoved'), count('VmDeleted')]).toEqual([
         1, 1, 1, 1,

@@ -36,7 +36,7 @@ describe('G5: an upgrade in two steps', () => {
     await system.until('careful', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
     kubernetes = new KubernetesClient(
       'careful',
-      (await system.call<string>('GET', `${CLUSTER}/kubeconfig`)).body,
+      (await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`)).body,
       () => undefined,
     );
   }, TIMEOUT_MS);

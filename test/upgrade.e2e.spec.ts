@@ -74,10 +74,10 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     return answer.body;
   };
   /** The first such event of this upgrade. */
-  const told = (id: string, wanted: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
+  const told = (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
     system.until(
       'demo',
-      (event) => 'upgradeId' in event.data && event.data.upgradeId === id && (wanted(event) || ended(event)),
+      (event) => 'upgradeId' in event.data && event.data.upgradeId === id && (desired(event) || ended(event)),
       ROLLOUT_TIMEOUT_MS,
     );
   const of = async (id: string): Promise<StoredEvent[]> => {

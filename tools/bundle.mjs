@@ -7,9 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const PROGRAMS = ['apps/gateway', 'apps/infra-svc', 'apps/bootstrap-svc', 'apps/upgrade-svc', 'apps/cli'];
+const PROGRAMS = [
+  'apps/gateway',
+  'apps/infra-svc',
+  'apps/bootstrap-svc',
+  'apps/upgrade-svc',
+  'apps/revoker',
+  'apps/cli',
+];
 /** Loads agents, which are ES modules, by import(): code that V8 kept cannot do that, so this one is compiled at each start. */
-const IMPORTING_PROGRAMS = ['libs/lab'];
+const IMPORTING_PROGRAMS = ['apps/lab'];
 
 /** Optional companions of the packages that we use: they are looked for at run time and may be missing. */
 const OPTIONAL = [

@@ -1,4 +1,4 @@
-// What `npm run e2e:real [-- story ...]` runs: real Kubernetes on real local hosts, in a network namespace that nothing leaves.
+// What `npm run e2e:real [-- story ...]` runs: real Kubernetes, mostly on real local hosts, in a network namespace that nothing leaves.
 // It prepares what it needs by the project's own commands, and says loudly what it could not check and why.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
@@ -11,15 +11,24 @@ import { parseArgs } from 'node:util';
 const begunAt = Date.now();
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stories = join(root, 'test', 'real');
+const SUFFIX = '.real.spec.ts';
+/** Stories whose spec has another name: it runs the suites of that name. */
+const SPECS = { 'kubernetes-api': 'kubernetes.features' };
+const specOf = (story) => join(stories, `${SPECS[story] ?? story}${SUFFIX}`);
 const known = readdirSync(stories)
-  .filter((name) => name.endsWith('.real.spec.ts'))
-  .map((name) => name.slice(0, -'.real.spec.ts'.length));
+  .filter((name) => name.endsWith(SUFFIX))
+  .map((name) => name.slice(0, -SUFFIX.length))
+  .map((spec) => Object.keys(SPECS).find((story) => SPECS[story] === spec) ?? spec);
+/** These need the mirror and no hosts. */
+const WITHOUT_HOSTS = ['kubernetes-api'];
 /** What shows that clusters stand and live, in less than 20 minutes; the others go further, and are run by name or by --all. */
-const BY_DEFAULT = ['create', 'ssh', 'kill'];
+const BY_DEFAULT = ['kubernetes-api', 'create', 'ssh', 'kill'];
+const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
 
 /** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
 const MINUTES = {
+  'kubernetes-api': 3,
   create: 8,
   'etcd-external': 8,
   ssh: 8,
@@ -68,23 +77,31 @@ if (unknown.length > 0) {
   process.stderr.write(`there is no story ${unknown.join(', ')}; there are: ${known.join(', ')}\n`);
   process.exit(2);
 }
-const wanted = options.all ? known : asked.length > 0 ? asked : BY_DEFAULT;
+const desired = options.all ? known : asked.length > 0 ? asked : BY_DEFAULT;
+/** They run first: they are short, and need the least. */
+const [first, onHosts] = [true, false].map((without) =>
+  desired.filter((story) => WITHOUT_HOSTS.includes(story) === without),
+);
 const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
 /** These stories have versions of their own. */
 const TWO_VERSIONS = ['surge', 'upgrade', 'upgrade-ratio', 'recorded'];
-const needsTwo = wanted.some((story) => TWO_VERSIONS.includes(story));
+const needsTwo = desired.some((story) => TWO_VERSIONS.includes(story));
 const versions = needsTwo ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
 
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
-/** Why this machine cannot have real hosts; undefined: it can. */
+/** Why nothing of this can run on this machine; undefined: it can. */
 const whyNot = () => {
-  if (process.platform !== 'linux') return `real hosts need Linux; this is ${process.platform}`;
-  if (process.getuid() !== 0) return 'real hosts need root; run it as root, or: sudo npm run e2e:real';
+  if (process.platform !== 'linux') return `these stories need Linux; this is ${process.platform}`;
+  if (process.getuid() !== 0) return 'these stories need root; run it as root, or: sudo npm run e2e:real';
   if (spawnSync('unshare', ['--net', 'true']).status !== 0) return 'this process may not make network namespaces';
-  const missing = PACKAGES.filter((name) => spawnSync('dpkg', ['-s', name]).status !== 0);
+  return whyNotInstalled(onHosts.length > 0 ? PACKAGES : PACKAGES_WITHOUT_HOSTS);
+};
+
+const whyNotInstalled = (packages) => {
+  const missing = packages.filter((name) => spawnSync('dpkg', ['-s', name]).status !== 0);
   if (missing.length === 0) return undefined;
   if (!has('apt-get')) return `these Debian packages are missing: ${missing.join(' ')}`;
   say(`installing ${missing.join(' ')}`);
@@ -95,10 +112,12 @@ const whyNot = () => {
 
 const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 
+const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
 const total = { passed: 0, failed: 0, skipped: 0 };
 
 /** The last thing that is said. */
 const end = () => {
+  rmSync(scratch, { recursive: true, force: true });
   const { passed, failed, skipped } = total;
   if (options.report !== undefined) writeFileSync(options.report, `${JSON.stringify(total)}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
@@ -108,36 +127,32 @@ const end = () => {
 /** Not to have looked is no success, unless whoever asked says so. */
 const notChecked = (stories, why) => {
   process.stdout.write(`
-!!! NOT CHECKED: real Kubernetes on real hosts (${stories.join(', ')})
+!!! NOT CHECKED: real Kubernetes (${stories.join(', ')})
 !!! because ${why}
 
 `);
   total[ifPossible ? 'skipped' : 'failed'] += stories.length;
 };
 
-const noneChecked = (why) => {
-  notChecked(wanted, why);
+const noneChecked = (why, stories = desired) => {
+  notChecked(stories, why);
   end();
 };
 
-/** A step of the preparation; what it says is shown. */
-const step = (title, command, args) => {
+/** A step of the preparation, without which none of these stories can run; its output is shown. */
+const step = (title, command, args, stories = desired) => {
   const startedAt = Date.now();
   say(title);
   const { status, signal } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   say(`${title}: ${status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`} after ${seconds} s`);
-  if (status !== 0) noneChecked(`this failed: ${title}`);
+  if (status !== 0) noneChecked(`this failed: ${title}`, stories);
 };
 
 const refused = whyNot();
 if (refused !== undefined) noneChecked(refused);
 
 step('install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
-
-const { fileWatches, noRoomToWatch } = await import('@fairlead/nspawn');
-const noRoom = noRoomToWatch(fileWatches(), 3, 2);
-if (noRoom !== undefined) noneChecked(noRoom);
 
 const buildOf = (versions) => ['run', '--silent', 'kubernetes:build', '--', ...versions];
 
@@ -150,27 +165,16 @@ if (missing.length > 0) {
     noneChecked(
       `there is no mirror with ${missing.join(' and ')}, and no Go to build it with: npm run kubernetes:build`,
     );
-  const needed = MIRROR_MINUTES * missing.length + ROOTFS_MINUTES + minutesOf(wanted[0]);
+  const needed = MIRROR_MINUTES * missing.length + ROOTFS_MINUTES + minutesOf(desired[0]);
   if (needed > minutesLeft())
     noneChecked(`a mirror and the first story take about ${needed} minutes, and ${minutesLeft().toFixed(0)} are left`);
   step(`a mirror of Kubernetes ${missing.join(' and ')} (about 15 minutes each, once)`, 'npm', buildOf(missing));
 } else if (has('go')) {
-  // A part whose recipe has changed is made anew; when nothing has, this takes a second.
+  // A part whose recipe has changed is recreated; when nothing has, this takes a second.
   say('the mirror of Kubernetes, as this checkout makes it');
   const { status } = spawnSync('npm', buildOf(versions), { cwd: root, stdio: 'inherit' });
   if (status !== 0) say('it could not be brought up to date; the stories go on with it as it is');
 }
-step('the hosts’ root file system (a minute and a half, once)', process.execPath, [
-  ...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), 'rootfs'],
-]);
-if (wanted.includes('systems'))
-  step('hosts of Debian 12 (a minute and a half, once)', process.execPath, [
-    ...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), '--system', 'debian-12', 'rootfs'],
-  ]);
-// What must be downloaded is fetched here: the stories have no network but their own.
-const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
-await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
-
 /** So begins a command in a network namespace that has nothing but its loopback device. */
 const IN_OWN_NETWORK = ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
 
@@ -186,12 +190,6 @@ const trialFailure = () => {
   const words = stderr.trim().slice(-WORDS_MAX);
   return `a host on trial failed (${signal ?? `exit code ${status}`}): ${words}`;
 };
-say('one host on trial: it boots, runs a container, and goes');
-const failedTrial = trialFailure();
-if (failedTrial !== undefined) noneChecked(failedTrial);
-
-const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
-
 /** Each story in a process and a network namespace of its own, so that none finds what another left. */
 const tell = (story) => {
   const report = join(scratch, `${story}.json`);
@@ -202,7 +200,7 @@ const tell = (story) => {
       ...IN_OWN_NETWORK,
       ...[process.execPath, '--experimental-vm-modules', '--no-warnings', join(root, 'node_modules/jest/bin/jest.js')],
       ...['--maxWorkers=1', '--forceExit', '--verbose', '--json', `--outputFile=${report}`],
-      ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', join(stories, `${story}.real.spec.ts`)],
+      ...['--testMatch', '**/*.real.spec.ts', '--runTestsByPath', specOf(story)],
     ],
     { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_OWN_NETWORK: 'yes' } },
   );
@@ -213,9 +211,37 @@ const tell = (story) => {
   total.skipped += counts?.numPendingTests ?? 0;
 };
 
-for (const story of wanted) {
+const tellInTime = (story) => {
   if (minutesOf(story) <= minutesLeft()) tell(story);
   else notChecked([story], `it takes about ${minutesOf(story)} minutes, and ${minutesLeft().toFixed(0)} are left`);
-}
-rmSync(scratch, { recursive: true });
+};
+
+for (const story of first) tellInTime(story);
+if (onHosts.length === 0) end();
+
+const { fileWatches, noRoomToWatch } = await import('@fairlead/nspawn');
+const noRoom = noRoomToWatch(fileWatches(), 3, 2);
+if (noRoom !== undefined) noneChecked(noRoom, onHosts);
+
+step(
+  'the hosts’ root file system (a minute and a half, once)',
+  process.execPath,
+  [...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), 'rootfs']],
+  onHosts,
+);
+if (desired.includes('systems'))
+  step(
+    'hosts of Debian 12 (a minute and a half, once)',
+    process.execPath,
+    [...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), '--system', 'debian-12', 'rootfs']],
+    onHosts,
+  );
+// What must be downloaded is fetched here: the stories have no network but their own.
+const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
+await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
+say('one host on trial: it boots, runs a container, and goes');
+const failedTrial = trialFailure();
+if (failedTrial !== undefined) noneChecked(failedTrial, onHosts);
+
+for (const story of onHosts) tellInTime(story);
 end();

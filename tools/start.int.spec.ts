@@ -1,26 +1,12 @@
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-
-jest.setTimeout(60_000);
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), 'start.mjs');
-const DEADLINE_MS = 30_000;
 
 /** Stands for npm: notes its call, waits while `hold-npm` exists, and installs a compiler that notes its calls. */
 const NPM = `#!/bin/sh
@@ -36,7 +22,7 @@ describe('npm start', () => {
   let checkout: string;
 
   beforeEach(() => {
-    checkout = mkdtempSync(join(tmpdir(), 'fairlead-start-'));
+    checkout = newFolder('start');
     const files: Record<string, string> = {
       'package.json': '{"type":"module"}',
       'package-lock.json': '{}',
@@ -52,7 +38,7 @@ describe('npm start', () => {
     cpSync(SCRIPT, join(checkout, 'tools/start.mjs'));
   });
 
-  afterEach(() => rmSync(checkout, { recursive: true, force: true }));
+  afterEach(() => removeFolder(checkout));
 
   const write = (name: string, text: string): void => {
     mkdirSync(dirname(join(checkout, name)), { recursive: true });
@@ -117,9 +103,9 @@ describe('npm start', () => {
   it('lets one of two that start at once install, and the other one wait for it', async () => {
     write('hold-npm', '');
     const first = launch('--prepare-only');
-    await until(() => calls().length === 1);
+    await eventually(() => calls().length === 1);
     const second = launch('--prepare-only');
-    await until(() => second.output.includes('waiting for it'));
+    await eventually(() => second.output.includes('waiting for it'));
     rmSync(join(checkout, 'hold-npm'));
     expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0]);
     expect(calls().map((call) => call.split(' ')[0])).toEqual(['npm', 'tsc']);
@@ -128,16 +114,16 @@ describe('npm start', () => {
   it('takes over from one that was killed, when the step that it had begun has ended too', async () => {
     write('hold-npm', '');
     const killed = launch('--prepare-only');
-    await until(() => calls().length === 1);
+    await eventually(() => calls().length === 1);
     killed.kill();
     const next = launch('--prepare-only');
-    await until(() => next.output.includes('waiting for it'));
+    await eventually(() => next.output.includes('waiting for it'));
     rmSync(join(checkout, 'hold-npm'));
     expect((await next.ended).code).toBe(0);
     expect(existsSync(join(checkout, '.fairlead/start/lock'))).toBe(false);
   });
 
-  it('says which step failed, and builds anew the next time', async () => {
+  it('says which step failed, and builds again the next time', async () => {
     write('bin/npm', '#!/bin/sh\nexit 3\n');
     const { code, output } = await launch('--prepare-only').ended;
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('npm ci failed with exit code 3') });
@@ -191,11 +177,3 @@ class Run {
     this.child.kill('SIGKILL');
   }
 }
-
-const until = async (holds: () => boolean): Promise<void> => {
-  const deadline = Date.now() + DEADLINE_MS;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
-    await pause(10);
-  }
-};

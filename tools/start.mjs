@@ -60,7 +60,7 @@ async function prepare() {
 function isInstalled() {
   const lock = path.join(ROOT, 'package-lock.json');
   if (readIfAny(INSTALL_STAMP) === hashOf(fs.readFileSync(lock))) return true;
-  // Somebody ran npm by hand: npm leaves a lock file of its own at the end of each installation, and writes both at about the same time.
+  // Someone ran npm by hand: npm leaves a lock file of its own at the end of each installation, and writes both at about the same time.
   const installed = statIfAny(path.join(ROOT, 'node_modules', '.package-lock.json'));
   return installed !== undefined && installed.mtimeMs + NPM_WRITES_WITHIN_MS >= fs.statSync(lock).mtimeMs;
 }
@@ -95,6 +95,8 @@ async function build(current, lock) {
   fs.writeFileSync(BUILD_STAMP, current);
 }
 
+const SPEC = /\.(spec|features|fixtures)\.ts$/;
+
 /** Names, sizes and times of all that the build reads: cheap enough for each start. Specs are not built. */
 function fingerprint() {
   const hash = createHash('sha256');
@@ -106,8 +108,8 @@ function fingerprint() {
   for (const group of ['apps', 'libs', 'tools']) {
     for (const project of entriesOf(path.join(ROOT, group))) {
       const folder = path.join(ROOT, group, project.name);
-      if (!project.isDirectory()) note(folder);
-      else noteProject(folder, note);
+      if (project.isDirectory()) noteProject(folder, note);
+      else if (!SPEC.test(project.name)) note(folder);
     }
   }
   return hash.digest('hex');
@@ -125,7 +127,7 @@ function noteTree(folder, note) {
   for (const entry of entriesOf(folder)) {
     const at = path.join(folder, entry.name);
     if (entry.isDirectory()) noteTree(at, note);
-    else if (!/\.(spec|features)\.ts$/.test(entry.name)) note(at);
+    else if (!SPEC.test(entry.name)) note(at);
   }
 }
 
@@ -216,7 +218,7 @@ function identityOf(pid) {
   return { pid, birth: birthOf(pid) };
 }
 
-/** The file appears whole, so nobody reads half a holder. */
+/** The file appears whole, so no one reads half a holder. */
 function linkNew(file, content) {
   const temporary = file + '.' + randomBytes(6).toString('hex');
   fs.writeFileSync(temporary, content);

@@ -1,9 +1,9 @@
-// What `npm run test:all` runs: `npm test`, and schemathesis against a running gateway, where it is installed.
+// What `npm run test:all` runs: `npm test`, what that leaves out, and schemathesis against a running gateway, where it is installed.
+// Before the last lines it prints `N passed, N failed[, N skipped]` of all tests that were counted.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { counted, lineOf, root, sum } from './runs.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const schemathesis = process.env.SCHEMATHESIS ?? 'schemathesis';
 
 const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status === 0;
@@ -24,6 +24,16 @@ const trial = () => {
   return ok;
 };
 
-const tested = process.argv.includes('--only-schemathesis') || run('npm', ['test']);
+const tests = () => {
+  const rest = [join(root, 'tools', 'test-rest.mjs')];
+  const counts = sum([
+    counted('npm test', 'npm', () => ['test']),
+    counted('what npm test leaves out', process.execPath, () => rest),
+  ]);
+  process.stdout.write(lineOf(counts));
+  return counts.failed === 0;
+};
+
+const tested = process.argv.includes('--only-schemathesis') || tests();
 const tried = trial();
 process.exit(tested && tried ? 0 : 1);

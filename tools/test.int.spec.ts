@@ -1,15 +1,18 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, jest } from '@jest/globals';
-import { jestArguments, SPECS, STORIES } from './jest.arguments.mjs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CRASHES, jestArguments, LONG, LONG_STORIES, SEEDED, SHORT, SPECS, STORIES } from './jest.arguments.mjs';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The files that jest would run, told as `npm test` tells it. */
-const chosen = (filter: string, options: readonly string[]): readonly string[] => {
-  const args = ['node_modules/jest/bin/jest.js', '--listTests', ...jestArguments([filter], options)];
+const chosen = (filter: string | undefined, options: readonly string[]): readonly string[] => {
+  const filters = filter === undefined ? [] : [filter];
+  const args = ['node_modules/jest/bin/jest.js', '--listTests', ...jestArguments(filters, options)];
   const listed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   return listed.split('\n').flatMap((file) => (file === '' ? [] : [file.slice(root.length)]));
 };
@@ -26,5 +29,39 @@ describe('npm test -- <path>', () => {
     expect(files).toContain('apps/cli/test/cli.e2e.spec.ts');
     expect(files.filter((file) => !/^apps\/cli\/.*\.e2e\.spec\.ts$/.test(file))).toEqual([]);
     expect(chosen('apps/cli/test/cli.e2e', SPECS)).toEqual([]);
+  });
+});
+
+describe('the sizes of tests', () => {
+  it('leave out no story: each is long or it is not, and the long ones are there', () => {
+    const [long, short] = [chosen(undefined, LONG), chosen(undefined, SHORT)];
+    expect(long).toHaveLength(LONG_STORIES.length);
+    expect(long.filter((file) => short.includes(file))).toEqual([]);
+    expect([...long, ...short].sort()).toEqual([...chosen(undefined, STORIES)].sort());
+    expect(short).toEqual(expect.arrayContaining([...chosen(undefined, CRASHES)]));
+  });
+
+  it('leave out no spec: it is a story or it is run by every npm test', () => {
+    const specs = chosen(undefined, SPECS);
+    const all = chosen(undefined, []);
+    expect(all.filter((file) => !specs.includes(file) && !file.endsWith('.e2e.spec.ts'))).toEqual([]);
+  });
+
+  it('know every simulation whose seeds are counted', () => {
+    const simulations = chosen('\\.sim\\.spec\\.ts$', SPECS);
+    const counted = simulations.filter((file) => readFileSync(join(root, file), 'utf8').includes('SIM_SEEDS'));
+    expect([...chosen(undefined, SEEDED)].sort()).toEqual([...counted].sort());
+  });
+});
+
+describe('what npm test leaves out', () => {
+  it('is said loudly, and counted as skipped, when the time does not suffice', () => {
+    const args = ['tools/test-rest.mjs', '--minutes=0'];
+    const env = { ...process.env, FAIRLEAD_REAL_STORIES: '', FAIRLEAD_TEST_REPORT: undefined };
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env });
+    for (const part of ['stories: the long ones', 'simulations: all seeds', 'kills at every event'])
+      expect(stdout).toContain(`!!! NOT RUN: ${part}\n`);
+    expect(stdout.trim().split('\n').at(-1)).toBe('0 passed, 0 failed, 3 skipped');
+    expect(status).toBe(0);
   });
 });

@@ -2,6 +2,7 @@ import { cpus, release } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { benchClusters } from './clusters.bench.js';
+import { benchFacts } from './facts.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
 import { benchStart } from './start.bench.js';
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hundred: () => benchClusters(100),
   thousand: () => benchClusters(1_000),
   log: benchLog,
+  facts: benchFacts,
   heartbeats: benchHeartbeats,
   upgrade: () => benchUpgrade(CHECKOUT),
 };

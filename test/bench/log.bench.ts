@@ -13,7 +13,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { distributionOf, lineOf, rounded, type Figure } from './figures.js';
-import { LaneProbe } from './lane.probe.js';
+import { PartitionProbe } from './partition.probe.js';
 
 const RATE_PER_SECOND = 200;
 const LAG_SECONDS = 20;
@@ -58,7 +58,7 @@ const withDatabase = async <T>(
 /** From the acknowledged append to the committed row, at a steady rate, with fsync on in both. */
 const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Figure> =>
   withDatabase(environment, async (pool, url) => {
-    const probe = new LaneProbe({ nc, pool, databaseUrl: url, projection: joins });
+    const probe = new PartitionProbe({ nc, pool, databaseUrl: url, projection: joins });
     await probe.start();
     const store = new JetStreamStore({ nc, source: '/bootstrap-svc', now: () => new Date(), newId: randomUUID });
     const lags: number[] = [];
@@ -118,13 +118,13 @@ const fill = async (nc: NatsConnection): Promise<void> => {
   await Promise.all(inFlight);
 };
 
-/** A projection made anew from the log: reading, folding, writing rows, comparing. */
+/** A projection made again from the log: reading, folding, writing rows, comparing. */
 const replay = async (environment: TestEnvironment, nc: NatsConnection): Promise<Figure[]> => {
   const filledAt = performance.now();
   await fill(nc);
   const filledSeconds = (performance.now() - filledAt) / 1_000;
   return withDatabase(environment, async (pool, url) => {
-    const probe = new LaneProbe({ nc, pool, databaseUrl: url, projection: joins });
+    const probe = new PartitionProbe({ nc, pool, databaseUrl: url, projection: joins });
     const startedAt = performance.now();
     await probe.start();
     await probe.caughtUp(REPLAY_EVENTS);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { KubernetesVersion, StoredEvent } from '@fairlead/contracts';
-import { budget, deployment } from '../../apps/upgrade-svc/test/lab.cluster.js';
+import { budget, deployment } from '../../libs/kubernetes/test/lab.cluster.js';
 import { startRig } from '../../apps/upgrade-svc/test/rollout.rig.js';
 import { distributionOf, lineOf, rounded, type Figure } from './figures.js';
 
@@ -25,8 +25,8 @@ interface Course {
 const courseOf = (events: readonly StoredEvent[], node: string): Course | undefined => {
   const about = events.filter((event) => 'node' in event.data && event.data.node === node);
   const from = about.findIndex(({ type }) => type === 'OperationStarted');
-  const at = (type: StoredEvent['type'], wanted: (event: StoredEvent) => boolean = () => true): number => {
-    const found = about.slice(from).find((event) => event.type === type && wanted(event));
+  const at = (type: StoredEvent['type'], desired: (event: StoredEvent) => boolean = () => true): number => {
+    const found = about.slice(from).find((event) => event.type === type && desired(event));
     return found === undefined ? Number.NaN : Date.parse(found.meta.time);
   };
   if (from < 0) return undefined;

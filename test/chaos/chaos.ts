@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { newFolder, removeFolder, seededRandom } from '@fairlead/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { randomOf } from '../../apps/node-agent/test/random.js';
 import { ChaosApi } from './api.js';
 import { ChaosClusters } from './clusters.js';
 import { findings, whenQuiet, type Scene } from './findings.js';
@@ -84,14 +81,14 @@ const sceneOf = async (instance: ChaosInstance, random: () => number): Promise<S
 };
 
 const run = async (instance: ChaosInstance, { minutes, seed }: Options): Promise<readonly string[]> => {
-  const scene = await sceneOf(instance, randomOf(seed));
+  const scene = await sceneOf(instance, seededRandom(seed));
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), minutes * 60_000);
   const watch = setInterval(() => !instance.serves && over.abort(), KILL_EVERY_MS);
   try {
     // Lots of their own, so that the kills of a seed do not hang on how fast clusters come.
     const [kills] = await Promise.all([
-      killLoop(instance, randomOf(seed + SEEDS), over.signal),
+      killLoop(instance, seededRandom(seed + SEEDS), over.signal),
       changeLoop(scene.clusters, over.signal),
     ]);
     const { created, grown, deleted } = scene.clusters.tally;
@@ -118,7 +115,7 @@ const main = async (): Promise<number> => {
   say(
     `Seed ${options.seed}, ${options.minutes} minutes: npm run chaos -- --minutes ${options.minutes} --seed ${options.seed}`,
   );
-  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-chaos-'));
+  const dataDir = newFolder('chaos');
   let instance: ChaosInstance | undefined;
   const violations: string[] = [];
   try {
@@ -131,7 +128,7 @@ const main = async (): Promise<number> => {
   for (const violation of violations) say(`VIOLATION ${violation}`);
   const keep = options.keep || violations.length > 0;
   if (keep) say(`Logs and data are kept in ${dataDir}.`);
-  else rmSync(dataDir, { recursive: true, force: true });
+  else removeFolder(dataDir);
   say(
     violations.length === 0
       ? `chaos passed, seed ${options.seed}`

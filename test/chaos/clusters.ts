@@ -19,7 +19,7 @@ export interface ClusterView {
 }
 
 /** What was asked for and taken. */
-export interface Wanted {
+export interface Desired {
   readonly name: string;
   readonly controlPlanes: number;
   workers: number;
@@ -37,7 +37,7 @@ export const pathOf = (name: string): string => `/ns/default/clusters/${name}`;
 
 /** Creates, grows and deletes clusters over REST, one request at a time, and remembers what each of them is to be. */
 export class ChaosClusters {
-  readonly wanted: Wanted[] = [];
+  readonly desired: Desired[] = [];
   readonly violations: string[] = [];
   readonly tally: Tally = { created: 0, grown: 0, deleted: 0 };
 
@@ -48,7 +48,7 @@ export class ChaosClusters {
 
   /** One change, whichever is possible now. */
   async change(): Promise<void> {
-    const live = this.wanted.filter(({ deleted }) => !deleted);
+    const live = this.desired.filter(({ deleted }) => !deleted);
     const lot = this.random();
     const chosen = live[Math.floor(this.random() * live.length)];
     if (chosen === undefined || (live.length < LIVE_MAX && lot < 0.5)) return this.create();
@@ -62,7 +62,7 @@ export class ChaosClusters {
   }
 
   private async create(): Promise<void> {
-    const name = `chaos-${this.wanted.length + 1}`;
+    const name = `chaos-${this.desired.length + 1}`;
     const controlPlanes = this.random() < 0.5 ? 1 : 3;
     const workers = 1 + Math.floor(this.random() * 3);
     const body = {
@@ -72,34 +72,34 @@ export class ChaosClusters {
       serviceType: 'single',
       config: { kubernetes: { networkCni: 'flannel' } },
     };
-    const wanted: Wanted = { name, controlPlanes, workers, growths: 0, deleted: false };
-    this.wanted.push(wanted);
+    const desired: Desired = { name, controlPlanes, workers, growths: 0, deleted: false };
+    this.desired.push(desired);
     const request = { method: 'POST', path: '/ns/default/clusters', body, key: `create-${name}` };
     if (await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `create ${name}`)) this.tally.created += 1;
     else {
-      wanted.deleted = true;
+      desired.deleted = true;
       this.violations.push(`create ${name} was refused, and its name was free`);
     }
   }
 
-  private async grow(wanted: Wanted): Promise<void> {
+  private async grow(desired: Desired): Promise<void> {
     const count = 1 + Math.floor(this.random() * 2);
-    wanted.growths += 1;
+    desired.growths += 1;
     const request = {
       method: 'POST',
-      path: `${pathOf(wanted.name)}/nodes`,
+      path: `${pathOf(desired.name)}/nodes`,
       body: { worker: [{ connection: 'lab', count, spec: SPEC }] },
-      key: `grow-${wanted.name}-${wanted.growths}`,
+      key: `grow-${desired.name}-${desired.growths}`,
     };
-    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `grow ${wanted.name}`))) return;
-    wanted.workers += count;
+    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `grow ${desired.name}`))) return;
+    desired.workers += count;
     this.tally.grown += 1;
   }
 
-  private async delete(wanted: Wanted): Promise<void> {
-    const request = { method: 'DELETE', path: pathOf(wanted.name) };
-    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `delete ${wanted.name}`))) return;
-    wanted.deleted = true;
+  private async delete(desired: Desired): Promise<void> {
+    const request = { method: 'DELETE', path: pathOf(desired.name) };
+    if (!(await this.taken(await this.api.ask(request, ANSWER_TIMEOUT_MS), `delete ${desired.name}`))) return;
+    desired.deleted = true;
     this.tally.deleted += 1;
   }
 

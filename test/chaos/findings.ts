@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChaosApi } from './api.js';
-import { pathOf, type ChaosClusters, type NodeView, type Wanted } from './clusters.js';
+import type { Answer, ChaosApi } from './api.js';
+import { pathOf, type ChaosClusters, type NodeView, type Desired } from './clusters.js';
 import type { ChaosInstance } from './instance.js';
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -23,15 +23,15 @@ export interface Scene {
 export const whenQuiet = async (scene: Scene, timeoutMs: number): Promise<readonly string[]> => {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const open = (await Promise.all(scene.clusters.wanted.map((wanted) => differenceOf(scene, wanted)))).flat();
+    const open = (await Promise.all(scene.clusters.desired.map((desired) => differenceOf(scene, desired)))).flat();
     if (open.length === 0 || Date.now() > deadline || !scene.instance.serves) return open;
     await sleep(LOOK_EVERY_MS);
   }
 };
 
-const differenceOf = async ({ clusters }: Scene, wanted: Wanted): Promise<readonly string[]> => {
-  const { status, body } = await clusters.view(wanted.name);
-  const { name, deleted, controlPlanes, workers } = wanted;
+const differenceOf = async ({ clusters }: Scene, desired: Desired): Promise<readonly string[]> => {
+  const { status, body } = await clusters.view(desired.name);
+  const { name, deleted, controlPlanes, workers } = desired;
   if (deleted) return status === 404 ? [] : [`${name} was deleted, and GET answers ${status} ${body.status?.phase}`];
   if (status !== 200) return [`${name} is to be there, and GET answers ${status}`];
   const { phase = '', reason = '', message = '' } = body.status ?? {};
@@ -58,7 +58,7 @@ const machineFindings = async ({ lab, clusters }: Scene): Promise<readonly strin
     { method: 'GET', path: '/v1/machines' },
     ANSWER_TIMEOUT_MS,
   );
-  const live = clusters.wanted.filter(({ deleted }) => !deleted);
+  const live = clusters.desired.filter(({ deleted }) => !deleted);
   const views = await Promise.all(live.map(({ name }) => clusters.view(name)));
   const nodes = views.flatMap(({ body }) => body.nodes ?? ([] as readonly NodeView[])).map(({ name }) => name);
   const standing = machines.items.map(({ name }) => name);
@@ -75,27 +75,34 @@ const machineFindings = async ({ lab, clusters }: Scene): Promise<readonly strin
 };
 
 interface Audit {
+  readonly next: number | null;
   readonly verification: { readonly intact: boolean; readonly faults: readonly unknown[] };
 }
 
 const auditFindings = async ({ api, clusters }: Scene): Promise<readonly string[]> => {
-  const checked = clusters.wanted.map(async ({ name, deleted }) => {
-    const { status, body } = await api.ask<Audit>({ method: 'GET', path: `${pathOf(name)}/audit` }, ANSWER_TIMEOUT_MS);
-    if (status === 404 && deleted) return []; // It was refused, and never was.
-    if (status === 200 && body.verification.intact) return [];
-    return [`the audit of ${name} is not whole: ${status} ${JSON.stringify(body.verification)}`];
+  const checked = clusters.desired.map(async ({ name, deleted }) => {
+    for (let after: number | null = 0; after !== null;) {
+      const path: string = `${pathOf(name)}/audit?limit=5000&after=${after}`;
+      const answer: Answer<Audit> = await api.ask({ method: 'GET', path }, ANSWER_TIMEOUT_MS);
+      const { status, body } = answer;
+      if (status === 404 && deleted) return []; // It was refused, and never was.
+      if (status !== 200 || !body.verification.intact)
+        return [`the audit of ${name} is not whole: ${status} ${JSON.stringify(body.verification)}`];
+      after = body.next;
+    }
+    return [];
   });
   return (await Promise.all(checked)).flat();
 };
 
 const serviceFindings = async ({ api, instance }: Scene): Promise<readonly string[]> => {
-  const { body: parked } = await api.ask<{ readonly items: readonly unknown[] }>(
-    { method: 'GET', path: '/parked' },
+  const { body: quarantined } = await api.ask<{ readonly items: readonly unknown[] }>(
+    { method: 'GET', path: '/quarantine' },
     ANSWER_TIMEOUT_MS,
   );
   const ready = await api.ask<unknown>({ method: 'GET', path: '/readyz' }, ANSWER_TIMEOUT_MS);
   return [
-    ...parked.items.map((item) => `a cluster is parked: ${JSON.stringify(item)}`),
+    ...quarantined.items.map((item) => `a cluster is quarantined: ${JSON.stringify(item)}`),
     ...(ready.status === 200 ? [] : [`/readyz answers ${ready.status}: ${JSON.stringify(ready.body)}`]),
     ...(instance.serves ? [] : ['fairlead up has ended']),
     ...instance.stopped().map((name) => `${name} does not run`),

@@ -10,11 +10,21 @@ import {
   type StoredEvent,
   type UpgradeId,
 } from '@fairlead/contracts';
-import { type Decider, type Command, type Process, type Reaction } from '@fairlead/event-sourcing';
+import {
+  reconcilerDecider,
+  reconcilerProcess,
+  STATE_FACTS,
+  desiredTask,
+  type Command,
+  type Decider,
+  type Process,
+  type Reaction,
+  type TaskRef,
+} from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
-import { makeBootstrapProcess } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.process.js';
+import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
@@ -37,8 +47,8 @@ export const FAILURES = [
   'unreachable',
   'join',
   'drain',
-  'parked-bootstrap',
-  'parked-machines',
+  'quarantined-bootstrap',
+  'quarantined-machines',
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
@@ -57,7 +67,10 @@ interface Job {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A process as its service runs it: it may be parked, and reads on from there when it is released. */
+const reconciler = bootstrapReconciler();
+const kernel = reconcilerDecider(reconciler);
+
+/** A process as its service runs it: it may be quarantined, and reads on from there when it is released. */
 interface Reader {
   readonly process: Process<unknown>;
   readonly by: Job['by'];
@@ -92,7 +105,7 @@ export class GrowthWorld {
   private boot: Bootstrap = bootstrap.initial;
   private readonly readers: readonly Reader[] = [
     { process: machinesProcess as Process<unknown>, by: 'machines', state: undefined, read: 0 },
-    { process: makeBootstrapProcess() as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
+    { process: reconcilerProcess(reconciler) as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
   ];
   private readonly timers = new Map<
     string,
@@ -105,7 +118,7 @@ export class GrowthWorld {
     this.failures.add(failure);
   }
 
-  /** The world is well again; a process that is parked is released by a command. */
+  /** The world is well again; a process that is quarantined is released by a command. */
   heal(): void {
     for (const failure of ['create', 'delete', 'unreachable', 'join', 'drain'] as const) this.failures.delete(failure);
   }
@@ -132,11 +145,11 @@ export class GrowthWorld {
           .filter((name) => !this.kubernetes.has(name))
           .forEach((name) => this.remove(name));
       case 'release':
-        this.failures.delete('parked-bootstrap');
-        this.failures.delete('parked-machines');
+        this.failures.delete('quarantined-bootstrap');
+        this.failures.delete('quarantined-machines');
         return undefined;
       case 'abort-upgrade':
-        return this.say({ type: 'SurgeReturned', data: { ...SURGE, operation: 'op-07', nodes: [] } });
+        return this.say({ type: 'SurgeReleased', data: { ...SURGE, operation: 'op-07', nodes: [] } });
     }
   }
 
@@ -193,7 +206,7 @@ export class GrowthWorld {
     if (additions.size > 0) return 'a request for nodes is not done';
     if (stuck.size > 0) return `stuck: ${[...stuck].join(', ')}`;
     if (this.boot.status !== 'ready') return `bootstrap is ${this.boot.status}`;
-    if (this.infra.status !== 'wanted') return `machines are ${this.infra.status}`;
+    if (this.infra.status !== 'desired') return `machines are ${this.infra.status}`;
     const names = [...members.keys()].sort().join();
     if ([...this.provider].sort().join() !== names) return `machines: ${[...this.provider].join()} of ${names}`;
     if ([...this.kubernetes].sort().join() !== names) return `nodes: ${[...this.kubernetes].join()} of ${names}`;
@@ -280,7 +293,7 @@ export class GrowthWorld {
 
   private read(): void {
     for (const reader of this.readers) {
-      if (this.has(reader.by === 'machines' ? 'parked-machines' : 'parked-bootstrap')) continue;
+      if (this.has(reader.by === 'machines' ? 'quarantined-machines' : 'quarantined-bootstrap')) continue;
       while (reader.read < this.events.length) {
         const event = this.events[reader.read]!;
         reader.read += 1;
@@ -328,7 +341,7 @@ export class GrowthWorld {
       case 'ValidateCluster':
         return this.machinesDecide({ type: 'Accept', data: { uid } });
       case 'CreateMachines': {
-        if (this.infra.status !== 'wanted') return;
+        if (this.infra.status !== 'desired') return;
         const plan = planCluster(uid, held.spec, noZones);
         if (held.planned.length === 0)
           this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId: undefined } });
@@ -361,7 +374,7 @@ export class GrowthWorld {
 
   private addMachines(held: Held, requestId: string): void {
     const request = requestOf(held.additions, requestId);
-    if (this.infra.status !== 'wanted' || request === undefined || request.failed) return;
+    if (this.infra.status !== 'desired' || request === undefined || request.failed) return;
     const { uid } = held;
     const plan = planWorkers(held, request.workers, noZones);
     if (request.machines.length === 0) this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId } });
@@ -433,21 +446,24 @@ export class GrowthWorld {
   }
 
   private bootstrapJob({ type, data }: Job): void {
-    if (type === 'DestroySecrets') return;
-    if (type === 'FailCluster') {
-      this.decide(bootstrap, this.boot, { type: 'FailCluster', data: data as never });
+    const ref = data as unknown as TaskRef;
+    const now = new Date(this.nowMs).toISOString();
+    if (type === STATE_FACTS) {
+      this.decide(kernel, this.boot, { type: STATE_FACTS, data: { now } });
       return;
     }
-    const attempt = data as unknown as { uid: ClusterUid; run: number; step: string; node?: NodeName };
-    if (isRefusal(bootstrap.decide(this.boot, { type: 'BeginStep', data: attempt }))) return;
-    const { node } = attempt;
+    if (ref.finalizer !== undefined || this.boot.status === 'absent') return;
+    const { uid } = this.boot;
+    const task = desiredTask(reconciler, this.boot, ref, now);
+    if (task === undefined) return;
+    const { node } = task.data as StepData;
     if (this.failsAt(type, node)) {
       const cause = { operation: type, target: node ?? 'demo', message: 'no' };
-      const last = { reason: `${type}FailedReason`, cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null };
-      this.decide(bootstrap, this.boot, { type: 'RecordFailure', data: { ...attempt, ...last } });
+      const failure = { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null, now };
+      this.decide(kernel, this.boot, { type: 'RecordFailure', data: { ref, failure } });
       return;
     }
-    this.stepDone(type, attempt.uid, node as NodeName);
+    this.stepDone(type, uid, node as NodeName);
   }
 
   /** Control planes of a cluster that runs go on; what is hit is a worker, or what a restore needs. */
@@ -460,7 +476,7 @@ export class GrowthWorld {
   }
 
   private record(fact: Fact): void {
-    this.decide(bootstrap, this.boot, { type: 'RecordOutcome', data: fact as never });
+    this.decide(bootstrap, this.boot, fact as never);
   }
 
   private stepDone(step: string, uid: ClusterUid, node: NodeName): void {
@@ -498,6 +514,8 @@ export class GrowthWorld {
           type: 'EtcdSnapshotPlaced',
           data: { uid, node, requestId: 'e1', snapshot: 's', sha256: 'x' },
         });
+      case 'RemoveSnapshot':
+        return this.record({ type: 'EtcdSnapshotRemoved', data: { uid, node, requestId: 'e1' } });
       default:
         throw new Error(`no such step: ${step}`);
     }

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
-import { createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { AddressInfo } from 'node:net';
 import { AGENT_PATHS } from '@fairlead/contracts';
 import { localMirror } from '@fairlead/mirror';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf } from './kubectl.js';
-import { startOwnHosts, type OwnHosts } from './own.hosts.js';
+import { localCatalogueSha256, startOwnHosts, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
 
@@ -31,14 +31,14 @@ interface Made {
 
 const makeBundle = async (folder: string): Promise<Made> => {
   const file = join(folder, 'kubernetes.tar.gz');
-  const args = [FAIRLEAD, 'bundle', 'create', VERSION, '--from', localMirror(process.env), '-o', file];
+  const args = [FAIRLEAD, 'bundle', 'create', VERSION, '--from', localMirror(process.env), '--unsigned', '-o', file];
   await run(process.execPath, args, { timeout: 5 * MINUTE_MS });
   const { stdout } = await run(process.execPath, [FAIRLEAD, 'bundle', 'inspect', file, '-o', 'json']);
   return { file, sha256: (JSON.parse(stdout) as Made).sha256 };
 };
 
 describe('hosts without any network, and a bundle', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
+  const folder = newFolder('bundle');
   let hosts: OwnHosts;
   let bundle: Made;
 
@@ -50,7 +50,7 @@ describe('hosts without any network, and a bundle', () => {
 
   afterAll(async () => {
     await hosts?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }, 3 * MINUTE_MS);
 
   it(
@@ -88,7 +88,7 @@ describe('hosts without any network, and a bundle', () => {
   );
 });
 
-/** The mirror at an https address that nobody but its own authority vouches for; it breaks off once in the middle of each large file. */
+/** The mirror at an https address that no one but its own authority vouches for; it breaks off once in the middle of each large file. */
 class FileServer {
   readonly broken = new Set<string>();
   readonly resumed = new Set<string>();
@@ -150,7 +150,7 @@ const certificates = async (folder: string, address: string): Promise<Record<'ca
 };
 
 describe('a host and a mirror at an https address of the site’s own authority', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-https-'));
+  const folder = newFolder('https');
   const [host = ''] = HOSTS;
   let hosts: OwnHosts;
   let server: FileServer;
@@ -166,13 +166,17 @@ describe('a host and a mirror at an https address of the site’s own authority'
     // As its administrator does it, once for everything on the host.
     const trust = `printf '%s' '${ca}' >/usr/local/share/ca-certificates/site.crt && update-ca-certificates`;
     await hosts.onHost(host, 'sh', '-ec', trust);
-    await hosts.become('fetched', { kind: 'files', location: `https://${hosts.uplink}:${port}` });
+    await hosts.become('fetched', {
+      kind: 'files',
+      location: `https://${hosts.uplink}:${port}`,
+      catalogueSha256: localCatalogueSha256(),
+    });
   }, 15 * MINUTE_MS);
 
   afterAll(async () => {
     server?.close();
     await hosts?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }, 3 * MINUTE_MS);
 
   it(

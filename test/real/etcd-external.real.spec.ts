@@ -63,7 +63,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   });
 
   it(
-    'answers nobody who has no certificate of it',
+    'answers no one who has no certificate of it',
     async () => {
       const refused = await script(
         controlPlanes[0],

@@ -1,9 +1,10 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { HostProfile, SoftwareSource, StoredEvent } from '@fairlead/contracts';
-import { cacheFolder } from '@fairlead/mirror';
+import { mirrorPaths, type HostProfile, type SoftwareSource, type StoredEvent } from '@fairlead/contracts';
+import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { addressPlanOf, machineIsUnified, openLocal, type HostSystem, type Local } from '@fairlead/nspawn';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import ssh2 from 'ssh2';
 import { startSystem, type System } from '../system/system.js';
 import { kubectlOf, type Kubectl } from './kubectl.js';
@@ -66,13 +67,19 @@ export interface OwnHostsOptions {
   readonly before?: string;
 }
 
+/** What a connection pins of the mirror of this machine. */
+export const localCatalogueSha256 = (): string =>
+  createHash('sha256')
+    .update(readFileSync(join(localMirror(process.env), mirrorPaths.catalogue)))
+    .digest('hex');
+
 /** Where hosts see a mirror, if they do. */
 export const MIRROR_AT = '/opt/fairlead/mirror';
 
 /** One control plane and workers of hosts that were there before. */
 export const startOwnHosts = async (options: OwnHostsOptions): Promise<OwnHosts> => {
   const { names, systems = {}, cidr, readOnly = {}, before = ':' } = options;
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-own-hosts-'));
+  const stateDir = newFolder('own-hosts');
   const key = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'ops' });
   const local = openLocal({ stateDir: join(stateDir, 'hosts'), cacheDir: cacheFolder(process.env) });
   const onHost = async (host: string, ...words: readonly string[]): Promise<string> => {
@@ -135,7 +142,7 @@ export const startOwnHosts = async (options: OwnHostsOptions): Promise<OwnHosts>
       await system.stop();
       await local.clear();
       server.close();
-      rmSync(stateDir, { recursive: true, force: true });
+      removeFolder(stateDir);
     },
   };
 };

@@ -117,11 +117,11 @@ describe('a real create whose hosts lose power, each while it is prepared and in
     async (role) => {
       const { host = '' } = hosts.get(role) ?? {};
       for (const name of NODE_BINARIES) {
-        const wanted = createHash('sha256')
+        const desired = createHash('sha256')
           .update(readFileSync(join(localMirror(process.env), mirrorPaths.binary(VERSION, name))))
           .digest('hex');
         const found = (await system.onHost(host, 'sha256sum', `/usr/bin/${name}`)).split(' ')[0];
-        expect({ name, found }).toEqual({ name, found: wanted });
+        expect({ name, found }).toEqual({ name, found: desired });
       }
       expect(await system.onHost(host, 'sh', '-c', 'ls -A /usr/bin | grep fairlead || true')).toBe('');
     },

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Machine, StoredEvent } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { addressPlanOf, openLocal, type Local } from '@fairlead/nspawn';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { startSystem, type System } from '../system/system.js';
 import { kubectlOf, type Kubectl } from './kubectl.js';
 
@@ -78,7 +77,7 @@ const uplinkOf = (cidr: string): string => {
 
 /** Starts everything, and registers the connection; whoever stops it gets the hosts deleted, too. */
 export const startRealSystem = async (): Promise<RealSystem> => {
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-real-'));
+  const stateDir = newFolder('real');
   const local = openLocal({ stateDir: join(stateDir, CONNECTION), cacheDir: cacheFolder(process.env) });
   // The port of NATS is known once it runs, and the agents' way to it must be known before: it is opened first.
   const target = { host: '127.0.0.1', port: 0 };
@@ -93,7 +92,7 @@ export const startRealSystem = async (): Promise<RealSystem> => {
     await system.stop();
     await local.clear();
     server.close();
-    rmSync(stateDir, { recursive: true, force: true });
+    removeFolder(stateDir);
   };
   const registered = await system.call('PUT', `/connections/${CONNECTION}`, {
     provider: 'nspawn',

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionView, StoredEvent } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { addressPlanOf, machineIsUnified, openLocal, type Host, type Local } from '@fairlead/nspawn';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import ssh2 from 'ssh2';
 import { startSystem, type System } from '../system/system.js';
@@ -32,7 +31,7 @@ const forward = async (to: { port: number }): Promise<{ readonly port: number; r
 
 /** What differs from machines of one's own: hosts that share a kernel, and Kubernetes' files in a folder. */
 const profile = {
-  source: { kind: 'files', location: MIRROR_AT },
+  source: { kind: 'files', location: MIRROR_AT, unsigned: true },
   nodeBinary: '/opt/fairlead/node',
   cgroupDriver: machineIsUnified() ? 'systemd' : 'cgroupfs',
   failSwapOn: false,
@@ -55,7 +54,7 @@ const body = (name: string): object => ({
 const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
 
 (inOwnNetwork ? describe : describe.skip)('five hosts that Fairlead did not make', () => {
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-real-ssh-'));
+  const stateDir = newFolder('real-ssh');
   const key = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'ops' });
   const target = { port: 0 };
   let local: Local;
@@ -67,7 +66,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
     return Promise.all(
       HOSTS.map(async (name) => {
         const readOnly = { [MIRROR_AT]: localMirror(process.env) };
-        const wanted = {
+        const desired = {
           name,
           network,
           authorizedKeys: [key.public],
@@ -76,7 +75,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
           readOnly,
           labels: {},
         };
-        await local.hosts.ensure(wanted);
+        await local.hosts.ensure(desired);
         return local.hosts.untilReachable(name, AbortSignal.timeout(2 * MINUTE_MS));
       }),
     );
@@ -140,7 +139,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
     await system?.stop();
     await local?.clear();
     forwarder?.close();
-    rmSync(stateDir, { recursive: true, force: true });
+    removeFolder(stateDir);
   }, 3 * MINUTE_MS);
 
   it(
@@ -184,6 +183,14 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
         ]);
         expect([host, await onHost(host, 'systemctl', 'is-active', 'fairlead-agent')]).toEqual([host, 'inactive']);
         expect(await onHost(host, 'nft', 'list', 'tables')).not.toContain('kube-proxy');
+        expect([host, await onHost(host, 'ctr', '--namespace', 'k8s.io', 'images', 'list', '--quiet')]).toEqual([
+          host,
+          '',
+        ]);
+        expect([host, await onHost(host, 'find', '/usr/bin/kubelet', '/var/log/pods', '-type', 'f')]).toEqual([
+          host,
+          '',
+        ]);
       }
       await create('second');
       expect(await statesOf()).toEqual(HOSTS.map(() => 'in-use'));

@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'surged';
 const FROM = 'v1.33.13';
 const TO = 'v1.34.4';
-/** One extra worker first, and never fewer than wished. */
+/** One extra worker first, and never fewer than requested. */
 const STRATEGY = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 const ENDS: readonly StoredEvent['type'][] = ['RolloutCompleted', 'RolloutHalted', 'RolloutPaused', 'UpgradeRejected'];
 
@@ -75,7 +75,7 @@ describe('a minor upgrade of a real cluster of one control plane, whose pool get
     expect(ready?.data).toMatchObject({ software: { kubelet: TO.slice(1) } });
     const lastDone = events.findLastIndex(({ type }) => type === 'UpgradeWithdrawn');
     expect(at('NodeEmptied', name)).toBeGreaterThan(lastDone);
-    expect(at('SurgeReturned')).toBeGreaterThan(at('NodeEmptied', name));
+    expect(at('SurgeReleased')).toBeGreaterThan(at('NodeEmptied', name));
   });
 
   it(

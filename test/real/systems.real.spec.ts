@@ -1,18 +1,18 @@
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { hasRootfs } from '@fairlead/nspawn';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodesOf, type Kubectl } from './kubectl.js';
-import { MIRROR_AT, startOwnHosts, type OwnHosts } from './own.hosts.js';
+import { localCatalogueSha256, MIRROR_AT, startOwnHosts, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
 
 const MINUTE_MS = 60_000;
 
 describe('a cluster of hosts with different systems', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-systems-'));
+  const folder = newFolder('systems');
   let hosts: OwnHosts;
   let kubectl: Kubectl;
 
@@ -25,13 +25,13 @@ describe('a cluster of hosts with different systems', () => {
       cidr: '198.18.69.0/24',
       readOnly: { [MIRROR_AT]: localMirror(process.env) },
     });
-    await hosts.become('mixed', { kind: 'files', location: MIRROR_AT });
+    await hosts.become('mixed', { kind: 'files', location: MIRROR_AT, catalogueSha256: localCatalogueSha256() });
     kubectl = await hosts.kubectl('mixed');
   }, 15 * MINUTE_MS);
 
   afterAll(async () => {
     await hosts?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }, 3 * MINUTE_MS);
 
   it('is Ready, each node with its own system and the runtime of that', async () => {

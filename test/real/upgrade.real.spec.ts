@@ -172,7 +172,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   });
 
   it(
-    'serves every request while kube-proxy starts anew on every node',
+    'serves every request while kube-proxy starts again on every node',
     async () => {
       await askPageFrom(system, askers, `http://${service}/`);
       await kubectl('--namespace', 'kube-system', 'rollout', 'restart', 'daemonset/kube-proxy');
@@ -222,7 +222,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   );
 
   it(
-    'pauses when the page fails, goes on when somebody says so, and ends in order when it is given up',
+    'pauses when the page fails, goes on when someone says so, and ends in order when it is given up',
     async () => {
       const id = await ask({ ...renewal, strategy: { probes: probes() } });
       await until(id, ['UpgradeAllowed'], 3 * MINUTE_MS);
@@ -234,12 +234,12 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
       const recovered = (event: StoredEvent): boolean =>
         event.meta.seq > paused.meta.seq && event.type === 'ProbeRecovered';
       await system.until(CLUSTER, recovered, MINUTE_MS);
-      for (const [wish, heard] of [
+      for (const [request, heard] of [
         ['resume', 'RolloutResumed'],
         ['abort', 'RolloutAborted'],
       ] as const) {
-        const said = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades/${id}/${wish}`, {});
-        expect([wish, said.status < 300]).toEqual([wish, true]);
+        const said = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades/${id}/${request}`, {});
+        expect([request, said.status < 300]).toEqual([request, true]);
         await until(id, [heard], 5 * MINUTE_MS);
       }
     },

@@ -1,3 +1,5 @@
+import { etcdctl, etcdutl, type EtcdUnderTool } from '@fairlead/lab/testing/kubernetes';
+import { PREPARE_HOST, TestLab, must } from '@fairlead/lab/testing/lab';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NodeSSH } from 'node-ssh';
 import { certificatesOn } from '../../apps/node-agent/src/certificates/certificates.js';
@@ -8,8 +10,6 @@ import { versionIn } from '../../apps/node-agent/src/software/kubernetes.binarie
 import { osValue } from '../../apps/node-agent/src/software/os.release.js';
 import { MemoryHost } from '../../apps/node-agent/test/memory.host.js';
 import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/etcd.answers.js';
-import { PREPARE_HOST, TestLab, must } from '../../libs/lab/src/lab.fixtures.js';
-import { etcdctl, etcdutl, type EtcdUnderTool } from '../../libs/lab/src/kubernetes/etcd/etcd.tools.js';
 import { QUESTIONS, type Question } from './questions.js';
 import { recorded } from './recorded.js';
 

@@ -9,7 +9,7 @@ const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 /**
  * kubectl from PATH, or the one of Debian's package kubernetes-client, unpacked into the cache without installing it.
- * Throws a sentence when neither can be had: a test that needs kubectl must not pass without it.
+ * Throws a sentence when neither is available: a test that needs kubectl must not pass without it.
  */
 export const findKubectl = async (): Promise<string> => {
   const onPath = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'kubectl'));

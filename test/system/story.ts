@@ -10,7 +10,15 @@ const steady = (sentence: string): string =>
 /** Things that happen side by side, in no order of their own: they are told in this order, and then in that of their sentences. */
 const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['VmCreated'],
-  ['LoadBalancerReady', 'DesiredVersionsSet', 'HostReached', 'AgentStarted', 'NodeInitialized', 'NodeBootstrapped'],
+  [
+    'LoadBalancerReady',
+    'DesiredVersionsSet',
+    'HostReached',
+    'AgentCredentialIssued',
+    'AgentStarted',
+    'NodeInitialized',
+    'NodeBootstrapped',
+  ],
   ['ControlPlaneJoined', 'ControlPlaneReady', 'WorkerJoined', 'NodeReady'],
   ['AddonInstalled'],
 ];

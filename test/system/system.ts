@@ -65,7 +65,7 @@ export interface System {
   /** Every event of a cluster so far, in order. */
   events(cluster: string, namespace?: string): Promise<StoredEvent[]>;
   /** Waits until the cluster has such an event; throws with the story so far when the time is over. */
-  until(cluster: string, wanted: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
+  until(cluster: string, desired: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
   kill(service: ServiceName | 'lab', signal?: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
@@ -112,6 +112,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
       gatewayPort,
+      http: { address: LOOPBACK, tls: undefined, plainText: false },
       lab: { port: labPort, token: keys.labToken, delays: options.delays ?? 'none', light: options.light ?? true },
     });
     const withLab = options.lab ?? true;
@@ -206,12 +207,12 @@ const systemOf = ({ plans, environment, supervisor, admin, token, server, labUrl
     lab: (method, path, body) => send(labUrl, labToken, [method, path, body, undefined]),
     standing: async () => (await stats()).now,
     made: async () => (await stats()).created,
-    until: async (cluster, wanted, timeoutMs) => {
+    until: async (cluster, desired, timeoutMs) => {
       const seen: StoredEvent[] = [];
       const stop = AbortSignal.timeout(timeoutMs);
       for await (const event of makeTail(admin)(clusterFilter('default', cluster), 0, stop)) {
         seen.push(event);
-        if (wanted(event)) return event;
+        if (desired(event)) return event;
       }
       throw new Error(`${cluster}: not within ${timeoutMs} ms. The story so far:\n${story(seen)}`);
     },

@@ -67,7 +67,7 @@ const operationOf = ([type, { writer, doc }]) => [
   {
     action: 'send',
     summary: doc,
-    description: `Only ${writer} may; the NATS server refuses everybody else.`,
+    description: `Only ${writer} may; the NATS server refuses other writers.`,
     tags: [{ name: writer }],
     channel: { $ref: `#/channels/${type}` },
     messages: [{ $ref: `#/channels/${type}/messages/${type}` }],

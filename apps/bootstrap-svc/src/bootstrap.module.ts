@@ -1,16 +1,12 @@
-import { HANDLE, JOB_FAILURES, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, DATABASE, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { EVENT_STORE, NATS } from '@fairlead/event-sourcing/jetstream';
+import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
+import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { DataSource } from 'typeorm';
-import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
-import { PostgresRunningSteps } from './adapters/postgres/postgres.running-steps.js';
 import { AddonsEffects } from './addons/addons.effects.js';
-import { FailuresEffects, makeRecordFailure } from './bootstrap/failures.effects.js';
-import { StepRunner } from './bootstrap/step.runner.js';
-import type { RunningSteps } from './bootstrap/steps.ports.js';
 import {
   AGENT_KIT,
   CLUSTER_ACCESS,
@@ -20,10 +16,8 @@ import {
   JOIN_CREDENTIALS,
   KUBERNETES_API,
   REMEMBERED_SECRETS,
-  RUNNING_STEPS,
   SETTINGS,
   SNAPSHOTS,
-  STEP_RUNNER,
 } from './bootstrap/tokens.js';
 import type { Settings } from './config.js';
 import { BalancingEffects } from './control-plane/balancing.effects.js';
@@ -36,8 +30,10 @@ import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
 import { HostAccess } from './hosts/host.access.js';
+import { LogHostKeys } from './hosts/host.keys.effects.js';
 import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
+import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { SnapshotsEffects } from './restore/snapshots.effects.js';
@@ -61,16 +57,6 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   { provide: SETTINGS, useValue: settings },
   { provide: HOST_SHELL, useFactory: adapters.shell },
   { provide: KUBERNETES_API, useFactory: adapters.kubernetes },
-  {
-    provide: RUNNING_STEPS,
-    useFactory: (database: DataSource) => new PostgresRunningSteps(database),
-    inject: [DATABASE],
-  },
-  {
-    provide: STEP_RUNNER,
-    useFactory: (handle: Handle, steps: RunningSteps) => new StepRunner(handle, steps),
-    inject: [HANDLE, RUNNING_STEPS],
-  },
   { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent, settings.tuning) },
   {
     provide: REMEMBERED_SECRETS,
@@ -79,8 +65,9 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   },
   {
     provide: HOST_ACCESS,
-    useFactory: (shell: HostShell, secrets: RememberedSecrets) => new HostAccess(shell, secrets, settings.ssh),
-    inject: [HOST_SHELL, REMEMBERED_SECRETS],
+    useFactory: (shell: HostShell, secrets: RememberedSecrets, store: EventStore) =>
+      new HostAccess(shell, secrets, settings.ssh, new LogHostKeys(store)),
+    inject: [HOST_SHELL, REMEMBERED_SECRETS, EVENT_STORE],
   },
   {
     provide: CLUSTER_ACCESS,
@@ -103,7 +90,6 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
     useFactory: (nc: NatsConnection, secrets: SecretStore) => new NatsSnapshots(nc, secrets),
     inject: [NATS, SECRETS],
   },
-  { provide: JOB_FAILURES, useFactory: (handle: Handle) => makeRecordFailure(handle), inject: [HANDLE] },
 ];
 
 /** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
@@ -120,7 +106,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       NodeRemovalEffects,
       SnapshotsEffects,
       DismantlingEffects,
-      FailuresEffects,
+      KubeconfigsEffects,
     ],
     providers: providersOf(settings, adapters),
   })

@@ -1,10 +1,10 @@
 import type { NodeSigning } from '@fairlead/embedded/credentials';
 import { DEFAULT_TUNING, type Tuning } from '@fairlead/node-scripts';
-import { HEARTBEAT_INTERVAL_MS } from '@fairlead/contracts';
-import { ConfigurationError, parseEnvironment } from '@fairlead/service-kit';
+import { AGENT_CREDENTIAL_LIFETIME_MAX_S, HEARTBEAT_INTERVAL_MS, SignedBy } from '@fairlead/contracts';
+import { ConfigurationError, parseEnvironment, rereading } from '@fairlead/service-kit';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.process.js';
+import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js';
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
 
@@ -40,6 +40,14 @@ const Environment = z.object({
   NATS_CA_FILE: file.optional(),
   AGENT_BUNDLE: file.describe('The agent as one file, built by apps/node-agent'),
   SOFTWARE_BUNDLES: z.string().min(1).optional().describe('Folder of the bundles that connections may name'),
+  SOFTWARE_SIGNERS: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(SignedBy)
+    .optional()
+    .describe(
+      'Public keys, separated by commas: one must have signed the catalogue of a mirror whose connection was registered before connections said why a mirror may be believed',
+    ),
   AGENT_NODE_BINARY: z.string().default('/usr/bin/node').describe('The Node runtime on the hosts'),
   AGENT_NATS_URLS: z.string().optional().describe('Where agents find NATS, separated by commas; default: NATS_URL'),
   AGENT_NATS_CA_FILE: file
@@ -55,6 +63,7 @@ const Environment = z.object({
     .number()
     .int()
     .min(1)
+    .max(AGENT_CREDENTIAL_LIFETIME_MAX_S)
     .default(24 * 60 * 60)
     .describe("An agent's NATS credential ends after so long; the agent renews it after a third of that"),
   KUBEADM_TUNING: KubeadmTuning.describe('What differs between kinds of hosts, as JSON'),
@@ -76,9 +85,10 @@ export interface Settings {
     readonly nodeBinary: string;
     /** Where the bundles are that connections name; absent: there are none. */
     readonly softwareFolder?: string;
+    readonly softwareSigners: readonly string[];
     readonly natsUrls: readonly string[];
-    /** PEM; then agents require TLS. */
-    readonly natsCa?: string;
+    /** Authorities of NATS, PEM, as the file has them now; then agents require TLS. */
+    readonly natsCa?: () => string;
     readonly heartbeatIntervalMs: number;
     /** Signs the agents' credentials; null: the NATS server asks for none. */
     readonly signing: NodeSigning | null;
@@ -98,8 +108,10 @@ export interface Settings {
   readonly jobConcurrency: number;
 }
 
-const natsCaOf = (caFile: string | undefined): { readonly natsCa?: string } =>
-  caFile === undefined ? {} : { natsCa: readFileSync(caFile, 'utf8') };
+const natsCaOf = (caFile: string | undefined): { readonly natsCa?: () => string } => {
+  const natsCa = rereading(caFile);
+  return natsCa === undefined ? {} : { natsCa };
+};
 
 const SigningFile = z.strictObject({ accountPublicKey: z.string(), signingSeed: z.string() });
 
@@ -121,6 +133,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
       bundle: parsed.AGENT_BUNDLE,
       nodeBinary: parsed.AGENT_NODE_BINARY,
       ...(parsed.SOFTWARE_BUNDLES === undefined ? {} : { softwareFolder: parsed.SOFTWARE_BUNDLES }),
+      softwareSigners: parsed.SOFTWARE_SIGNERS ?? [],
       natsUrls: (parsed.AGENT_NATS_URLS ?? parsed.NATS_URL).split(','),
       ...natsCaOf(parsed.AGENT_NATS_CA_FILE ?? parsed.NATS_CA_FILE),
       heartbeatIntervalMs: parsed.AGENT_HEARTBEAT_INTERVAL_MS,

@@ -28,6 +28,14 @@ it('takes what differs between kinds of hosts as JSON', () => {
   });
 });
 
+it('takes the keys that may sign mirrors, separated by commas', () => {
+  const key = (letter: string) => `ed25519:${letter.repeat(43)}=`;
+  expect(readSettings(env).agent.softwareSigners).toEqual([]);
+  const both = readSettings({ ...env, SOFTWARE_SIGNERS: `${key('A')},${key('B')}` });
+  expect(both.agent.softwareSigners).toEqual([key('A'), key('B')]);
+  expect(() => readSettings({ ...env, SOFTWARE_SIGNERS: 'anybody' })).toThrow(/SOFTWARE_SIGNERS/);
+});
+
 it('names every fault at once', () => {
   const faults = { AGENT_BUNDLE: '/nowhere/agent.mjs', SSH_TRIES_MAX: '0', KUBEADM_TUNING: '{"cgroupDriver":"none"}' };
   const read = () => readSettings(faults);

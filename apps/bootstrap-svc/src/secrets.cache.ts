@@ -25,6 +25,16 @@ export class RememberedSecrets {
     this.values.set(ref, value);
   }
 
+  /** What this service does not read itself is not remembered. */
+  async seal(ref: SecretRef, value: string, owner: string): Promise<void> {
+    await this.store.put(ref, value, owner);
+  }
+
+  async delete(ref: SecretRef): Promise<void> {
+    this.values.delete(ref);
+    await this.store.delete(ref);
+  }
+
   async destroyKey(owner: string, refs: readonly SecretRef[]): Promise<void> {
     for (const ref of refs) this.values.delete(ref);
     await this.store.destroyKey(owner);

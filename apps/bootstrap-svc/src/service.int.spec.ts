@@ -6,10 +6,10 @@ import { NatsSecrets, SECRETS, startService, type RunningService, type SecretSto
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { FakeKubernetes, FakeShell, FakeWorld, RENEWED_UNTIL, type Passage } from '../test/world.js';
 import { balanced, cp, created, machinesOf, requested, SOFTWARE, UID, w } from './bootstrap/bootstrap.fixtures.js';
 import { kubeconfigRef } from './kubernetes/cluster.access.js';
@@ -81,15 +81,11 @@ describe('bootstrap-svc', () => {
     }
   };
 
-  const until = async (type: StoredEvent['type']): Promise<StoredEvent> => {
-    const deadline = Date.now() + STORY_MS / 2;
-    for (;;) {
-      const found = events.find((event) => event.type === type);
-      if (found !== undefined) return found;
-      if (Date.now() > deadline) throw new Error(`no ${type}; so far: ${events.map((event) => event.type).join(' ')}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
+  const until = (type: StoredEvent['type']): Promise<StoredEvent> =>
+    eventually(() => events.find((event) => event.type === type), {
+      withinMs: STORY_MS / 2,
+      what: type,
+    });
 
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<RunningService> => {
     const all = {
@@ -110,7 +106,7 @@ describe('bootstrap-svc', () => {
   };
 
   const begin = async (): Promise<void> => {
-    await say('wish', requested(3, 2));
+    await say('request', requested(3, 2));
     await say('machines', created(machinesOf(3, 2)), balanced);
   };
 
@@ -118,7 +114,7 @@ describe('bootstrap-svc', () => {
     events.filter(({ meta }) => meta.context === 'bootstrap').map(({ type }) => type);
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-bootstrap-'));
+    folder = newFolder('bootstrap');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     writeFileSync(join(folder, 'agent.mjs'), "process.stdout.write('0.1.0\\n');\n");
   });
@@ -147,7 +143,7 @@ describe('bootstrap-svc', () => {
     await environment.stop();
   }, 60_000);
 
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it(
     'builds a cluster in the order of the design',
@@ -220,7 +216,7 @@ describe('bootstrap-svc', () => {
         cause: { target: w(2) },
       });
       const machine = { os: 'Debian 12', kernel: '6.1', bootId: 'b', changed: [] };
-      await say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+      await say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
       await say(`node-${w(2)}`, {
         type: 'NodeInitialized',
         data: { uid: UID, node: w(2), revision: 1, software: SOFTWARE, ...machine },
@@ -231,7 +227,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'seals the kubeconfig anew that was renewed on a control plane, for the address that everybody uses',
+    'seals the kubeconfig again that was renewed on a control plane, for the address that everyone uses',
     async () => {
       const service = await start();
       const secrets = service.get<SecretStore>(SECRETS);
@@ -267,15 +263,11 @@ describe('bootstrap-svc', () => {
       await begin();
       await until('ControlPlaneInitialized');
       expect(await secrets.get(kubeconfigRef(UID))).toContain('https://198.18.7.1:6443');
-      await say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+      await say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
       await until('ClusterDismantled');
       expect(own().at(-1)).toBe('ClusterDismantled');
       await say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
-      const deadline = Date.now() + 10_000;
-      while ((await secrets.get(kubeconfigRef(UID))) !== undefined) {
-        if (Date.now() > deadline) throw new Error('the kubeconfig can still be read');
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
+      await eventually(async () => (await secrets.get(kubeconfigRef(UID))) === undefined);
     },
     STORY_MS,
   );

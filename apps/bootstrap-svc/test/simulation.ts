@@ -6,15 +6,31 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
-import { advance, type DueTimer, type Reaction } from '@fairlead/event-sourcing';
-import { makeHandle, type Handle, type Job, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import {
+  advance,
+  reconcilerProcess,
+  STATE_FACTS,
+  type DueTimer,
+  type Process,
+  type Reaction,
+} from '@fairlead/event-sourcing';
+import {
+  makeHandle,
+  processConsumer,
+  TaskRunner,
+  type Handle,
+  type Job,
+  type JobContext,
+  type JobLater,
+  type TaskHandler,
+} from '@fairlead/event-sourcing/jetstream';
+import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { DEFAULT_TUNING } from '@fairlead/node-scripts';
+import { seededRandom } from '@fairlead/testing';
 import { AddonsEffects } from '../src/addons/addons.effects.js';
 import { SOFTWARE, UID } from '../src/bootstrap/bootstrap.fixtures.js';
-import { makeBootstrapProcess, type Following } from '../src/bootstrap/bootstrap.process.js';
-import { FailuresEffects, makeRecordFailure } from '../src/bootstrap/failures.effects.js';
-import { StepRunner } from '../src/bootstrap/step.runner.js';
+import { bootstrapReconciler } from '../src/bootstrap/bootstrap.reconciler.js';
 import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
@@ -23,28 +39,19 @@ import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
+import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
+import { kubeconfigsReconciler } from '../src/kubeconfigs/kubeconfigs.reconciler.js';
 import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.access.js';
 import { DismantlingEffects } from '../src/removal/dismantling.effects.js';
 import { NodeRemovalEffects } from '../src/removal/node-removal.effects.js';
 import { RememberedSecrets } from '../src/secrets.cache.js';
-import { FakeKubernetes, FakeShell, FakeWorld, MemoryRunningSteps, MemorySecrets, type Passage } from './world.js';
+import { FakeKubernetes, FakeShell, FakeWorld, MemorySecrets, type Passage } from './world.js';
 
 const STEPS_MAX = 20_000;
-const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, FailCluster: 50, DestroySecrets: 50 };
+const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, DestroySecrets: 50 };
 const ATTEMPTS_DEFAULT = 3;
 const RUNNING_MAX = 6;
-
-/** mulberry32: small, fast, and the same on every machine. */
-const randomFrom = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
+const HOLDER = 'replica';
 
 /** How often things go wrong, of one. */
 export interface Troubles {
@@ -63,6 +70,7 @@ class FakeKit extends AgentKit {
       {
         bundle: '',
         nodeBinary: '',
+        softwareSigners: [],
         natsUrls: [],
         heartbeatIntervalMs: 1,
         signing: null,
@@ -86,12 +94,40 @@ class FakeKit extends AgentKit {
   }
 }
 
+/** A process with its memory of the one cluster of the simulation. */
+interface Follower {
+  readonly name: string;
+  readonly consumer: string;
+  readonly state: unknown;
+  take(event: StoredEvent): readonly Reaction[];
+  due(timer: DueTimer): readonly Reaction[];
+}
+
+const follower = <State>(process: Process<State>): Follower => {
+  let state: State | undefined;
+  return {
+    name: process.name,
+    consumer: processConsumer(process),
+    get state() {
+      return state;
+    },
+    take: (event) => {
+      const changes = advance(process, () => state, [event]);
+      const poison = changes.poisons[0];
+      if (poison !== undefined) throw new Error(poison.error);
+      const changed = changes.states.get('default/demo');
+      if (changed !== undefined) state = changed.state;
+      return changes.reactions.map(({ reaction }) => reaction);
+    },
+    due: (timer) => (state === undefined ? [] : (process.due?.(state, timer) ?? [])),
+  };
+};
+
 type Deliver = (job: Job, context: JobContext) => Promise<JobLater | void>;
 
-interface Replica {
+export interface Replica {
   readonly deliver: Deliver;
-  readonly runner: StepRunner;
-  readonly recordFailure: ReturnType<typeof makeRecordFailure>;
+  readonly tasks: TaskRunner;
   dead: boolean;
 }
 
@@ -114,14 +150,14 @@ export class Simulation {
   readonly store: MemoryStore;
   readonly world: FakeWorld;
   readonly secrets = new MemorySecrets();
-  readonly steps = new MemoryRunningSteps();
+  readonly leases = new MemoryLeases();
   readonly trace: string[] = [];
   troubles: Troubles;
   private readonly random: () => number;
-  private readonly process = makeBootstrapProcess();
-  private state: Following | undefined;
+  private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler];
+  private readonly followers = this.reconcilers.map((reconciler) => follower(reconcilerProcess<unknown>(reconciler)));
   private position = 0;
-  private readonly timers = new Map<string, DueTimer>();
+  private readonly timers = new Map<string, { readonly of: Follower; readonly timer: DueTimer }>();
   private queue: Queued[] = [];
   private running: { readonly queued: Queued; readonly replica: Replica }[] = [];
   private waiting: Waiting[] = [];
@@ -129,10 +165,10 @@ export class Simulation {
   private broken: Error | undefined;
   private readonly playing = makeHandle;
 
-  constructor(seed: number, troubles: Troubles = ROUGH) {
-    this.random = randomFrom(seed);
+  constructor(seed: number, troubles: Troubles = ROUGH, store = new MemoryStore()) {
+    this.random = seededRandom(seed);
     this.troubles = troubles;
-    this.store = new MemoryStore();
+    this.store = store;
     this.world = new FakeWorld(this.store.events);
     this.replica = this.startReplica();
   }
@@ -155,7 +191,7 @@ export class Simulation {
     ).length;
   }
 
-  /** Somebody else states a fact. */
+  /** Someone else states a fact. */
   async say(context: string, ...facts: readonly Fact[]): Promise<void> {
     const stream: StreamId = { namespace: 'default', cluster: 'demo', context };
     for (const fact of facts) {
@@ -177,10 +213,10 @@ export class Simulation {
 
   /** Moves the clock past every timer that is set. */
   fireTimers(): void {
-    for (const [key, timer] of [...this.timers]) {
+    for (let due = [...this.timers].at(0); due !== undefined; due = [...this.timers].at(0)) {
+      const [key, { of, timer }] = due;
       this.timers.delete(key);
-      const reactions = this.state === undefined ? [] : (this.process.due?.(this.state, timer) ?? []);
-      reactions.forEach((reaction, index) => this.take(reaction, `${timer.key}-${timer.dueAt}-${index}`));
+      of.due(timer).forEach((reaction, index) => this.take(of, reaction, `${timer.key}-${timer.dueAt}-${index}`));
     }
   }
 
@@ -188,7 +224,7 @@ export class Simulation {
     const choices: (() => void | Promise<void>)[] = [];
     const actors = this.actors();
     if (actors.length > 0) choices.push(() => actors[this.below(actors.length)]?.());
-    if (this.position < this.store.events.length) choices.push(() => this.lane());
+    if (this.position < this.store.events.length) choices.push(() => this.consumer());
     if (this.queue.length > 0 && this.running.length < RUNNING_MAX) choices.push(() => this.start());
     if (this.waiting.length > 0) choices.push(() => this.letOneGo());
     if (choices.length === 0) {
@@ -225,21 +261,17 @@ export class Simulation {
     ];
   }
 
-  private lane(): void {
+  private consumer(): void {
     const event = this.store.events[this.position];
     if (event === undefined) return;
     this.position += 1;
-    const changes = advance(this.process, () => this.state, [event]);
-    const poison = changes.poisons[0];
-    if (poison !== undefined) throw new Error(poison.error);
-    const changed = changes.states.get('default/demo');
-    if (changed !== undefined) this.state = changed.state;
-    for (const { reaction, index } of changes.reactions) this.take(reaction, `${event.meta.id}-${index}`);
-    if (event.type === 'ClusterFailed' || event.type === 'ClusterDeletionRequested') this.replica.runner.cancel(event);
-    if (event.type === 'NodesFailed' || event.type === 'NodesAbandoned') this.replica.runner.cancelOn(event);
+    for (const of of this.followers) {
+      of.take(event).forEach((reaction, index) => this.take(of, reaction, `${of.name}-${event.meta.id}-${index}`));
+      this.replica.tasks.noticed(of.consumer, 'default/demo', of.state);
+    }
   }
 
-  private take(reaction: Reaction, id: string): void {
+  private take(of: Follower, reaction: Reaction, id: string): void {
     switch (reaction.kind) {
       case 'job': {
         const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
@@ -249,10 +281,10 @@ export class Simulation {
         return;
       }
       case 'timer':
-        this.timers.set(reaction.key, reaction);
+        this.timers.set(`${of.name}/${reaction.key}`, { of, timer: reaction });
         return;
       case 'cancel-timer':
-        this.timers.delete(reaction.key);
+        this.timers.delete(`${of.name}/${reaction.key}`);
         return;
     }
   }
@@ -263,7 +295,7 @@ export class Simulation {
     const { replica } = this;
     const entry = { queued, replica };
     this.running.push(entry);
-    this.trace.push(`start ${queued.job.type} ${String(queued.job.data['node'] ?? '')} #${queued.failures + 1}`);
+    this.trace.push(`start ${String(queued.job.data['key'])} #${queued.failures + 1}`);
     this.work(queued, replica)
       .catch((error: unknown) => {
         this.broken = error instanceof Error ? error : new Error(String(error));
@@ -289,7 +321,12 @@ export class Simulation {
       const last = failures + 1 >= attemptsMax || !error.retryable;
       const nextAttemptAt = last ? null : '2026-01-01T00:10:00.000Z';
       this.trace.push(`failed ${job.type}: ${error.message}`);
-      await replica.recordFailure(job, { cause: error.toCause(), attempt: failures + 1, attemptsMax, nextAttemptAt });
+      await replica.tasks.recordFailure(job, {
+        cause: error.toCause(),
+        attempt: failures + 1,
+        attemptsMax,
+        nextAttemptAt,
+      });
       if (!last) this.queue.push({ job, failures: failures + 1 });
     }
   }
@@ -301,7 +338,7 @@ export class Simulation {
     this.waiting = this.waiting.filter(({ replica }) => !replica.dead);
     this.queue.push(...this.running.filter(({ replica }) => replica.dead).map(({ queued }) => queued));
     this.running = [];
-    this.steps.holds.clear();
+    this.leases.expire(HOLDER);
     this.replica = this.startReplica();
   }
 
@@ -311,7 +348,7 @@ export class Simulation {
   }
 
   /** A dead process gets no turn any more. */
-  private turn(replica: Replica): Promise<void> {
+  protected turn(replica: Replica): Promise<void> {
     return new Promise((go) => {
       if (!replica.dead) this.waiting.push({ replica, go });
     });
@@ -342,61 +379,68 @@ export class Simulation {
     };
   }
 
-  private startReplica(): Replica {
+  protected startReplica(): Replica {
     const self = (): Replica => made;
     const pass = this.passage(self);
     const handle = this.slowHandle(self);
     const settings = { tuning: DEFAULT_TUNING, drainLimitMs: 1_000, lookEveryMs: 1 };
     const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
     const secrets = new RememberedSecrets(this.secrets);
-    const runner = new StepRunner(handle, this.steps);
+    const tasks = new TaskRunner({
+      reconcilers: this.reconcilers,
+      handle,
+      leases: this.leases.of(HOLDER),
+      now: clock.now,
+      log: { warn: () => undefined },
+    });
     const hosts = new HostAccess(new FakeShell(this.world, pass), secrets, { triesMax: 1, deadlineMs: 1 });
     const clusters = new ClusterAccess(new FakeKubernetes(this.world, pass), secrets);
     const credentials = new JoinCredentialsSource(hosts, secrets, clock, settings);
     const own = {
-      hosts: new HostsEffects(runner, hosts, new FakeKit(), settings),
-      controlPlane: new ControlPlaneEffects(runner, hosts, clusters, settings),
-      balancing: new BalancingEffects(runner, hosts, secrets),
+      hosts: new HostsEffects(hosts, new FakeKit(), settings),
+      controlPlane: new ControlPlaneEffects(hosts, clusters, settings),
+      balancing: new BalancingEffects(hosts, secrets),
       etcd: new ExternalEtcdEffects(
-        runner,
         hosts,
         sealedAuthorities(secrets, pass, () => this.random()),
         settings,
       ),
-      joins: new JoinsEffects(runner, hosts, credentials, settings),
-      addons: new AddonsEffects(runner, clusters, settings),
-      removal: new NodeRemovalEffects(runner, hosts, clusters, settings),
-      dismantling: new DismantlingEffects(runner, this.steps, clusters),
-      failures: new FailuresEffects(handle),
+      joins: new JoinsEffects(hosts, credentials, settings),
+      addons: new AddonsEffects(clusters, settings),
+      removal: new NodeRemovalEffects(hosts, clusters, settings),
+      dismantling: new DismantlingEffects(clusters),
+      kubeconfigs: new KubeconfigsEffects(clusters, clock),
     };
-    const handlers: Readonly<Record<string, (job: never, context: JobContext) => Promise<JobLater | void>>> = {
-      BootstrapHost: (job, context) => own.hosts.bootstrapHost(job, context),
-      VerifyNode: (job, context) => own.hosts.verifyNode(job, context),
-      SetupExternalEtcd: (job, context) => own.etcd.setUp(job, context),
-      BalanceApi: (job, context) => own.balancing.balanceApi(job, context),
-      InitControlPlane: (job, context) => own.controlPlane.initControlPlane(job, context),
-      RefreshKubeconfig: (job, context) => own.controlPlane.refreshKubeconfig(job, context),
-      VerifyControlPlane: (job, context) => own.controlPlane.verifyControlPlane(job, context),
-      JoinControlPlane: (job, context) => own.joins.joinControlPlane(job, context),
-      JoinWorker: (job, context) => own.joins.joinWorker(job, context),
-      InstallNetwork: (job, context) => own.addons.installNetwork(job, context),
-      InstallAddons: (job, context) => own.addons.installAddons(job, context),
-      RemoveNode: (job, context) => own.removal.removeNode(job, context),
-      DismantleCluster: (job, context) => own.dismantling.dismantle(job, context),
-      DestroySecrets: (job) => own.dismantling.destroySecrets(job),
-      FailCluster: (job) => own.failures.failCluster(job),
+    const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
+      BootstrapHost: (task) => own.hosts.bootstrapHost(task),
+      VerifyNode: (task) => own.hosts.verifyNode(task),
+      SetupExternalEtcd: (task) => own.etcd.setUp(task),
+      BalanceApi: (task) => own.balancing.balanceApi(task),
+      InitControlPlane: (task) => own.controlPlane.initControlPlane(task),
+      RefreshKubeconfig: (task) => own.controlPlane.refreshKubeconfig(task),
+      VerifyControlPlane: (task) => own.controlPlane.verifyControlPlane(task),
+      JoinControlPlane: (task) => own.joins.joinControlPlane(task),
+      JoinWorker: (task) => own.joins.joinWorker(task),
+      InstallNetwork: (task) => own.addons.installNetwork(task),
+      InstallAddons: (task) => own.addons.installAddons(task),
+      RemoveNode: (task) => own.removal.removeNode(task),
+      DismantleCluster: (task) => own.dismantling.dismantle(task),
+      DestroySecrets: (task) => own.dismantling.destroySecrets(task),
+      IssueKubeconfig: (task) => own.kubeconfigs.issue(task),
+      RemoveKubeconfig: (task) => own.kubeconfigs.remove(task),
     };
     const deliver: Deliver = (job, context) => {
+      if (job.type === STATE_FACTS) return tasks.stateFacts(job);
       const handler = handlers[job.type];
       if (handler === undefined) throw new Error(`no handler for ${job.type}`);
-      return handler(job as never, context);
+      return tasks.run(job, context, {}, (task) => handler(task as never));
     };
-    const made: Replica = { deliver, runner, recordFailure: makeRecordFailure(handle), dead: false };
+    const made: Replica = { deliver, tasks, dead: false };
     return made;
   }
 }
 
-/** Authorities that sign nothing and are made anew whenever none is sealed: two of one cluster would be two words. */
+/** Authorities that sign nothing and are recreated whenever none is sealed: two of one cluster would be two words. */
 const sealedAuthorities = (secrets: RememberedSecrets, pass: Passage, random: () => number): Authorities => ({
   of: async (uid) => {
     const ref = etcdAuthorityRef(uid);

@@ -1,23 +1,25 @@
-import { WorldFailure, type ClusterUid, type SecretRef, type StoredEvent } from '@fairlead/contracts';
-import type { KubernetesAccess } from '@fairlead/kubernetes';
+import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import type { EvictionAnswer, KubernetesAccess, PodIdentity } from '@fairlead/kubernetes';
+import type { DrainPod } from '@fairlead/kubernetes/drain';
+import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/certificates';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
-import type { SecretStore } from '@fairlead/service-kit';
-import { CertificateAuthority } from '../../../libs/lab/src/kubernetes/certificates/certificate.authority.js';
-import { kubeconfigText } from '../../../libs/lab/src/kubernetes/certificates/kubeconfig.js';
+import { MemorySecrets as Secrets } from '@fairlead/testing';
 import type { HostAddress, HostScript, HostSession, HostShell, ScriptOutput } from '../src/hosts/hosts.ports.js';
 import type {
-  Evicted,
   KubernetesApi,
   KubernetesCluster,
   Manifest,
   NodeView,
+  SigningRequest,
   StaticPodView,
 } from '../src/kubernetes/kubernetes.ports.js';
-import type { RunningSteps } from '../src/bootstrap/steps.ports.js';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 const ADMINISTRATOR = { commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' } as const;
 const authority = await CertificateAuthority.create(Date.UTC(2026, 0, 20, 10));
+
+/** The time of every simulation. */
+const SIGNED_AT = Date.UTC(2026, 0, 1);
 
 /** The API of the clusters of most stories. */
 const BALANCED_SERVER = 'https://198.18.7.1:6443';
@@ -54,9 +56,13 @@ export type Passage = <T>(what: string, work: () => T) => Promise<T>;
 export class FakeWorld {
   readonly hosts = new Map<string, FakeHost>();
   readonly nodes = new Set<string>();
+  /** uids of the pods that were evicted. */
+  readonly evicted = new Set<string>();
   readonly inits: string[] = [];
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
+  /** The requests for client certificates that the cluster signed. */
+  readonly signed: string[] = [];
   /** Those of them that came with the certificates. */
   private readonly certified: string[] = [];
   readonly violations: string[] = [];
@@ -100,6 +106,13 @@ export class FakeWorld {
       if ('node' in event.data) this.facts.add(`${event.type}/${event.data.node}`);
     }
     return this.facts.has(node === undefined ? type : `${type}/${node}`);
+  }
+
+  /** Of all machines: every API server advertises its own. */
+  addresses(): readonly string[] {
+    return this.events.flatMap((event) =>
+      event.type === 'VmsCreated' ? event.data.machines.map(({ privateIp }) => privateIp) : [],
+    );
   }
 
   /** Carries a step out on a host, as its script would. */
@@ -176,6 +189,7 @@ export class FakeWorld {
         this.check(host.joinedAs === 'control-plane', `the kubeconfig was read on ${name}, which is no control plane`);
         return { kubeconfig: this.asRead(this.renewed) };
       },
+      'remove-snapshot': () => ({}),
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };
   }
@@ -206,6 +220,7 @@ export class FakeWorld {
 
 class FakeSession implements HostSession {
   readonly hostKey = 'SHA256:abc';
+  readonly jumpHostKey = null;
   readonly attempts = 1;
 
   constructor(
@@ -258,6 +273,19 @@ export class FakeShell implements HostShell {
   }
 }
 
+const podOn = (node: string, name: string): DrainPod => ({
+  namespace: 'default',
+  name,
+  uid: `${node}/${name}`,
+  phase: 'Running',
+  deleting: false,
+  mirror: false,
+  controller: { kind: 'ReplicaSet', name: 'web' },
+  annotations: {},
+  priority: 0,
+  claims: [],
+});
+
 class FakeCluster implements KubernetesCluster {
   constructor(
     private readonly world: FakeWorld,
@@ -275,7 +303,6 @@ class FakeCluster implements KubernetesCluster {
         ready: this.world.network && !this.world.unreachable.has(name),
         message: '',
         kubeletVersion: 'v1.34.4',
-        unschedulable: false,
       })),
     );
   }
@@ -285,12 +312,12 @@ class FakeCluster implements KubernetesCluster {
     return this.pass('list static pods', () =>
       [...this.world.hosts]
         .filter(([, { joinedAs }]) => joinedAs === 'control-plane')
-        .flatMap(([node]) => components.map((component) => ({ node, component, ready: true }))),
+        .flatMap(([node]) => components.map((component) => ({ node, labels: { component }, ready: true }))),
     );
   }
 
   apiServerAddresses(): Promise<readonly string[]> {
-    return this.pass('list API servers', () => ['127.0.0.1']);
+    return this.pass('list API servers', () => this.world.addresses());
   }
 
   async apply(manifests: readonly Manifest[]): Promise<void> {
@@ -305,16 +332,41 @@ class FakeCluster implements KubernetesCluster {
     await this.pass('label', () => undefined);
   }
 
-  async workload(kind: 'Deployment' | 'DaemonSet', _namespace: string, name: string) {
-    return this.pass('read workload', () => ({ kind, name, version: 'v1.0.0', wantedPods: 2, readyPods: 2 }));
+  async workload() {
+    return this.pass('read workload', () => ({ version: 'v1.0.0', desired: 2, ready: 2 }));
   }
 
-  cordon(node: string): Promise<boolean> {
-    return this.pass('cordon', () => this.world.nodes.has(node));
+  cordon(node: string): Promise<boolean | undefined> {
+    return this.pass('cordon', () => (this.world.nodes.has(node) ? true : undefined));
   }
 
-  drain(): Promise<Evicted> {
-    return this.pass('drain', () => ({ evictedPods: 3, dead: false }));
+  async node(name: string) {
+    return (await this.nodes()).find((node) => node.name === name);
+  }
+
+  podsOn(node: string): Promise<readonly DrainPod[]> {
+    return this.pass('list pods', () =>
+      ['web-1', 'web-2', 'web-3'].map((name) => podOn(node, name)).filter(({ uid }) => !this.world.evicted.has(uid)),
+    );
+  }
+
+  evict({ uid }: PodIdentity): Promise<EvictionAnswer> {
+    return this.pass('evict', () => {
+      this.world.evicted.add(uid);
+      return { answer: 'evicted' };
+    });
+  }
+
+  async deletePod({ uid }: PodIdentity): Promise<void> {
+    await this.pass('delete pod', () => void this.world.evicted.add(uid));
+  }
+
+  volumeOf(): Promise<string | undefined> {
+    return this.pass('read claim', () => undefined);
+  }
+
+  attachedVolumes(): Promise<readonly string[]> {
+    return this.pass('list volume attachments', () => []);
   }
 
   async deleteNode(node: string): Promise<void> {
@@ -323,6 +375,16 @@ class FakeCluster implements KubernetesCluster {
 
   releaseLoadBalancers(): Promise<number> {
     return this.pass('release load balancers', () => 0);
+  }
+
+  async signClientCertificate({ csr, ttlSeconds }: SigningRequest): Promise<string> {
+    const certificate = await authority.sign(csr, SIGNED_AT, ttlSeconds);
+    return this.pass('sign', () => {
+      const words = this.world.failing.get('sign');
+      if (words !== undefined) throw new WorldFailure({ operation: 'sign', target: 'demo', message: words });
+      this.world.signed.push(csr);
+      return Buffer.from(certificate).toString('base64');
+    });
   }
 }
 
@@ -345,44 +407,6 @@ export class FakeKubernetes implements KubernetesApi {
   }
 }
 
-export class MemorySecrets implements SecretStore {
-  readonly values = new Map<string, { readonly value: string; readonly owner: string }>([
-    ['infra-svc.ssh-key.lab', { value: 'a key', owner: 'shared' }],
-  ]);
-
-  async put(ref: SecretRef, value: string, owner: string): Promise<void> {
-    this.values.set(ref, { value, owner });
-  }
-
-  async get(ref: SecretRef): Promise<string | undefined> {
-    return this.values.get(ref)?.value;
-  }
-
-  async delete(ref: SecretRef): Promise<void> {
-    this.values.delete(ref);
-  }
-
-  async destroyKey(owner: string): Promise<void> {
-    for (const [ref, secret] of this.values) if (secret.owner === owner) this.values.delete(ref);
-  }
-}
-
-/** Holds that end only when they are given back, or when the simulation says that their process is gone. */
-export class MemoryRunningSteps implements RunningSteps {
-  readonly holds = new Map<string, string>();
-
-  async hold(uid: string, step: string, holder: string): Promise<boolean> {
-    const key = `${uid}/${step}`;
-    if (this.holds.has(key)) return false;
-    this.holds.set(key, holder);
-    return true;
-  }
-
-  async release(uid: string, step: string, holder: string): Promise<void> {
-    if (this.holds.get(`${uid}/${step}`) === holder) this.holds.delete(`${uid}/${step}`);
-  }
-
-  async others(uid: ClusterUid | string, step: string): Promise<readonly string[]> {
-    return [...this.holds.keys()].filter((key) => key.startsWith(`${uid}/`) && key !== `${uid}/${step}`);
-  }
+export class MemorySecrets extends Secrets {
+  override readonly values = new Map([['infra-svc.ssh-key.lab', { value: 'a key', owner: 'shared' }]]);
 }

@@ -24,7 +24,11 @@ describe('what was not understood ends with 2', () => {
     [['cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean "fairlead cluster list"?'],
     [['cluster', 'rm', 'demo'], "unknown command 'rm'", 'Did you mean "fairlead cluster delete"?'],
     [['-n', 'team-a', 'cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean "fairlead cluster list"?'],
-    [['describe', 'demo'], "unknown command 'describe'", 'Did you mean "fairlead cluster describe"?'],
+    [
+      ['describe', 'demo'],
+      "unknown command 'describe'",
+      'Did you mean "fairlead cluster describe" or "fairlead connection describe"?',
+    ],
     [['create', 'cluster', 'demo'], "unknown command 'create'", 'Did you mean "fairlead cluster create"?'],
     [['get', 'nodes'], "unknown command 'get'", 'Did you mean '],
     [['stop'], "unknown command 'stop'", 'Did you mean "fairlead down"?'],
@@ -177,7 +181,7 @@ describe('completion', () => {
       ['real', 'none'],
     ],
     [
-      ['parked', 'release', 'x', '--mode', ''],
+      ['quarantine', 'release', 'x', '--mode', ''],
       ['retry', 'skip', 'replay'],
     ],
   ])('of %j offers %j', (words, offered) =>

@@ -5,11 +5,11 @@ export const EXIT_CODES = {
   usage: { code: 2, meaning: 'the command was not understood' },
   unreachable: { code: 3, meaning: 'the server cannot be reached' },
   unauthorised: { code: 4, meaning: 'not allowed: the token is missing, unknown or lacks the role' },
-  'not-found': { code: 5, meaning: 'there is no such thing' },
+  'not-found': { code: 5, meaning: 'the resource does not exist' },
   conflict: { code: 6, meaning: 'something is in the way: a name is taken, a state does not fit, a folder is in use' },
   refused: { code: 7, meaning: 'the server refused the request' },
   'timed-out': { code: 8, meaning: 'it did not end in time; it goes on at the server' },
-  halted: { code: 9, meaning: 'a roll-out has halted by a rule: somebody has to decide how it goes on' },
+  halted: { code: 9, meaning: 'a rule halted a rollout: an operator must decide how to continue' },
   interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; what was asked for goes on at the server' },
 } as const;
 

@@ -10,10 +10,11 @@ import { addCompletionCommands } from './completion/completion.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
 import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addEventCommands } from './events/events.commands.js';
+import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
 import { addNamespaceCommands } from './namespace/namespace.commands.js';
 import { addNodeCommands } from './node/node.commands.js';
-import { addParkedCommands } from './parked/parked.commands.js';
+import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
 import { addPoolCommands } from './pool/hold.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
@@ -26,7 +27,7 @@ import { VERSION } from './version.js';
 export const buildProgram = (io: Io): Command => {
   const program = new Command('fairlead')
     .description(
-      'Builds Kubernetes clusters on any machines, keeps them as wanted, and can say what happened, when, why and on whose order.',
+      'Builds Kubernetes clusters on any machines, keeps them as desired, and can say what happened, when, why and on whose order.',
     )
     .version(VERSION, '-V, --version', 'print the version of this program')
     .helpOption('-h, --help', 'explain a command')
@@ -59,8 +60,9 @@ export const buildProgram = (io: Io): Command => {
   addNamespaceCommands(program, io);
   addConnectionCommands(program, io);
   addTokenCommands(program, io);
-  addParkedCommands(program, io);
+  addQuarantineCommands(program, io);
   addProvisionCommands(program, io);
+  addKeysCommands(program, io);
   addBundleCommands(program, io);
   addVersionCommand(program, io);
   addCompletionCommands(program, io);

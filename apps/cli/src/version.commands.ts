@@ -11,7 +11,7 @@ export const addVersionCommand = (program: Command, io: Io): void => {
     usage: 'version',
     summary: 'Print the versions of this program and of the server',
     examples: [
-      ['fairlead version', 'Both, and the Kubernetes versions that the server can build'],
+      ['fairlead version', 'Both, and the Kubernetes versions and pod networks that the server can build'],
       ['fairlead version --client', 'Without asking a server'],
     ],
   })
@@ -46,5 +46,14 @@ const versionText = (server: VersionView | undefined, isClientOnly: boolean): st
     `client      ${VERSION}`,
     `server      ${server.fairlead}`,
     `kubernetes  ${known.map((version) => (version === preferred ? `${version} (default)` : version)).join(', ')}`,
+    ...networkLines(server),
   ].join('\n');
 };
+
+/** One line each, because whether the data plane of a network was ever run matters to whoever chooses it. */
+const networkLines = ({ networks }: VersionView): readonly string[] =>
+  networks.map(({ cni, version, images, verifiedOn }, index) => {
+    const source = images === 'mirror' ? ' with the images of a mirror' : '';
+    const verified = verifiedOn === 'real' ? 'run on real hosts' : 'applied in the lab only, data plane never run';
+    return `${(index === 0 ? 'networks' : '').padEnd(12)}${cni} ${version}${source}: ${verified}`;
+  });

@@ -1,6 +1,7 @@
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -32,19 +33,14 @@ class Running {
   }
 
   async says(words: string): Promise<void> {
-    await until(() => `${this.text.stdout}${this.text.stderr}`.includes(words) || this.child.exitCode !== null, words);
+    await eventually(() => `${this.text.stdout}${this.text.stderr}`.includes(words) || this.child.exitCode !== null, {
+      what: words,
+      withinMs: WAIT_MS,
+    });
     if (!`${this.text.stdout}${this.text.stderr}`.includes(words))
       throw new Error(`it never said "${words}": ${JSON.stringify(await this.ended)}`);
   }
 }
-
-const until = async (holds: () => boolean, what: string): Promise<void> => {
-  const deadline = Date.now() + WAIT_MS;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`not within ${WAIT_MS} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-};
 
 let dataDir: string;
 let port: number;
@@ -71,7 +67,7 @@ const fairlead = (...args: readonly string[]): Promise<Ended> => start(...args, 
 const up = (...args: readonly string[]): Running =>
   start('up', '--data', dataDir, '--port', String(port), '--delays', 'none', ...args);
 
-/** Fails with everything that was said, for an exit code alone tells nobody anything. */
+/** Fails with everything that was said, for an exit code alone tells no one anything. */
 const succeeds = async (ended: Promise<Ended>): Promise<Ended> => {
   const result = await ended;
   if (result.code !== 0) throw new Error(`exit code ${result.code}\n${result.stdout}\n${result.stderr}`);
@@ -107,13 +103,13 @@ const kubectl = (process.env['PATH'] ?? '')
   .find((file) => existsSync(file));
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'fairlead-e2e-'));
+  dataDir = newFolder('e2e');
   port = await freePort();
 });
 
 afterAll(async () => {
   await fairlead('down');
-  rmSync(dataDir, { recursive: true, force: true });
+  removeFolder(dataDir);
 });
 
 it('makes a cluster of 3 control planes and 2 workers with one command, and leaves nothing running', async () => {
@@ -144,7 +140,7 @@ describe('in the background', () => {
     expect((await succeeds(fairlead('audit', 'demo'))).stdout).toContain('ClusterRequested');
     expect((await succeeds(fairlead('audit', 'verify', 'demo'))).stdout).toContain('nothing is changed or missing');
     expect((await succeeds(fairlead('connection', 'list'))).stdout).toContain('a simulation');
-    expect((await succeeds(fairlead('parked', 'list'))).stdout).toBe('Nothing is parked.\n');
+    expect((await succeeds(fairlead('quarantine', 'list'))).stdout).toBe('Nothing is quarantined.\n');
     expect((await succeeds(fairlead('version'))).stdout).toMatch(/server +\d/);
     expect((await succeeds(fairlead('__complete', '--', 'cluster', 'get', '', '--data', dataDir))).code).toBe(0);
   });
@@ -223,12 +219,12 @@ describe('in the background', () => {
 
   it('is not started twice from one folder, nor on a port that is taken', async () => {
     expect(await up().ended).toMatchObject({ code: 6, stderr: expect.stringContaining('serves from') });
-    const other = mkdtempSync(join(tmpdir(), 'fairlead-e2e-'));
+    const other = newFolder('e2e');
     try {
       const refused = await start('up', '--data', other, '--port', String(port)).ended;
       expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining(`Port ${port} on 127.0.0.1`) });
     } finally {
-      rmSync(other, { recursive: true, force: true });
+      removeFolder(other);
     }
   });
 
@@ -257,7 +253,10 @@ it('that was killed leaves nothing running, and down and up find their way', asy
   await running.says('Fairlead serves.');
   running.child.kill('SIGKILL');
   await running.ended;
-  await until(() => processesOf(dataDir).length === 0, 'its wardens end what it started');
+  await eventually(() => processesOf(dataDir).length === 0, {
+    what: 'its wardens end what it started',
+    withinMs: WAIT_MS,
+  });
   expect((await succeeds(fairlead('down'))).stderr).toContain('was not running any more');
   const again = up();
   await again.says('Fairlead serves.');

@@ -1,6 +1,7 @@
 import { MaintenanceWindow } from '@fairlead/contracts';
 import { parseEnvironment } from '@fairlead/service-kit';
 import { z } from 'zod';
+import type { Rate } from './limits/rates.rules.js';
 
 export const GATEWAY_CONFIG = Symbol('fairlead.gateway-config');
 
@@ -16,10 +17,31 @@ const windows = z.string().transform((text, context): readonly MaintenanceWindow
       const [, days = '', from, to] = WINDOW.exec(part) ?? [];
       const parsed = MaintenanceWindow.safeParse({ days: days.split(','), from, to });
       if (parsed.success) return [parsed.data];
-      context.addIssue({ code: 'custom', message: `"${part}" is no window like "sat,sun 01:00-05:00"` });
+      context.addIssue({ code: 'custom', message: `"${part}" is not a window like "sat,sun 01:00-05:00"` });
       return [];
     }),
 );
+
+const RATE = /^(\d{1,6}(?:\.\d{1,3})?)\/(\d{1,9})$/;
+
+/** `20/5000`: for ever so many a second, and so many at once. */
+const rate = (otherwise: string) =>
+  z
+    .string()
+    .default(otherwise)
+    .transform((text, context): Rate => {
+      const [, perSecond = '', burst = ''] = RATE.exec(text) ?? [];
+      if (Number(perSecond) > 0 && Number(burst) > 0) return { perSecond: Number(perSecond), burst: Number(burst) };
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is not a limit like "${otherwise}": <a second>/<at once>`,
+      });
+      return z.NEVER;
+    });
+
+const atOnce = (otherwise: number) => z.coerce.number().int().min(1).max(1_000_000).default(otherwise);
+
+const MIB = 1024 * 1024;
 
 const Environment = z.object({
   FAIRLEAD_LOCAL_TOKEN_FILE: z
@@ -30,11 +52,9 @@ const Environment = z.object({
       'File of the local administrator token; made at the first start. Left out: tokens exist only in the database',
     ),
   CERTIFICATE_RENEWAL: z
-    .enum(['tell', 'renew'])
-    .default('tell')
-    .describe(
-      'What follows when certificates of a cluster end in less than 90 days: renew begins a roll-out by itself',
-    ),
+    .enum(['report', 'renew'])
+    .default('report')
+    .describe('What follows when certificates of a cluster end in less than 90 days: renew begins a rollout by itself'),
   CERTIFICATE_RENEWAL_WINDOWS: windows
     .prefault('')
     .describe('When control planes may be touched for it, e.g. "sat,sun 01:00-05:00" (UTC); empty: always'),
@@ -43,16 +63,70 @@ const Environment = z.object({
     .min(1)
     .optional()
     .describe(
-      'Where agents find NATS, as bootstrap-svc is told it: own hosts that cannot reach it are refused; left out: not checked',
+      'Where agents find NATS, the same value as for bootstrap-svc: own hosts that cannot reach it are refused; left out: not checked',
     ),
+  TOKEN_CHANGES_LIMIT: rate('20/5000').describe('Requests of a token that change something: a second/at once'),
+  TOKEN_READS_LIMIT: rate('200/20000').describe('Other requests of a token: a second/at once'),
+  NAMESPACE_CHANGES_LIMIT: rate('40/10000').describe('The same of all tokens with a role in a namespace together'),
+  NAMESPACE_READS_LIMIT: rate('400/40000').describe('The same of all tokens with a role in a namespace together'),
+  TOKEN_STREAMS_MAX: atOnce(64).describe('Event streams of a token at once'),
+  TOKEN_WAITS_MAX: atOnce(256).describe('Requests of a token at once that wait for the end of what they asked for'),
+  TOKEN_AUDITS_MAX: atOnce(4).describe('Pages of audits that are read with a token at once'),
+  ANSWER_MAX_MIB: z.coerce.number().int().min(1).max(1024).default(64).describe('A larger answer is refused'),
+  REQUEST_TIMEOUT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(300)
+    .default(10)
+    .describe('A request must arrive within it'),
+  LOG_DISK_RESERVE_MIB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1024 * 1024 * 1024)
+    .default(1024)
+    .describe('With less left to the event log, commands that begin something are refused'),
+  NATS_STORE_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A folder on the file system where NATS keeps the log; left out: its free space is not watched'),
+  NATS_MONITOR_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Monitoring of NATS, e.g. http://127.0.0.1:8222; left out: its max_file_store is not watched'),
 });
+
+/** Limits of one replica. */
+export interface RequestBounds {
+  readonly tokenChanges: Rate;
+  readonly tokenReads: Rate;
+  readonly namespaceChanges: Rate;
+  readonly namespaceReads: Rate;
+  readonly tokenStreams: number;
+  readonly tokenWaits: number;
+  readonly tokenAudits: number;
+  readonly answerBytes: number;
+  /** So long may a request take to arrive. */
+  readonly requestMs: number;
+}
+
+/** How the disk of the log is watched. */
+export interface DiskConfig {
+  readonly reserveBytes: number;
+  readonly storeDir: string | undefined;
+  readonly monitorUrl: string | undefined;
+}
 
 export interface GatewayConfig {
   /** undefined: not known here. */
   readonly agentNatsUrls: readonly string[] | undefined;
   readonly localTokenFile: string | undefined;
-  readonly renewal: 'tell' | 'renew';
+  readonly renewal: 'report' | 'renew';
   readonly renewalWindows: readonly MaintenanceWindow[];
+  readonly limits: RequestBounds;
+  readonly disk: DiskConfig;
 }
 
 export const readGatewayConfig = (env: Readonly<Record<string, string | undefined>>): GatewayConfig => {
@@ -62,5 +136,21 @@ export const readGatewayConfig = (env: Readonly<Record<string, string | undefine
     agentNatsUrls: parsed.AGENT_NATS_URLS?.split(','),
     renewal: parsed.CERTIFICATE_RENEWAL,
     renewalWindows: parsed.CERTIFICATE_RENEWAL_WINDOWS,
+    limits: {
+      tokenChanges: parsed.TOKEN_CHANGES_LIMIT,
+      tokenReads: parsed.TOKEN_READS_LIMIT,
+      namespaceChanges: parsed.NAMESPACE_CHANGES_LIMIT,
+      namespaceReads: parsed.NAMESPACE_READS_LIMIT,
+      tokenStreams: parsed.TOKEN_STREAMS_MAX,
+      tokenWaits: parsed.TOKEN_WAITS_MAX,
+      tokenAudits: parsed.TOKEN_AUDITS_MAX,
+      answerBytes: parsed.ANSWER_MAX_MIB * MIB,
+      requestMs: parsed.REQUEST_TIMEOUT_SECONDS * 1_000,
+    },
+    disk: {
+      reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
+      storeDir: parsed.NATS_STORE_DIR,
+      monitorUrl: parsed.NATS_MONITOR_URL,
+    },
   });
 };

@@ -5,6 +5,7 @@ import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
+import { GATEWAY_CONFIG, type GatewayConfig } from './config.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
 import { etcdProjection } from './etcd/etcd.projection.js';
@@ -14,12 +15,15 @@ import { readBodies } from './http/body.js';
 import { checkEdge } from './http/edge.js';
 import { nameRequest } from './http/request-id.js';
 import { boundRequests } from './http/timeouts.js';
+import { boundAnswers } from './limits/answer.limit.js';
 import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
+import { TokenExpiry1763900000000 } from './migrations/0003-token-expiry.migration.js';
+import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-leases.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
-import { parkedProjection } from './parked/parked.projection.js';
+import { quarantineProjection } from './quarantine/quarantine.projection.js';
 import { upgradeNodesProjection } from './upgrades/upgrade.nodes.projection.js';
 import { upgradesProjection } from './upgrades/upgrades.projection.js';
 
@@ -29,7 +33,7 @@ const projections = [
   clustersProjection,
   nodesProjection,
   operationsProjection,
-  parkedProjection,
+  quarantineProjection,
   upgradesProjection,
   upgradeNodesProjection,
   holdsProjection,
@@ -39,10 +43,12 @@ const projections = [
 
 /** What the gateway's HTTP has beside its routes. The order is that in which a request meets it. */
 export const configureHttp = (app: NestExpressApplication): void => {
-  boundRequests(app.getHttpServer());
+  const { limits } = app.get<GatewayConfig>(GATEWAY_CONFIG);
+  boundRequests(app.getHttpServer(), limits.requestMs);
   app.disable('x-powered-by');
   app.use(nameRequest);
   serveDocuments(app);
+  app.use(boundAnswers(limits.answerBytes));
   app.use(checkEdge(app));
   app.use(app.get(Authentication).middleware);
   readBodies(app);
@@ -53,8 +59,14 @@ export const gateway: ServiceDefinition = {
   module: GatewayModule,
   projections: projections as unknown as readonly Projection<never>[],
   processes: [renewalProcess as unknown as Process<never>],
-  migrations: [GatewayTables1763700000000, UpgradeTables1763800000000],
+  migrations: [
+    GatewayTables1763700000000,
+    UpgradeTables1763800000000,
+    TokenExpiry1763900000000,
+    IdempotencyLeases1764000000000,
+  ],
   entities: [],
   jobConcurrency: 4,
+  takesTokens: true,
   configureHttp,
 };

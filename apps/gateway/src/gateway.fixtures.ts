@@ -1,11 +1,12 @@
 import { EVENTS, NONE, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
-import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { testEnvironment, type TestEnvironment, type TestEnvironmentOptions } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { startService, type RunningService } from '@fairlead/service-kit';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterAll, beforeAll } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gateway } from './gateway.definition.js';
 
@@ -18,13 +19,16 @@ export interface Answer<Body = Record<string, never>> {
 export interface AskOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** undefined: the local administrator; null: nobody. */
+  /** undefined: the local administrator; null: no one. */
   readonly token?: string | null;
   readonly replica?: number;
 }
 
 /** One process of the gateway; stopping it twice is stopping it once. */
-export type Replica = Pick<RunningService, 'port' | 'stop'>;
+export type Replica = Pick<RunningService, 'port' | 'stop'> & {
+  /** What `ask` calls it. */
+  readonly index: number;
+};
 
 /** A gateway on a real NATS and a real PostgreSQL. The other services are played by `state`. */
 export interface TestGateway {
@@ -37,7 +41,8 @@ export interface TestGateway {
   state(fact: Fact, at?: Partial<StreamId>): Promise<StoredEvent>;
   /** Everything in the log that matches. */
   log(filter?: string): Promise<StoredEvent[]>;
-  startReplica(): Promise<Replica>;
+  /** With these variables of its environment, besides those that every replica has. */
+  startReplica(variables?: Readonly<Record<string, string>>): Promise<Replica>;
   stop(): Promise<void>;
 }
 
@@ -51,9 +56,9 @@ const contextOf = (fact: Fact): string => {
     .replace('<service>', 'service' in fact.data ? String(fact.data.service) : '');
 };
 
-export const startTestGateway = async (): Promise<TestGateway> => {
-  const environment = await testEnvironment();
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
+export const startTestGateway = async (options: TestEnvironmentOptions = {}): Promise<TestGateway> => {
+  const environment = await testEnvironment(options);
+  const folder = newFolder('gateway');
   writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
   const tokenFile = join(folder, 'local.token');
   process.env['FAIRLEAD_LOCAL_TOKEN_FILE'] = tokenFile;
@@ -61,16 +66,24 @@ export const startTestGateway = async (): Promise<TestGateway> => {
   await ensureStreams(admin);
   const replicas: Replica[] = [];
 
-  const startReplica = async (): Promise<Replica> => {
+  const startReplica = async (variables: Readonly<Record<string, string>> = {}): Promise<Replica> => {
+    const before = { ...process.env };
+    Object.assign(process.env, variables); // The gateway reads what is its own from there.
     const replica = await startService(gateway, {
+      ...variables,
       NATS_URL: environment.nats.url,
       NATS_CREDS: environment.nats.credsFile('gateway'),
       DATABASE_URL: environment.databases.gateway,
       FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
       LOG_LEVEL: 'error',
+    }).finally(() => {
+      for (const name of Object.keys(variables)) {
+        if (before[name] === undefined) delete process.env[name];
+        else process.env[name] = before[name];
+      }
     });
     let stopped: Promise<void> | undefined;
-    const once = { port: replica.port, stop: () => (stopped ??= replica.stop()) };
+    const once = { index: replicas.length, port: replica.port, stop: () => (stopped ??= replica.stop()) };
     replicas.push(once);
     return once;
   };
@@ -134,9 +147,34 @@ export const startTestGateway = async (): Promise<TestGateway> => {
     stop: async () => {
       await Promise.all(replicas.map((replica) => replica.stop()));
       await environment.stop();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
+};
+
+const START_MS = 180_000;
+
+/**
+ * The gateway of a spec file: started before its specs, with a namespace and a connection, and what `begin` adds; stopped after them. It may be used
+ * in hooks and specs only.
+ */
+export const useGateway = (
+  begin: () => Promise<unknown> = async () => undefined,
+  options: TestEnvironmentOptions = {},
+): TestGateway => {
+  let running: TestGateway | undefined;
+  beforeAll(async () => {
+    running = await startTestGateway(options);
+    await prepareWorld(running);
+    await begin();
+  }, START_MS);
+  afterAll(() => running?.stop(), START_MS);
+  return new Proxy({} as TestGateway, {
+    get: (_target, name) => {
+      if (running === undefined) throw new Error('the gateway of this spec file is not started yet');
+      return Reflect.get(running, name) as unknown;
+    },
+  });
 };
 
 /** How events name the local administrator. */

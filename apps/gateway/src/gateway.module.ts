@@ -19,7 +19,7 @@ import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
-import { RecordedViews } from './common/recorded.views.js';
+import { History } from './common/history.js';
 import { Registry } from './common/registry.js';
 import { ConnectionAccess } from './connections/connection.access.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
@@ -29,9 +29,11 @@ import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
 import { EtcdHttp } from './etcd/etcd.http.js';
 import { EtcdQueries } from './etcd/etcd.queries.js';
+import { AuditReader } from './events/audit.reader.js';
 import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
+import { CommandAnswers } from './http/command.answers.js';
 import { HoldsHttp } from './holds/holds.http.js';
 import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
@@ -42,16 +44,21 @@ import { OwnWritesInterceptor } from './http/own.writes.interceptor.js';
 import { PreferenceInterceptor } from './http/preference.interceptor.js';
 import { RefusedFilter } from './http/refused.filter.js';
 import { RequestPipe } from './http/validation.pipe.js';
+import { ClusterIndex } from './lifecycle/cluster.index.queries.js';
 import { LadybugInterceptor } from './ladybug/ladybug.interceptor.js';
+import { DiskReserve } from './limits/disk.reserve.js';
+import { LimitsGuard } from './limits/limits.guard.js';
+import { RequestLimits } from './limits/request.limits.js';
+import { TokenSlots } from './limits/token.slots.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
-import { NodesHttp } from './nodes/nodes.http.js';
+import { NodesHttp } from './clusters/nodes.http.js';
 import { NodeQueries } from './nodes/nodes.queries.js';
 import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
-import { ParkedHttp } from './parked/parked.http.js';
+import { QuarantineHttp } from './quarantine/quarantine.http.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -80,13 +87,15 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     OperationsHttp,
     ClusterEventsHttp,
     EventsHttp,
-    ParkedHttp,
+    QuarantineHttp,
     TokensHttp,
     VersionHttp,
     LadybugHealthHttp,
   ],
   providers: [
+    // In this order: what a caller may ask, then how much of it.
     { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_GUARD, useClass: LimitsGuard },
     { provide: APP_PIPE, useClass: RequestPipe },
     // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.
     { provide: APP_INTERCEPTOR, useClass: RevokedInterceptor },
@@ -97,19 +106,24 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     { provide: APP_FILTER, useClass: RefusedFilter },
     { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
     { provide: JOB_FAILURES, useValue: tellFailure },
+    AuditReader,
     Authentication,
     CertificateQueries,
     RenewalSchedule,
     ClusterCommands,
+    ClusterIndex,
     ClusterQueries,
+    CommandAnswers,
     ConnectionAccess,
     ConnectionCommands,
     RegistrationChecks,
     ConnectionQueries,
+    DiskReserve,
     EtcdQueries,
     EventReader,
     EventStreams,
     FleetMetrics,
+    History,
     HoldQueries,
     Kubeconfigs,
     IdempotencyStore,
@@ -120,10 +134,11 @@ const tellFailure: RecordJobFailure = async (job, { cause }) =>
     OperationQueries,
     LogFollower,
     OwnWrites,
-    RecordedViews,
     Registry,
+    RequestLimits,
     TokenCommands,
     TokenSessions,
+    TokenSlots,
     TokenStore,
     UpgradeAnswers,
     UpgradeCommands,

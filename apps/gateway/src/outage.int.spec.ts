@@ -1,43 +1,29 @@
 import type { ClusterView, ErrorView } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type Answer, type TestGateway } from './gateway.fixtures.js';
+import { eventually } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
+import { request, useGateway, type Answer } from './gateway.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 60_000);
+const gateway = useGateway();
 
 const clusters = '/ns/default/clusters';
 const create = (name: string) =>
   gateway.ask<Omit<ClusterView, 'kind'> & Omit<ErrorView, 'kind'>>('POST', clusters, { body: request(name) });
 
-const eventually = async <Body>(ask: () => Promise<Answer<Body>>, status: number): Promise<Answer<Body>> => {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    const answer = await ask();
-    if (answer.status === status) return answer;
-    if (Date.now() > deadline) throw new Error(`still ${answer.status}: ${JSON.stringify(answer.body)}`);
-  }
-};
+const answers = <Body>(ask: () => Promise<Answer<Body>>, status: number): Promise<Answer<Body>> =>
+  eventually(ask, (answer) => answer.status === status);
 
 describe('without NATS', () => {
-  it('wishes are answered with 503, reads go on, and all is well when it returns', async () => {
+  it('requests are answered with 503, reads go on, and all is well when it returns', async () => {
     expect((await create('before')).status).toBe(202);
-    await eventually(() => gateway.ask('GET', `${clusters}/before`), 200);
+    await answers(() => gateway.ask('GET', `${clusters}/before`), 200);
     await gateway.environment.killNats();
     const refused = await create('during');
     expect([refused.status, refused.body.reason]).toEqual([503, 'system.unavailable']);
     expect(refused.headers.get('retry-after')).toBe('2');
     expect((await gateway.ask('GET', `${clusters}/before`)).status).toBe(200);
     await gateway.environment.startNats();
-    const after = await eventually(() => create('during'), 202);
-    await eventually(() => gateway.ask('GET', `${clusters}/during`), 200);
+    const after = await answers(() => create('during'), 202);
+    await answers(() => gateway.ask('GET', `${clusters}/during`), 200);
     expect(after.body.uid).toBeDefined();
   }, 90_000);
 });
@@ -49,8 +35,8 @@ describe('without PostgreSQL', () => {
     expect([refused.status, refused.body.reason]).toEqual([503, 'system.unavailable']);
     expect(JSON.stringify(refused.body)).not.toMatch(/password|select /i);
     await gateway.environment.startPostgres();
-    await eventually(() => gateway.ask('GET', `${clusters}/before`), 200);
-    await eventually(() => create('again'), 202);
-    await eventually(() => gateway.ask('GET', `${clusters}/again`), 200);
+    await answers(() => gateway.ask('GET', `${clusters}/before`), 200);
+    await answers(() => create('again'), 202);
+    await answers(() => gateway.ask('GET', `${clusters}/again`), 200);
   }, 90_000);
 });

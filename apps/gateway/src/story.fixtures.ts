@@ -7,7 +7,6 @@ import { toClusterSpec } from './clusters/clusters.rules.js';
 import { nodesProjection, type NodeDoc } from './nodes/nodes.projection.js';
 import { operationsProjection, type OperationsDoc } from './operations/operations.projection.js';
 import { operationView } from './operations/operations.view.js';
-import { passedOfNodes } from './operations/passed.js';
 
 export const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 export const CONTROL_PLANES = ['demo-cp-1', 'demo-cp-2', 'demo-cp-3'];
@@ -130,14 +129,6 @@ export const world = (facts: readonly Fact[]) => {
   const cluster: ClusterDoc | undefined = rowsOf(clustersProjection, history)[0];
   const nodes: readonly NodeDoc[] = rowsOf(nodesProjection, history);
   const operations: OperationsDoc | undefined = rowsOf(operationsProjection, history)[0];
-  const views = (operations?.operations ?? []).map((operation) => {
-    const own = nodes.filter(({ planSeq }) => operation.planSeqs.includes(planSeq));
-    return operationView(
-      uid,
-      operation,
-      own.map(({ name }) => name),
-      passedOfNodes(own),
-    );
-  });
+  const views = (operations?.operations ?? []).map((operation) => operationView(uid, operation, nodes));
   return { cluster, nodes, operations, views };
 };

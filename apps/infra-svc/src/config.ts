@@ -21,7 +21,7 @@ export interface Config {
   readonly providerCallsMax: number;
   /** One call to a provider may take so long. */
   readonly providerTimeoutMs: number;
-  /** All machines of a cluster must answer within this time after they were wanted. */
+  /** All machines of a cluster must answer within this time after they were desired. */
   readonly machinesTimeoutMs: number;
   /** An offer is asked for again after this time. */
   readonly offersFreshForMs: number;

@@ -18,11 +18,11 @@ import {
 import { ensureStreams, JetStreamStore } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { NatsSecrets, SECRETS, startService, type RunningService, type SecretStore } from '@fairlead/service-kit';
+import { eventually, newFolder } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { clusterSpec, nodeSet, registered, requested, type SpecChanges } from '../test/fixtures.js';
@@ -33,16 +33,6 @@ const REPLICAS = 2;
 const LIMIT_MS = 60_000;
 const MANY_LIMIT_MS = 120_000;
 const TOKEN_REF = 'gateway.connection.lab' as SecretRef;
-
-const eventually = async <T>(what: () => Promise<T | undefined>, limitMs = 30_000): Promise<T> => {
-  const deadline = Date.now() + limitMs;
-  for (;;) {
-    const found = await what();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-};
 
 /** Two replicas of infra-svc, against NATS, PostgreSQL and a lab that are real processes. */
 describe('infra-svc', () => {
@@ -72,7 +62,7 @@ describe('infra-svc', () => {
     const { source, actor } = writerOf(stream, fact.type);
     const writer = new JetStreamStore({ nc, source, now: () => new Date(), newId: randomUUID });
     const appended = await writer.append(stream, position, [fact], { ...cause, actor });
-    if (appended.kind === 'conflict') throw new Error('nobody else writes wishes here');
+    if (appended.kind === 'conflict') throw new Error('nobody else writes requests here');
   };
   const stream = (cluster: string, context: string): StreamId => ({ namespace: 'default', cluster, context });
   const eventsOf = async (cluster: string, namespace = 'default'): Promise<readonly StoredEvent[]> =>
@@ -88,11 +78,11 @@ describe('infra-svc', () => {
 
   const request = async (cluster: string, changes: SpecChanges = {}): Promise<ClusterUid> => {
     const uid = randomUUID() as ClusterUid;
-    await say(stream(cluster, 'wish'), requested(clusterSpec({ name: cluster as ClusterName, ...changes }), uid));
+    await say(stream(cluster, 'request'), requested(clusterSpec({ name: cluster as ClusterName, ...changes }), uid));
     return uid;
   };
   const beginRemoval = async (cluster: string, uid: ClusterUid): Promise<void> => {
-    await say(stream(cluster, 'wish'), { type: 'ClusterDeletionRequested', data: { uid } });
+    await say(stream(cluster, 'request'), { type: 'ClusterDeletionRequested', data: { uid } });
     await say(stream(cluster, 'bootstrap'), { type: 'ClusterDismantled', data: { uid } });
   };
   const remove = async (cluster: string, uid: ClusterUid): Promise<void> => {
@@ -102,15 +92,15 @@ describe('infra-svc', () => {
   const count = async (type: EventType): Promise<number> =>
     (await store.read(`evt.*.default.*.machines.${type}`, 0)).length;
   /** So many events of a type over all clusters, which one read finds. */
-  const untilCount = (type: EventType, wanted: number): Promise<true> =>
-    eventually(async () => ((await count(type)) >= wanted ? true : undefined), MANY_LIMIT_MS);
+  const untilCount = (type: EventType, desired: number): Promise<true> =>
+    eventually(async () => ((await count(type)) >= desired ? true : undefined), { withinMs: MANY_LIMIT_MS });
   const rows = (table: string, cluster: string) =>
     services[0]!.query<{ key: string }>(`select key from ${table} where doc->>'cluster' = $1`, [cluster]);
 
   const start = async (): Promise<void> => {
     lab = await startLab();
     environment = await testEnvironment();
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-infra-'));
+    folder = newFolder('infra');
     const masterKey = randomBytes(32);
     writeFileSync(join(folder, 'master.key'), masterKey.toString('base64'));
     nc = await environment.connect('admin');
@@ -188,22 +178,22 @@ describe('infra-svc', () => {
     });
     client.end();
     await remove('opened', uid);
-  }, 30_000);
+  });
 
   it("fails in the provider's words, and a retry makes only what failed", async () => {
     await lab.faults([{ kind: 'boot-failure', machine: 'unlucky-w-2-*', message: 'no boot device', times: 1 }]);
     const uid = await request('unlucky');
     const failed = await until('unlucky', 'InfrastructureFailed');
     expect(failed.data).toMatchObject({ reason: 'CreateMCISFailedReason', cause: { message: 'no boot device' } });
-    await say(stream('unlucky', 'wish'), { type: 'ClusterRetryRequested', data: { uid } });
+    await say(stream('unlucky', 'request'), { type: 'ClusterRetryRequested', data: { uid } });
     const { data } = await until('unlucky', 'VmsCreated');
     expect(data.machines).toHaveLength(5);
     const made = Object.entries(await lab.created()).filter(([thing]) => thing.startsWith('machine/unlucky'));
     expect(made.map(([, times]) => times).sort()).toEqual([1, 1, 1, 1, 2]);
     await remove('unlucky', uid);
-  }, 30_000);
+  });
 
-  it('ends a creation that nobody wants any more, and leaves nothing of it', async () => {
+  it('ends a creation that no one wants any more, and leaves nothing of it', async () => {
     await lab.faults([{ kind: 'boot-slow', machine: 'unwanted-*', delayMs: 300_000 }]);
     const uid = await request('unwanted');
     await until('unwanted', 'VmsPlanned');
@@ -213,7 +203,7 @@ describe('infra-svc', () => {
     expect((await typesOf('unwanted')).filter((type) => type === 'VmDeleted')).toHaveLength(5);
     expect(await lab.now()).toMatchObject({ machines: 0, loadBalancers: 0 });
     await lab.faults([]);
-  }, 30_000);
+  });
 
   it(
     'waits for a provider that is away, and goes on by itself when it is back',

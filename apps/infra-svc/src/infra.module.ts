@@ -5,7 +5,7 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { AdvisoryLocks } from './adapters/postgres/advisory.locks.js';
-import { sshKind } from './adapters/ssh/ssh.kind.js';
+import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { readConfig, type Config } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
@@ -21,7 +21,7 @@ import { MachinesFailures, MachinesJobs } from './machines/machines.effects.js';
 import { MachinesLog, type ClusterJob } from './machines/machines.log.effects.js';
 import { SiteSurvey } from './machines/sites.effects.js';
 import { SurgeCreation, SurgeJobs } from './machines/surge.effects.js';
-import { Wishes, WishesEvents } from './machines/wishes.effects.js';
+import { Requests, RequestsEvents } from './machines/requests.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { ProviderOffers } from './resources/offers.effects.js';
 import { ConnectionResources } from './resources/resources.effects.js';
@@ -30,14 +30,19 @@ import { ResourcesLog } from './resources/resources.log.effects.js';
 import { SealedKeys } from './resources/sealed.keys.effects.js';
 import { ResourcesQueries } from './resources/resources.queries.js';
 import { StockLog } from './stock/stock.log.effects.js';
-import type { Stock } from './stock/stock.ports.js';
+import type { Stock, Trust } from './stock/stock.ports.js';
+import { LogTrust } from './stock/trust.log.effects.js';
 import * as tokens from './tokens.js';
 import { WorldValidation } from './validation/validation.effects.js';
 
 /** A provider is known to Fairlead by being listed here. */
-const kindsOf = (config: Config, stock: Stock, shell: HostShell, secrets: SecretStore): ProviderKinds => {
+const kindsOf = (
+  config: Config,
+  hosts: Pick<SshWorld, 'stock' | 'trust' | 'shell'>,
+  secrets: SecretStore,
+): ProviderKinds => {
   const limits = { callsMax: config.providerCallsMax, timeoutMs: config.providerTimeoutMs };
-  const ssh = sshKind({ stock, shell, sshKeys: opensshKeys, secret: (ref) => secrets.get(ref) });
+  const ssh = sshKind({ ...hosts, sshKeys: opensshKeys, secret: (ref) => secrets.get(ref) });
   return new Map([labKind(limits), ssh, nspawnKind(process.env)].map((kind) => [kind.name, kind]));
 };
 
@@ -53,15 +58,21 @@ const failuresOf =
 
 /** The composition root: each port meets its adapter here and nowhere else. */
 @Module({
-  controllers: [MachinesJobs, SurgeJobs, WishesEvents, ConnectionJobs],
+  controllers: [MachinesJobs, SurgeJobs, RequestsEvents, ConnectionJobs],
   providers: [
     { provide: tokens.CONFIG, useFactory: () => readConfig(process.env) },
     { provide: tokens.STOCK, useClass: StockLog },
+    { provide: tokens.TRUST, useClass: LogTrust },
     { provide: tokens.HOST_SHELL, useFactory: () => new NodeSshShell(SSH_LIMITS) },
+    {
+      provide: tokens.OWN_HOSTS,
+      useFactory: (stock: Stock, trust: Trust, shell: HostShell) => ({ stock, trust, shell }),
+      inject: [tokens.STOCK, tokens.TRUST, tokens.HOST_SHELL],
+    },
     {
       provide: tokens.PROVIDER_KINDS,
       useFactory: kindsOf,
-      inject: [tokens.CONFIG, tokens.STOCK, tokens.HOST_SHELL, SECRETS],
+      inject: [tokens.CONFIG, tokens.OWN_HOSTS, SECRETS],
     },
     {
       provide: tokens.LOCKS,
@@ -88,7 +99,7 @@ const failuresOf =
     Deletion,
     SurgeCreation,
     ClusterTurns,
-    Wishes,
+    Requests,
     MachinesFailures,
     ConnectionFailures,
   ],

@@ -14,10 +14,10 @@ import type {
   ProviderOperation,
   Region,
   SshKey,
-  WantedMachine,
+  DesiredMachine,
 } from '../src/providers/provider.ports.js';
 
-interface StoredMachine extends WantedMachine {
+interface StoredMachine extends DesiredMachine {
   readonly id: string;
   readonly group: string;
   readonly uid: GroupRef['uid'];
@@ -96,16 +96,16 @@ export class FakeProvider implements InfrastructureProvider {
     return this.call('resolve image', signal, () => ({ name: 'debian-12', os: 'Debian 12' }));
   }
 
-  ensureNetwork(wanted: Network, signal: AbortSignal): Promise<Network> {
-    return this.call('ensure network', signal, () => this.ensure('network', this.cloud.networks, wanted));
+  ensureNetwork(desired: Network, signal: AbortSignal): Promise<Network> {
+    return this.call('ensure network', signal, () => this.ensure('network', this.cloud.networks, desired));
   }
 
-  ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall> {
-    return this.call('ensure firewall', signal, () => this.ensure('firewall', this.cloud.firewalls, wanted));
+  ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall> {
+    return this.call('ensure firewall', signal, () => this.ensure('firewall', this.cloud.firewalls, desired));
   }
 
-  ensureSshKey(wanted: SshKey, signal: AbortSignal): Promise<SshKey> {
-    return this.call('ensure SSH key', signal, () => this.ensure('ssh-key', this.cloud.sshKeys, wanted));
+  ensureSshKey(desired: SshKey, signal: AbortSignal): Promise<SshKey> {
+    return this.call('ensure SSH key', signal, () => this.ensure('ssh-key', this.cloud.sshKeys, desired));
   }
 
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
@@ -135,11 +135,11 @@ export class FakeProvider implements InfrastructureProvider {
     });
   }
 
-  ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+  ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
     return this.call('ensure load balancer', signal, () => {
-      if (!this.cloud.balancers.has(wanted.name)) this.cloud.count('balancer', wanted.name);
-      this.cloud.balancers.set(wanted.name, wanted);
-      return { name: wanted.name, host: '127.2.0.1', port: 6443 };
+      if (!this.cloud.balancers.has(desired.name)) this.cloud.count('balancer', desired.name);
+      this.cloud.balancers.set(desired.name, desired);
+      return { name: desired.name, host: '127.2.0.1', port: 6443 };
     });
   }
 
@@ -156,12 +156,12 @@ export class FakeProvider implements InfrastructureProvider {
     return result;
   }
 
-  private ensure<T extends { readonly name: string }>(kind: string, things: Map<string, T>, wanted: T): T {
-    const found = things.get(wanted.name);
+  private ensure<T extends { readonly name: string }>(kind: string, things: Map<string, T>, desired: T): T {
+    const found = things.get(desired.name);
     if (found !== undefined) return found;
-    this.cloud.count(kind, wanted.name);
-    things.set(wanted.name, wanted);
-    return wanted;
+    this.cloud.count(kind, desired.name);
+    things.set(desired.name, desired);
+    return desired;
   }
 
   private makeAll(group: MachineGroup): void {

@@ -1,10 +1,10 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const LAB_PROGRAM = join(process.cwd(), 'libs/lab/dist/main.js');
+const LAB_PROGRAM = join(process.cwd(), 'apps/lab/dist/main.js');
 const START_TIMEOUT_MS = 30_000;
 
 export const LAB_TOKEN = 'token-of-the-lab';
@@ -17,7 +17,7 @@ export interface LabFault {
   readonly times?: number;
 }
 
-/** A lab of its own for a spec: a real process of libs/lab, light and without delays. */
+/** A lab of its own for a spec: a real process of apps/lab, light and without delays. */
 export interface LabProcess {
   readonly endpoint: string;
   faults(items: readonly LabFault[]): Promise<void>;
@@ -58,7 +58,7 @@ const exited = (child: ChildProcess): Promise<void> =>
 
 export const startLab = async (): Promise<LabProcess> => {
   if (!existsSync(LAB_PROGRAM)) throw new Error(`${LAB_PROGRAM} is missing: run "npm run build" first`);
-  const data = mkdtempSync(join(tmpdir(), 'fairlead-lab-'));
+  const data = newFolder('lab');
   let child: ChildProcess | undefined;
   let port = 0;
   const launch = async (): Promise<void> => {
@@ -101,7 +101,7 @@ export const startLab = async (): Promise<LabProcess> => {
     restart: launch,
     stop: async () => {
       await exited(child!);
-      rmSync(data, { recursive: true, force: true });
+      removeFolder(data);
     },
   };
 };

@@ -1,4 +1,4 @@
-import { namespaceStream, type ClusterUid, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import { namespaceStream, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
 import { advance, job, type JobReaction, type Process, type Reaction } from '@fairlead/event-sourcing';
 import {
   FoldCache,
@@ -9,7 +9,8 @@ import {
   type JobFailure,
   type JobLater,
 } from '@fairlead/event-sourcing/jetstream';
-import { systemClock, type SecretStore } from '@fairlead/service-kit';
+import { systemClock } from '@fairlead/service-kit';
+import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readConfig } from '../src/config.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
@@ -28,7 +29,7 @@ import { MachinesLog, type ClusterJob } from '../src/machines/machines.log.effec
 import { machinesProcess } from '../src/machines/machines.process.js';
 import { SiteSurvey } from '../src/machines/sites.effects.js';
 import { SurgeCreation, SurgeJobs } from '../src/machines/surge.effects.js';
-import { Wishes } from '../src/machines/wishes.effects.js';
+import { Requests } from '../src/machines/requests.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
@@ -41,19 +42,8 @@ import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
 import type { MemoryLog } from './memory.log.js';
 
-export class MemorySecrets implements SecretStore {
-  readonly values = new Map<string, string>();
-
-  async put(ref: SecretRef, value: string): Promise<void> {
-    this.values.set(ref, value);
-  }
-  async get(ref: SecretRef): Promise<string | undefined> {
-    return this.values.get(ref);
-  }
-  async delete(ref: SecretRef): Promise<void> {
-    this.values.delete(ref);
-  }
-  async destroyKey(): Promise<void> {
+export class MemorySecrets extends Secrets {
+  override async destroyKey(): Promise<void> {
     throw new Error('infra-svc owns no key of a cluster');
   }
 }
@@ -93,7 +83,7 @@ export interface Shared {
 
 /** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. */
 export interface Replica {
-  readonly wishes: Wishes;
+  readonly requests: Requests;
   deliver(job: Job, context: JobContext): Promise<JobLater | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
@@ -124,8 +114,8 @@ export const startReplica = (shared: Shared): Replica => {
   const sites = new SiteSurvey(connections, offers, resources);
   const creation = new Creation(machinesLog, admission, sites, new AnswerDeadline(config, systemClock));
   const deletion = new Deletion(machinesLog, connections, systemClock);
-  const wishes = new Wishes(machinesLog);
-  const turns = new ClusterTurns(locks, wishes);
+  const requests = new Requests(machinesLog);
+  const turns = new ClusterTurns(locks, requests);
   const jobs = new MachinesJobs(admission, creation, deletion, turns);
   const surges = new SurgeJobs(new SurgeCreation(machinesLog, admission, sites, creation), deletion, turns);
   const connectionJobs = new ConnectionJobs(connections, offers);
@@ -144,7 +134,7 @@ export const startReplica = (shared: Shared): Replica => {
     VerifyConnection: (asked, context) => connectionJobs.verify(asked, context),
   };
   return {
-    wishes,
+    requests,
     deliver: async (asked, context) => (await handlers[asked.type]!(asked as never, context)) ?? undefined,
     failed: (asked, failure) =>
       'connection' in asked.data
@@ -153,7 +143,7 @@ export const startReplica = (shared: Shared): Replica => {
   };
 };
 
-/** The processes of the service, reading the log as the lanes do: each event once, in order. */
+/** The processes of the service, reading the log as the partitions do: each event once, in order. */
 export class MemoryProcesses {
   private readonly states = new Map<string, unknown>();
   private read = 0;
@@ -198,7 +188,7 @@ export const contextOf = (attempt: number, signal: AbortSignal): JobContext => (
   later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
 });
 
-export const wishStream = { namespace: 'default', cluster: 'demo', context: 'wish' } as const;
+export const requestStream = { namespace: 'default', cluster: 'demo', context: 'request' } as const;
 export const bootstrapStream = { namespace: 'default', cluster: 'demo', context: 'bootstrap' } as const;
 export const ownNamespaceStream = namespaceStream('default');
 

@@ -1,5 +1,6 @@
 import { WorldFailure, type Fact } from '@fairlead/contracts';
 import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
+import { seededRandom } from '@fairlead/testing';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
 import { MemoryLog } from './memory.log.js';
@@ -16,18 +17,6 @@ import {
 const STEPS_MAX = 200_000;
 const RUNNING_MAX = 4;
 const REPLICAS = 2;
-
-/** mulberry32: small, fast, and the same on every machine. */
-export const randomFrom = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
 
 /** The process dies here: nothing after this line happens, and the job is delivered again. */
 class Crash extends Error {}
@@ -66,7 +55,7 @@ export class Simulation {
   private broken: Error | undefined;
 
   constructor(seed: number, troubles: Troubles = ROUGH) {
-    this.random = randomFrom(seed);
+    this.random = seededRandom(seed);
     this.troubles = troubles;
     const provider = new FakeProvider(this.cloud, {
       before: (operation) => this.before(operation),
@@ -95,8 +84,8 @@ export class Simulation {
   async say(stream: { namespace: string; cluster: string; context: string }, fact: Fact): Promise<void> {
     const event = await this.log.say(stream, fact);
     if (event.type !== 'ClusterDeletionRequested') return;
-    // The replica whose lane has the partition hears of it; the other one looks at the log from time to time.
-    if (this.chance(0.5)) await this.replicas[this.below(REPLICAS)]!.wishes.deletionRequested(event);
+    // The replica whose consumer has the partition hears of it; the other one looks at the log from time to time.
+    if (this.chance(0.5)) await this.replicas[this.below(REPLICAS)]!.requests.deletionRequested(event);
   }
 
   /** Up to so many steps, or until nothing is left to do. */

@@ -11,7 +11,7 @@ import {
   MemoryProcesses,
   MemorySecrets,
   startReplica,
-  wishStream,
+  requestStream,
   type Replica,
   type Shared,
 } from './memory.service.js';
@@ -51,8 +51,8 @@ export class Story {
     await this.settle();
   }
 
-  async wish(...facts: readonly Fact[]): Promise<void> {
-    for (const fact of facts) await this.log.say(wishStream, fact);
+  async request(...facts: readonly Fact[]): Promise<void> {
+    for (const fact of facts) await this.log.say(requestStream, fact);
     await this.settle();
   }
 

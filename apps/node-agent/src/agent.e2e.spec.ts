@@ -1,14 +1,13 @@
 import { AGENT_PATHS, type AgentConfig, type StreamId } from '@fairlead/contracts';
+import { eventuallyPasses, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { eventually } from '../test/eventually.js';
 import { LogEnvironment } from '../test/log.environment.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -80,7 +79,7 @@ describe('the bundled agent as a program', () => {
   beforeAll(async () => {
     await run(process.execPath, [BUNDLER]);
     log = await LogEnvironment.start();
-    root = await mkdtemp(join(tmpdir(), 'fairlead-host-'));
+    root = newFolder('host');
     const node = { namespace: 'default', cluster: 'demo', node: 'demo-cp-1-aaaaa' };
     config = {
       ...node,
@@ -103,7 +102,7 @@ describe('the bundled agent as a program', () => {
   afterAll(async () => {
     if (agent !== undefined && agent.exitCode === null && agent.signalCode === null) await end(agent, 'SIGKILL');
     await log?.stop();
-    if (root !== undefined) await rm(root, { recursive: true, force: true });
+    if (root !== undefined) removeFolder(root);
   });
 
   it('is small, and the same sources give the same bytes', async () => {
@@ -130,12 +129,12 @@ describe('the bundled agent as a program', () => {
   it('is killed in the middle of an installation, goes on when it is started again, and says so once', async () => {
     await writeFile(join(root, 'apt-slow'), '');
     const first = start();
-    await eventually(async () => void (await stat(join(root, 'apt-began'))), 20_000);
+    await eventuallyPasses(async () => void (await stat(join(root, 'apt-began'))), { withinMs: 20_000 });
     await end(first, 'SIGKILL');
     await rm(join(root, 'apt-slow'));
     expect(await typesOf()).toEqual([]);
     start();
-    await eventually(async () => expect(await typesOf()).toEqual(['NodeInitialized']), 20_000);
+    await eventuallyPasses(async () => expect(await typesOf()).toEqual(['NodeInitialized']), { withinMs: 20_000 });
     // What was done before the kill was not done again.
     expect((await changes()).split('\n').filter((line) => line.startsWith('swapoff'))).toHaveLength(1);
     expect(await readFile(join(root, 'etc/hostname'), 'utf8')).toBe('demo-cp-1-aaaaa\n');

@@ -10,9 +10,9 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { claimsOfCreds } from '@fairlead/embedded/credentials';
+import { eventuallyPasses } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { eventually } from '../test/eventually.js';
 import { KubernetesApi } from '../test/kubernetes.api.js';
 import { LogEnvironment } from '../test/log.environment.js';
 import { MemoryHost } from '../test/memory.host.js';
@@ -77,7 +77,7 @@ describe('an agent at a real log', () => {
   const eventsOf = (config: AgentConfig): Promise<readonly StoredEvent[]> => log.chainOf(streamOf(config));
   const typesOf = async (config: AgentConfig): Promise<string[]> => (await eventsOf(config)).map(({ type }) => type);
   const expectTypes = (config: AgentConfig, ...types: string[]): Promise<void> =>
-    eventually(async () => expect(await typesOf(config)).toEqual(types));
+    eventuallyPasses(async () => expect(await typesOf(config)).toEqual(types));
   const want = (config: AgentConfig, revision: number, version: string, changesAllowed = true): Promise<string> => {
     const { uid, node } = config;
     const data = { uid, node, revision, software: at(version), changesAllowed };
@@ -106,7 +106,7 @@ describe('an agent at a real log', () => {
     const changes = host.changes.length;
     expect(changes).toBeGreaterThan(0);
     await start(config, host);
-    await eventually(() => expect(heartbeatOf(config)?.ready).toBe(true));
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(host.changes).toHaveLength(changes);
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
   });
@@ -120,16 +120,19 @@ describe('an agent at a real log', () => {
     const endsAtMs = Date.now() + lifetimeSeconds * 1_000;
     const agent = await startAgent({ config, host, credentials: before });
     cleanUps.push(() => agent.stop());
-    await eventually(() => expect(host.files.get(AGENT_PATHS.credentials)).toBeDefined());
+    await eventuallyPasses(() => expect(host.files.get(AGENT_PATHS.credentials)).toBeDefined());
     const [old, renewed] = [claimsOfCreds(before), claimsOfCreds(host.files.get(AGENT_PATHS.credentials) ?? '')];
     expect([renewed.sub, renewed.name]).toEqual([old.sub, old.name]);
     expect(renewed.exp ?? 0).toBeGreaterThan((old.exp ?? 0) + 1_000);
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, endsAtMs + 1_500 - Date.now())));
-    const wish = await want(config, 2, '1.34.5');
-    await eventually(async () =>
-      expect((await eventsOf(config)).at(-1)?.meta).toMatchObject({ causationId: wish, actor: `node/${config.node}` }),
+    const request = await want(config, 2, '1.34.5');
+    await eventuallyPasses(async () =>
+      expect((await eventsOf(config)).at(-1)?.meta).toMatchObject({
+        causationId: request,
+        actor: `node/${config.node}`,
+      }),
     );
-  }, 30_000);
+  });
 
   it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot', async () => {
     const config = newConfig();
@@ -138,7 +141,7 @@ describe('an agent at a real log', () => {
     api.setNode(config.node, true, 'v1.34.4');
     await join(host, api);
     const first = await start(config, host);
-    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
     const before = host.changes.length;
     const change = {
       id: 'u-0123456789/op-07',
@@ -154,12 +157,12 @@ describe('an agent at a real log', () => {
     const data = { uid, node, revision: 2, software: at('1.35.4'), changesAllowed: true, change };
     await log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
     // The host boots in the middle: its agent ends, and the next one finds another boot id.
-    await eventually(() => expect(host.changes).toContain('systemctl reboot'));
+    await eventuallyPasses(() => expect(host.changes).toContain('systemctl reboot'));
     await first.stop();
     host.boot = 'boot-2';
     api.setNode(config.node, true, 'v1.35.4');
     await start(config, host);
-    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
     const story = (await eventsOf(config))
       .slice(2)
       .map(({ type, data: fact }) =>
@@ -202,11 +205,11 @@ describe('an agent at a real log', () => {
     const { uid, node } = config;
     const data = { uid, node, revision: 2, software: at('1.34.4'), changesAllowed: false, probes };
     await log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
-    await eventually(async () => expect((await typesOf(config)).length).toBe(2));
+    await eventuallyPasses(async () => expect((await typesOf(config)).length).toBe(2));
     answers.well = false;
-    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeFailed'));
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeFailed'));
     answers.well = true;
-    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeRecovered'));
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('ProbeRecovered'));
     expect((await eventsOf(config)).at(-2)?.data).toMatchObject({ probe: 'shop', message: 'refused' });
   });
 
@@ -221,7 +224,7 @@ describe('an agent at a real log', () => {
       if (line.startsWith('apt-get') && inLogAtFirstChange.length === 0) inLogAtFirstChange.push(typesOf(config));
       return undefined;
     };
-    const wish = await want(config, 2, '1.34.5');
+    const request = await want(config, 2, '1.34.5');
     await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'VersionChanged', 'NodeInitialized');
     expect(await inLogAtFirstChange[0]).toEqual(['NodeInitialized', 'NodeNotReady']);
     expect(host.changes.slice(before)).toHaveLength(2);
@@ -232,7 +235,11 @@ describe('an agent at a real log', () => {
       software: at('1.34.5'),
       changed: ['kubelet: 1.34.5', 'kubeadm: 1.34.5', 'kubectl: 1.34.5'],
     });
-    expect(events[3]?.meta).toMatchObject({ causationId: wish, correlationId: 'wish-1', actor: `node/${config.node}` });
+    expect(events[3]?.meta).toMatchObject({
+      causationId: request,
+      correlationId: 'request-1',
+      actor: `node/${config.node}`,
+    });
   });
 
   it('changes nothing without permission, and says once what differs', async () => {
@@ -246,13 +253,13 @@ describe('an agent at a real log', () => {
     expect(host.changes).toEqual(before);
     expect((await eventsOf(config))[1]?.data).toMatchObject({
       differences: [
-        { item: 'packages', what: 'kubelet', observed: '1.34.4', wanted: '1.34.5' },
+        { item: 'packages', what: 'kubelet', observed: '1.34.4', desired: '1.34.5' },
         { what: 'kubeadm' },
         { what: 'kubectl' },
       ],
     });
     await want(config, 3, '1.34.5');
-    await eventually(async () => expect((await typesOf(config)).at(-1)).toBe('NodeInitialized'));
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('NodeInitialized'));
     expect(host.packages.get('kubelet')?.version).toBe('1.34.5-1.1');
   });
 
@@ -278,10 +285,10 @@ describe('an agent at a real log', () => {
 
   it('names the desired state that it found in the log as the cause of its first word', async () => {
     const config = newConfig();
-    const wish = await want(config, 1, '1.34.4');
+    const request = await want(config, 1, '1.34.4');
     await start(config, new MemoryHost());
     await expectTypes(config, 'NodeInitialized');
-    expect((await eventsOf(config))[0]?.meta).toMatchObject({ causationId: wish, correlationId: 'wish-1' });
+    expect((await eventsOf(config))[0]?.meta).toMatchObject({ causationId: request, correlationId: 'request-1' });
   });
 
   it('is not disturbed by a service that stops for a moment, and repairs one that stays stopped', async () => {
@@ -292,12 +299,12 @@ describe('an agent at a real log', () => {
     await agent.stop();
     host.active.delete('containerd');
     await start(config, host);
-    await eventually(() => expect(heartbeatOf(config)?.ready).toBe(true));
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
     await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'NodeInitialized');
-    expect((await eventsOf(config))[1]?.data).toMatchObject({ message: 'service is not running, wanted running' });
+    expect((await eventsOf(config))[1]?.data).toMatchObject({ message: 'service is not running, desired running' });
     expect(host.active.has('containerd')).toBe(true);
-  }, 30_000);
+  });
 
   it('remembers what it said when its local state is lost', async () => {
     const config = newConfig();
@@ -320,10 +327,10 @@ describe('an agent at a real log', () => {
     await log.killNats();
     api.setNode(config.node, true, 'v1.34.4');
     await join(host, api);
-    await eventually(() => expect(api.node?.metadata.annotations[NODE_ANNOTATIONS.ready]).toBe('true'));
-    await eventually(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(1));
+    await eventuallyPasses(() => expect(api.node?.metadata.annotations[NODE_ANNOTATIONS.ready]).toBe('true'));
+    await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(1));
     api.setNode(config.node, false, 'v1.34.4');
-    await eventually(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(2));
+    await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(2));
     await log.startNats();
     await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeNotReady');
     expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]);
@@ -335,21 +342,21 @@ describe('an agent at a real log', () => {
     await log.killNats();
     const starting = start(config, host);
     await starting;
-    await eventually(() => expect(host.changes.at(-1)).toBe('systemctl enable kubelet'));
+    await eventuallyPasses(() => expect(host.changes.at(-1)).toBe('systemctl enable kubelet'));
     await log.startNats();
     await expectTypes(config, 'NodeInitialized');
   }, 60_000);
 
-  it('says NodeReady at once when Kubernetes does, at the wanted version, and writes its metadata', async () => {
+  it('says NodeReady at once when Kubernetes does, at the desired version, and writes its metadata', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
     await start(config, host);
     await expectTypes(config, 'NodeInitialized');
     await join(host, api);
-    await eventually(() => expect(api.requests.length).toBeGreaterThan(0));
+    await eventuallyPasses(() => expect(api.requests.length).toBeGreaterThan(0));
     api.setNode(config.node, false, 'v1.34.3');
-    await eventually(() => expect(api.node?.metadata.labels).toEqual({ 'fairlead.dev/pool': 'w' }));
+    await eventuallyPasses(() => expect(api.node?.metadata.labels).toEqual({ 'fairlead.dev/pool': 'w' }));
     expect(api.node?.metadata.annotations).toMatchObject({
       'fairlead.dev/cluster-uid': config.uid,
       'node.fairlead.dev/ready': 'true',
@@ -358,7 +365,7 @@ describe('an agent at a real log', () => {
       'software.fairlead.dev/kubelet.desired-version': '1.34.4',
     });
     api.setNode(config.node, true, 'v1.34.3');
-    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
     api.setNode(config.node, true, 'v1.34.4');
     await expectTypes(config, 'NodeInitialized', 'NodeReady');
@@ -380,9 +387,9 @@ describe('an agent at a real log', () => {
     await start(config, host);
     await expectTypes(config, 'NodeInitialized', 'NodeReady');
     await api.stop();
-    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBeNull());
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.kubernetesReady).toBeNull());
     await api.start();
-    await eventually(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized', 'NodeReady']);
   });
 

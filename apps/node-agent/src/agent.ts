@@ -1,4 +1,4 @@
-import type { AgentConfig } from '@fairlead/contracts';
+import { wordsOf, type AgentConfig } from '@fairlead/contracts';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
 import { NatsPlatform } from './adapters/nats/nats.platform.js';
@@ -6,6 +6,7 @@ import { AgentLoop } from './agent/agent.effects.js';
 import type { AgentClock, AgentLog, HostPort, Platform } from './agent/agent.ports.js';
 import type { Ask } from './change/change.ports.js';
 import { CredentialRenewal } from './credentials/credential.renewal.js';
+import { removeAbandonedSteps } from './files/abandoned.steps.js';
 import type { HostFiles } from './files/files.ports.js';
 import { hostSoftware } from './software/host.software.js';
 import { newState } from './agent/agent.state.js';
@@ -56,6 +57,15 @@ const recoverWithin = (journal: Journal, platform: Platform, metronome: Metronom
     });
   });
 
+/** What cannot be removed is no reason for a node without an agent. */
+const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): Promise<void> => {
+  try {
+    await removeAbandonedSteps(files, clock.now().getTime());
+  } catch (error) {
+    log('warn', 'abandoned steps could not be removed', { cause: wordsOf(error) });
+  }
+};
+
 /**
  * Starts the agent of one node and resolves when it works; its outcome is in the event log. Many may run in one process:
  * they share one timer. Rejects only when the host's own state cannot be read.
@@ -67,6 +77,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const software = hostSoftware({ config, host, files, architecture, log });
   const saved = await loadState(host, config.uid, log);
+  if (files !== undefined) await removeSteps(files, clock, log);
   const platform = new NatsPlatform({ config, credentials, random, log });
   const onDrained = (): void => loop.wake();
   const journal = new Journal(saved ?? newState(config.uid), {
@@ -93,7 +104,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
-  const renewal = new CredentialRenewal(credentials, { platform, host, metronome, clock, random, log });
+  const renewal = new CredentialRenewal(credentials, config.natsCa, { platform, host, metronome, clock, random, log });
   if (saved === undefined) await recoverWithin(journal, platform, metronome, log);
   await loop.start();
   renewal.start();

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mirrorPaths, type MirrorCatalogue, type MirrorImage } from '@fairlead/contracts';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { realFiles } from '../src/adapters/files/real.files.js';
 import { realHost } from '../src/adapters/host/real.host.js';
 import type { CommandResult, HostPort } from '../src/agent/agent.ports.js';
@@ -62,14 +62,25 @@ export class TestMirror {
     return this;
   }
 
-  /** As the official site, which has them and no catalogue. */
-  addChecksums(): this {
+  /** As the official site, whose CNI plugins lie elsewhere. Answers with the digests of all. */
+  addOfficial(): { [path: string]: string } {
     const [archive] = this.catalogue.releases.map(({ cniPlugins }) => cniPlugins);
     const official = mirrorPaths.cniPlugins('v1.9.1');
-    this.write(official, readFileSync(join(this.folder, archive ?? '')));
-    for (const path of [official, ...this.catalogue.releases.flatMap(({ binaries }) => binaries)])
-      this.write(mirrorPaths.sha256(path), `${sha256(readFileSync(join(this.folder, path)))}\n`);
-    return this;
+    this.write(official, this.read(archive ?? ''));
+    const paths = [official, ...this.catalogue.releases.flatMap(({ binaries }) => binaries)];
+    return Object.fromEntries(paths.map((path) => [path, sha256(this.read(path))]));
+  }
+
+  /** Another file, of which the catalogue says what it now is. */
+  replace(path: string, content: string): void {
+    this.write(path, content);
+    for (const file of this.catalogue.files)
+      if (file.path === path) Object.assign(file, { size: content.length, sha256: sha256(content) });
+    this.write('catalogue.json', JSON.stringify(this.catalogue));
+  }
+
+  read(path: string): Buffer {
+    return readFileSync(join(this.folder, path));
   }
 
   addPackages(distribution: string): this {
@@ -92,7 +103,7 @@ export class TestMirror {
   }
 
   private addPlugins(version: string): string {
-    const unpacked = mkdtempSync(join(tmpdir(), 'fairlead-plugins-'));
+    const unpacked = newFolder('plugins');
     for (const name of ['bridge', 'loopback'])
       writeFileSync(join(unpacked, name), `${name} for ${version}`, { mode: 0o755 });
     const archive = execFileSync('tar', ['-C', unpacked, '-czf', '-', 'bridge', 'loopback']);
@@ -103,7 +114,7 @@ export class TestMirror {
 
 /** A host with real files below a folder. Its own programs really run; the rest of a Debian is in memory. */
 export class FilesHost {
-  readonly root = mkdtempSync(join(tmpdir(), 'fairlead-files-'));
+  readonly root = newFolder('files');
   readonly memory = new MemoryHost();
   readonly files: HostFiles = realFiles(this.root);
   readonly images = new Set<string>();
@@ -148,7 +159,7 @@ export class FilesHost {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
+    removeFolder(this.root);
   }
 
   private ctr(command: string, args: readonly string[], line: string): CommandResult | undefined {

@@ -11,12 +11,21 @@ import {
 import { ensureCredentials } from '@fairlead/embedded';
 import { mintNodeCredentials, mintNodeJwt, type NodeSigning } from '@fairlead/embedded/credentials';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import { decode, ensureStreams, JetStreamStore, makeHandle, readAll, sha256 } from '@fairlead/event-sourcing/jetstream';
+import {
+  decode,
+  ensureStreams,
+  JetStreamStore,
+  makeHandle,
+  readAll,
+  sha256,
+  type Handle,
+} from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { ServiceMetrics } from '@fairlead/service-kit';
 import { expect } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { DataSource } from 'typeorm';
 import { AgentCredentialsEffects } from '../../bootstrap-svc/src/hosts/agent.credentials.effects.js';
@@ -61,8 +70,8 @@ export class LogEnvironment {
     this.states.onApplicationBootstrap();
   }
 
-  static async start(): Promise<LogEnvironment> {
-    const environment = await testEnvironment();
+  static async start(natsHost?: string): Promise<LogEnvironment> {
+    const environment = await testEnvironment(natsHost === undefined ? {} : { natsHost });
     const forEver = { maxReconnectAttempts: -1, reconnectTimeWait: 50 };
     const admin = await environment.connect('admin', forEver);
     await ensureStreams(admin);
@@ -88,14 +97,37 @@ export class LogEnvironment {
     const docs = (cluster: string): unknown[] =>
       [...this.nodes]
         .filter(([key]) => key.startsWith(`${cluster}/`))
-        .map(([, { uid, node }]) => ({ doc: { bootstrap: { status: 'ready', uid, hosts: { [node]: {} } } } }));
+        .map(([, { uid, node }]) => ({ doc: { state: { status: 'ready', uid, hosts: { [node]: {} } } } }));
+    // These nodes' users are in no event: the first that each asks for is recorded.
+    const handle = (() => Promise.resolve({ kind: 'decided' })) as unknown as Handle;
     const database = { query: (_sql: string, [cluster = '']: string[]) => Promise.resolve(docs(cluster)) };
     const kit = {
       renewedClaims: (address: NodeAddress, user: string) =>
         mintNodeJwt(signing, { ...address, expiresInSeconds }, user),
+      credentialLifetimeSeconds: expiresInSeconds,
+      natsTrust: () => this.trust(),
     };
     const nats = await this.environment.connect('bootstrap-svc');
-    new AgentCredentialsEffects(nats, database as unknown as DataSource, kit).onApplicationBootstrap();
+    new AgentCredentialsEffects(nats, database as unknown as DataSource, kit, handle).onApplicationBootstrap();
+  }
+
+  get dataDir(): string {
+    return this.environment.dataDir;
+  }
+
+  /** Instead of what the file has. */
+  authorities: string | undefined;
+
+  /** What agents are given, as the file has it now. */
+  trust(): { readonly natsCa?: string } {
+    const { caFile } = this.environment.nats;
+    if (caFile === undefined) return {};
+    return { natsCa: this.authorities ?? readFileSync(caFile, 'utf8') };
+  }
+
+  async restartNats(): Promise<void> {
+    await this.environment.killNats();
+    await this.environment.startNats();
   }
 
   private async signing(): Promise<NodeSigning> {
@@ -133,7 +165,7 @@ export class LogEnvironment {
       streamVersion: read.length,
       hash: last?.hash ?? FIRST_PREVHASH,
     };
-    const cause = { actor, correlationId: 'wish-1', causationId: 'wish-1' };
+    const cause = { actor, correlationId: 'request-1', causationId: 'request-1' };
     const appended = await store.append(stream, position, [fact], cause);
     if (appended.kind === 'conflict') throw new Error('the spec lost a race with itself');
     const [event] = appended.events;

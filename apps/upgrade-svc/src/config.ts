@@ -21,6 +21,15 @@ const Environment = z.object({
   UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is asked again (D7)"),
   GATE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that user gates may connect to'),
   ETCD_SNAPSHOTS_KEPT: z.coerce.number().int().min(1).max(1_000).default(5).describe('Of each cluster, the newest'),
+  ETCD_SNAPSHOT_MAX_MIB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1024 * 1024)
+    .default(2304)
+    .describe(
+      'A snapshot of etcd that is larger is not kept; the default is what etcd may hold by its own default, and some room',
+    ),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
 });
 
@@ -33,11 +42,13 @@ export interface Settings {
   readonly userGateEveryMs: number;
   readonly gateAddressesAllowed: readonly AddressRange[];
   readonly snapshotsKept: number;
+  readonly snapshotMaxBytes: number;
   readonly jobConcurrency: number;
-  /** A job that waits asks so often whether it is still wanted. */
+  /** A job that waits asks so often whether it is still desired. */
   readonly sliceMs: number;
 }
 
+const MIB = 1024 * 1024;
 const SLICE_MS = 5_000;
 
 /** Throws ConfigurationError with all faults at once. */
@@ -50,6 +61,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     userGateEveryMs: parsed.UPGRADE_USER_GATE_EVERY_MS,
     gateAddressesAllowed: parsed.GATE_ADDRESSES_ALLOWED,
     snapshotsKept: parsed.ETCD_SNAPSHOTS_KEPT,
+    snapshotMaxBytes: parsed.ETCD_SNAPSHOT_MAX_MIB * MIB,
     jobConcurrency: parsed.JOB_CONCURRENCY,
     sliceMs: SLICE_MS,
   });

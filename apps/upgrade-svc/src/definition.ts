@@ -1,13 +1,13 @@
-import type { Process, Projection } from '@fairlead/event-sourcing';
+import type { Projection } from '@fairlead/event-sourcing';
 import type { ServiceDefinition } from '@fairlead/service-kit';
-import { certificatesProcess } from './certificates/certificates.process.js';
+import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import { readSettings, type Settings } from './config.js';
-import { desiredProcess } from './desired/desired.process.js';
-import { restoreProcess } from './etcd/restore.process.js';
-import { snapshotsProcess } from './etcd/snapshots.process.js';
+import { desiredReconciler } from './desired/desired.reconciler.js';
+import { restoreReconciler } from './etcd/restore.reconciler.js';
+import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
 import { Nodes1790000000000 } from './migrations/nodes.migration.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
-import { rolloutProcess } from './rollout/rollout.process.js';
+import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
 /** What makes this process upgrade-svc. */
@@ -15,9 +15,8 @@ export const upgradeService = (settings: Settings = readSettings(process.env)): 
   name: 'upgrade-svc',
   module: upgradeModule(settings),
   projections: [nodesProjection as Projection<never>],
-  processes: [desiredProcess, rolloutProcess, snapshotsProcess, restoreProcess, certificatesProcess].map(
-    (process) => process as unknown as Process<never>,
-  ),
+  processes: [],
+  reconcilers: [desiredReconciler, rolloutReconciler, snapshotsReconciler, restoreReconciler, certificatesReconciler],
   migrations: [Nodes1790000000000],
   entities: [],
   jobConcurrency: settings.jobConcurrency,

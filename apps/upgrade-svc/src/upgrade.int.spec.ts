@@ -3,11 +3,11 @@ import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testin
 import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { startService, type RunningService } from '@fairlead/service-kit';
+import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { upgradeService } from './definition.js';
 import type { HealthReport } from './health/health.effects.js';
@@ -15,7 +15,7 @@ import { clusterRequested, node, SOFTWARE_1_34, uid, vmsCreated, vmsPlanned } fr
 
 const LOST_AFTER_MS = 1_500;
 const CONTEXT_OF: Partial<Record<Fact['type'], string>> = {
-  ClusterRequested: 'wish',
+  ClusterRequested: 'request',
   VmsPlanned: 'machines',
   VmsCreated: 'machines',
   VmDeleted: 'machines',
@@ -23,16 +23,6 @@ const CONTEXT_OF: Partial<Record<Fact['type'], string>> = {
   AgentStarted: 'bootstrap',
 };
 const CP = 'demo-cp-1-aaaaa';
-
-const eventually = async (what: () => Promise<boolean> | boolean, limitMs = 15_000): Promise<void> => {
-  const deadline = Date.now() + limitMs;
-  while (!(await what())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-  }
-};
 
 describe('upgrade-svc, two replicas', () => {
   let environment: TestEnvironment;
@@ -67,7 +57,7 @@ describe('upgrade-svc, two replicas', () => {
     const read = await store.read(`evt.${partitionOf('default', cluster)}.default.${cluster}.${context}.>`, 0);
     const last = read.at(-1);
     const position = { seq: last?.event.meta.seq ?? 0, streamVersion: read.length, hash: last?.hash ?? '0'.repeat(64) };
-    const cause = { actor, correlationId: 'wish', causationId: 'wish' };
+    const cause = { actor, correlationId: 'request', causationId: 'request' };
     const outcome = await store.append({ namespace: 'default', cluster, context }, position, [fact], cause);
     expect(outcome.kind).toBe('appended');
   };
@@ -84,7 +74,7 @@ describe('upgrade-svc, two replicas', () => {
   beforeAll(async () => {
     process.env['NODE_LOST_AFTER_MS'] = String(LOST_AFTER_MS);
     environment = await testEnvironment();
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-upgrade-'));
+    folder = newFolder('upgrade');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     admin = await environment.connect('admin', { maxReconnectAttempts: -1, reconnectTimeWait: 50 });
     await ensureStreams(admin);
@@ -97,7 +87,7 @@ describe('upgrade-svc, two replicas', () => {
     await Promise.all(replicas.map((replica) => replica.stop()));
     await environment?.stop();
     if (folder !== undefined) rmSync(folder, { recursive: true });
-  }, 30_000);
+  });
 
   it('sets the desired versions of every machine of a new cluster, once', async () => {
     await append(clusterRequested());
@@ -109,8 +99,8 @@ describe('upgrade-svc, two replicas', () => {
     expect(parseEventSubject(`evt.1.default.demo.desired-${node}.DesiredVersionsSet`)?.context).toBe(
       first?.meta.context,
     );
-    // What follows from the wish can be traced to it.
-    expect(first?.meta.correlationId).toBe('wish');
+    // What follows from the request can be traced to it.
+    expect(first?.meta.correlationId).toBe('request');
   });
 
   it('tells that a silent node is lost, and that it is back, once each', async () => {
@@ -135,27 +125,29 @@ describe('upgrade-svc, two replicas', () => {
       lost?.type === 'NodeLost' && Date.parse(lost.meta.time) - Date.parse(lost.data.lastSeenAt ?? ''),
     ).toBeGreaterThan(LOST_AFTER_MS);
     expect(back?.type === 'NodeRecovered' && back.data.lostForMs).toBeGreaterThan(LOST_AFTER_MS);
-  }, 30_000);
+  });
 
-  it('calls nobody lost because NATS was away for longer than the limit', async () => {
+  it('calls no one lost because NATS was away for longer than the limit', async () => {
     const before = (await events()).length;
     await environment.killNats();
     await new Promise((resolve) => {
       setTimeout(resolve, LOST_AFTER_MS * 2);
     });
     await environment.startNats();
-    await eventually(async () => (await Promise.all(replicas.map(report))).every(({ listening }) => listening), 20_000);
+    await eventually(async () => (await Promise.all(replicas.map(report))).every(({ listening }) => listening), {
+      withinMs: 20_000,
+    });
     const heard = (await report(replicas[0]!)).heartbeats;
-    await eventually(async () => (await report(replicas[0]!)).heartbeats > heard + 40, 20_000);
+    await eventually(async () => (await report(replicas[0]!)).heartbeats > heard + 40, { withinMs: 20_000 });
     expect((await events()).length).toBe(before);
   }, 60_000);
 
-  it('goes on when the replica that owns the cluster is gone, and calls nobody lost because of it', async () => {
+  it('goes on when the replica that owns the cluster is gone, and calls no one lost because of it', async () => {
     const owners = await Promise.all(replicas.map(async (replica) => ({ replica, ...(await report(replica)) })));
     const owner = owners.find(({ partitions }) => partitions.includes(partitionOf('default', 'demo')))!;
     await owner.replica.stop();
     replicas.splice(replicas.indexOf(owner.replica), 1);
-    await eventually(async () => (await report(replicas[0]!)).watched === 2, 20_000);
+    await eventually(async () => (await report(replicas[0]!)).watched === 2, { withinMs: 20_000 });
     expect(await typesOf(`health-${CP}`)).toEqual([]);
     beat([node]);
     await eventually(async () => (await typesOf(`health-${CP}`)).length > 0);

@@ -1,11 +1,11 @@
-import { EVENT_STORE, HANDLE, JOB_FAILURES, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { EVENT_STORE, JOB_FAILURES, NATS, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
 import type { EventStore } from '@fairlead/event-sourcing';
+import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
-import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp } from './adapters/http/checked.http.js';
-import { ClientNodeKubernetes } from './adapters/kubernetes/client-node.kubernetes.js';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { FactsRecorder } from './agents/facts.effects.js';
@@ -13,7 +13,6 @@ import { FactsLog } from './agents/facts.log.effects.js';
 import { RejectionReports } from './agents/rejections.effects.js';
 import { AgentStates } from './agents/state.effects.js';
 import { AGENT_CHANNEL } from './agents/tokens.js';
-import { CertificatesEffects } from './certificates/certificates.effects.js';
 import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
@@ -33,17 +32,21 @@ import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
-import { makeRecordFailure, RolloutEffects } from './rollout/rollout.effects.js';
-import { RolloutRunner } from './rollout/rollout.runner.js';
+import { RolloutEffects } from './rollout/rollout.effects.js';
 import {
   CLUSTER_ACCESS,
   CLUSTER_SURVEY,
   GATE_SOURCES,
   KUBERNETES_API,
-  ROLLOUT_RUNNER,
   SETTINGS,
   SNAPSHOT_KEEPER,
 } from './rollout/tokens.js';
+
+/** Jobs that are no tasks state nothing when they fail. */
+const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }) =>
+  new Logger('jobs').warn(
+    `${job.type} of ${job.namespace}/${job.cluster}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
+  );
 
 const providersOf = (settings: Settings): Provider[] => [
   NodesQueries,
@@ -78,6 +81,7 @@ const providersOf = (settings: Settings): Provider[] => [
         secrets,
         store,
         keptMax: settings.snapshotsKept,
+        bytesMax: settings.snapshotMaxBytes,
       }),
     inject: [NATS, SECRETS, EVENT_STORE],
   },
@@ -92,12 +96,7 @@ const providersOf = (settings: Settings): Provider[] => [
       }),
     inject: [EVENT_STORE, NATS, CLOCK],
   },
-  {
-    provide: ROLLOUT_RUNNER,
-    useFactory: (handle: Handle, clusters: ClusterAccess, clock: Clock) => new RolloutRunner(handle, clusters, clock),
-    inject: [HANDLE, CLUSTER_ACCESS, CLOCK],
-  },
-  { provide: JOB_FAILURES, useFactory: makeRecordFailure, inject: [ROLLOUT_RUNNER] },
+  { provide: JOB_FAILURES, useValue: logFailure },
 ];
 
 /** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
@@ -111,7 +110,6 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       GatesEffects,
-      CertificatesEffects,
       HealthEvents,
       AgentStates,
       NodesHealthHttp,

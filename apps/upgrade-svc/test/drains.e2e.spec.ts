@@ -1,8 +1,9 @@
 import { UpgradeStrategy, type EventData, type Fact, type StoredEvent, type UpgradeId } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { uid } from '../src/nodes/nodes.fixtures.js';
-import { budget, deployment, eventually, worker } from './lab.cluster.js';
+import { budget, deployment, worker } from '../../../libs/kubernetes/test/lab.cluster.js';
 import { startRig, type RolloutRig } from './rollout.rig.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -25,7 +26,7 @@ const boots = (upgradeId: string, workers: object, mode: 'ask' | 'go' = 'go'): F
   },
 });
 
-/** A real upgrade-svc process; a budget lets nobody evict the one pod of `web`. */
+/** A real upgrade-svc process; a budget lets no one evict the one pod of `web`. */
 describe('D5: a worker that cannot be emptied in time', () => {
   let rig: RolloutRig;
 
@@ -46,17 +47,17 @@ describe('D5: a worker that cannot be emptied in time', () => {
   };
   /** The plan asks because of the budget (B7), and is approved. */
   const start = async (upgradeId: string, workers: object): Promise<void> => {
-    await rig.tell('wish', boots(upgradeId, workers));
+    await rig.tell('request', boots(upgradeId, workers));
     const planned = await told(upgradeId, 'UpgradePlanned', 'UpgradeRejected');
     if (planned.type !== 'UpgradePlanned') throw new Error(JSON.stringify(planned.data));
     const { planHash } = planned.data;
-    await rig.tell('wish', {
+    await rig.tell('request', {
       type: 'UpgradeApproved',
       data: { uid, upgradeId, planHash } as EventData<'UpgradeApproved'>,
     });
   };
   const abort = (upgradeId: string): Promise<void> =>
-    rig.tell('wish', {
+    rig.tell('request', {
       type: 'UpgradeAbortRequested',
       data: { uid, upgradeId, reason: 'not today' } as EventData<'UpgradeAbortRequested'>,
     });
@@ -71,7 +72,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   afterAll(() => rig?.stop(), 60_000);
 
   it(
-    'is forced while force lasts, told as such and counted, and the roll-out goes on',
+    'is forced while force lasts, told as such and counted, and the rollout goes on',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() + 10 * 60_000).toISOString();
@@ -95,7 +96,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'stops the roll-out when force is over, and is parked when that is given up',
+    'stops the rollout when force is over, and is leftFailed when that is given up',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() - 1_000).toISOString();
@@ -109,7 +110,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
       });
       await abort('u-force2');
       const given = await told('u-force2', 'RolloutAborted');
-      expect(given.data.parked).toEqual([blocked]);
+      expect(given.data.leftFailed).toEqual([blocked]);
       expect(await cordoned()).toEqual([blocked]);
       expect(await host()).toBe(blocked);
       await rig.lab.cluster.uncordon(blocked as EventData<'NodeCordoned'>['node'], 'u-force2');
@@ -135,14 +136,14 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'is not even looked at when the plan is given up before it began: nothing is parked, and another may be asked for',
+    'is not even looked at when the plan is given up before it began: nothing is leftFailed, and another may be asked for',
     async () => {
-      await rig.tell('wish', boots('u-never1', {}, 'ask'));
+      await rig.tell('request', boots('u-never1', {}, 'ask'));
       await told('u-never1', 'UpgradePlanned', 'UpgradeRejected');
       await abort('u-never1');
       const end = await ended('u-never1');
-      expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutAborted', data: { parked: [] } });
-      await rig.tell('wish', boots('u-never2', {}, 'ask'));
+      expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutAborted', data: { leftFailed: [] } });
+      await rig.tell('request', boots('u-never2', {}, 'ask'));
       const next = await told('u-never2', 'UpgradePlanned', 'UpgradeRejected');
       expect(next.type).toBe('UpgradePlanned');
       await abort('u-never2');

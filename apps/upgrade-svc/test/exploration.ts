@@ -1,11 +1,12 @@
 import { isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { reconcilerDecider, type TaskRef } from '@fairlead/event-sourcing';
 import { planHash } from '../src/plan/plan.hash.js';
-import { advance } from '../src/rollout/advance.planner.js';
 import { checkUpgrade } from '../src/rollout/check.planner.js';
 import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
-import type { AnyRolloutJob } from '../src/rollout/rollout.jobs.js';
-import { currentJob, jobs } from '../src/rollout/rollout.planner.js';
+import { keyOf as taskKeyOf, type AnyRolloutTask } from '../src/rollout/rollout.tasks.js';
+import { tasks } from '../src/rollout/rollout.planner.js';
+import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { hasFailed, trackedOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
 import {
   agentStep,
@@ -20,7 +21,7 @@ import {
   type Model,
   type ModelNode,
 } from './model.js';
-import { wish } from './rollout.story.js';
+import { request } from './rollout.story.js';
 
 const NOW = '2026-11-21T10:00:00.000Z';
 
@@ -32,7 +33,7 @@ export interface World {
   readonly moves: number;
   /** How often a job may still fail for good. */
   readonly failures: number;
-  /** How often somebody may still ask for its end. */
+  /** How often someone may still ask for its end. */
   readonly aborts?: number;
 }
 
@@ -49,21 +50,32 @@ export const told = (world: World, ...facts: readonly Fact[]): World => ({
   rollout: facts.reduce((state, fact) => rollout.evolve(state, stored(fact)), world.rollout),
 });
 
-const decided = (world: World, command: RolloutCommand): World => {
-  const outcome = rollout.decide(world.rollout, command);
-  return isRefusal(outcome) ? world : told(world, ...outcome);
-};
+const kernel = reconcilerDecider(rolloutReconciler);
+
+const stating = (world: World, outcome: ReturnType<typeof kernel.decide>): World =>
+  isRefusal(outcome) ? world : told(world, ...outcome);
+
+const decided = (world: World, command: RolloutCommand): World =>
+  stating(world, rollout.decide(world.rollout, command));
+
+const refOf = ({ rollout: state }: World, task: AnyRolloutTask): TaskRef => ({
+  reconciler: rolloutReconciler.name,
+  generation: rolloutReconciler.generation(state),
+  key: taskKeyOf(task),
+  seq: 0,
+  now: NOW,
+});
 
 /** All gates of a stage are asked in one go: they change nothing, so a crash between them is the same as one before. */
-const effectsOf = (world: World, job: AnyRolloutJob): { readonly world: World; readonly facts: Effect['facts'] } => {
-  const gates = job.type === 'CheckGates' ? job.gates : [''];
+const effectsOf = (world: World, task: AnyRolloutTask): { readonly world: World; readonly facts: Effect['facts'] } => {
+  const gates = task.type === 'CheckGates' ? task.gates : [''];
   const facts: Effect['facts'][number][] = [];
   let { model } = world;
   const desired: Fact[] = [];
   for (const gate of gates) {
     const effect = effectOf(
       model,
-      job.type === 'CheckGates' ? { ...job, gates: [gate as (typeof job.gates)[number]] } : job,
+      task.type === 'CheckGates' ? { ...task, gates: [gate as (typeof task.gates)[number]] } : task,
     );
     model = effect.model;
     facts.push(...effect.facts);
@@ -73,32 +85,24 @@ const effectsOf = (world: World, job: AnyRolloutJob): { readonly world: World; r
   return { world: told({ ...world, model }, ...desired), facts };
 };
 
-const jobMoves = (world: World, job: AnyRolloutJob): readonly Move[] => {
-  const name = `${job.type} ${job.node ?? job.operation ?? ''}`;
-  const effect = effectsOf(world, job);
+const taskMoves = (world: World, task: AnyRolloutTask): readonly Move[] => {
+  const name = `${task.type} ${task.node ?? task.operation ?? ''}`;
+  const effect = effectsOf(world, task);
   const done =
     effect.facts.length === 0
       ? effect.world
       : decided(effect.world, { type: 'RecordFact', data: { facts: effect.facts, now: NOW } });
-  const failed = (): World =>
-    decided(
-      { ...effect.world, failures: world.failures - 1 },
-      {
-        type: 'RecordFailure',
-        data: {
-          job,
-          cause: { operation: job.type, target: job.node ?? 'demo', message: 'it is broken' },
-          attempt: 3,
-          attemptsMax: 3,
-          nextAttemptAt: null,
-          now: NOW,
-        },
-      },
-    );
+  const cause = { operation: task.type, target: task.node ?? 'demo', message: 'it is broken' };
+  const failure = { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null, now: NOW };
+  const failed = (): World => {
+    const after = { ...effect.world, failures: world.failures - 1 };
+    const data = { ref: refOf(world, task), failure };
+    return stating(after, kernel.decide(after.rollout, { type: 'RecordFailure', data }));
+  };
   return [
     { name, to: done },
     { name: `${name}, and the process dies`, to: effect.world },
-    ...(world.failures > 0 && job.type !== 'ReleaseNode' ? [{ name: `${name} fails for good`, to: failed() }] : []),
+    ...(world.failures > 0 && task.type !== 'ReleaseNode' ? [{ name: `${name} fails for good`, to: failed() }] : []),
   ];
 };
 
@@ -143,9 +147,10 @@ const people = (world: World): readonly Move[] => {
   const stopped = state.upgrade.halted !== null || held;
   const aborts = world.aborts ?? 0;
   const ended = state.upgrade.status === 'ended' || state.upgrade.abortAsked !== null;
-  const aborted = (): World => told({ ...world, aborts: aborts - 1 }, wish('UpgradeAbortRequested', { reason: 'no' }));
+  const aborted = (): World =>
+    told({ ...world, aborts: aborts - 1 }, request('UpgradeAbortRequested', { reason: 'no' }));
   return [
-    ...(stopped ? [{ name: 'someone retries', to: told(world, wish('UpgradeRetryRequested')) }] : []),
+    ...(stopped ? [{ name: 'someone retries', to: told(world, request('UpgradeRetryRequested')) }] : []),
     ...(aborts > 0 && !ended ? [{ name: 'someone aborts', to: aborted() }] : []),
   ];
 };
@@ -154,10 +159,11 @@ const people = (world: World): readonly Move[] => {
 const movesFrom = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent') return [];
-  const advancing = advance(state, NOW).length > 0;
+  const facts = kernel.decide(state, { type: 'StateFacts', data: { now: NOW } });
+  const isAdvancing = !isRefusal(facts) && facts.length > 0;
   return [
-    ...(advancing ? [{ name: 'Advance', to: decided(world, { type: 'Advance', data: { uid: UID, now: NOW } }) }] : []),
-    ...jobs(state).flatMap((job) => jobMoves(world, currentJob(state, job) ?? job)),
+    ...(isAdvancing ? [{ name: 'StateFacts', to: stating(world, facts) }] : []),
+    ...tasks(state).flatMap((task) => taskMoves(world, task)),
     ...agentMoves(world),
     ...surgeMoves(world),
     ...leaderMoves(world),
@@ -196,7 +202,7 @@ const operationKey = (state: OperationState): string =>
     state.withdrawn,
     state.effect,
     state.postponed,
-    state.retryWanted,
+    state.retryDesired,
     state.trouble === null,
   ].join(';');
 
@@ -231,8 +237,8 @@ const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
     upgrade.resumeAsked,
     upgrade.abortAsked === null,
     upgrade.end,
-    sorted(upgrade.booked),
-    model.surge.wanted,
+    sorted(upgrade.surging),
+    model.surge.desired,
     model.surge.stock,
     model.surge.stays,
     model.surge.machines.map(({ name, stage, leaving }) => `${name}/${stage}/${leaving}`).join(),
@@ -250,7 +256,7 @@ const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
 export interface Explored {
   readonly states: number;
   readonly harm: readonly string[];
-  /** Ends that are no completed roll-outs at rest. */
+  /** Ends that are no completed rollouts at rest. */
   readonly badEnds: readonly string[];
 }
 

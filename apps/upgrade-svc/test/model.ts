@@ -10,14 +10,13 @@ import type {
   SoftwareVersions,
   ClusterUid,
 } from '@fairlead/contracts';
-import { releaseOf } from '@fairlead/contracts';
+import { minorsAhead, releaseOf } from '@fairlead/contracts';
 import { machineOf, planOf } from '../src/nodes/nodes.fixtures.js';
 import type { ClusterFacts, NodeFacts } from '../src/rules/cluster.facts.js';
 import { c8QuorumWithout } from '../src/rules/control-plane.rules.js';
 import { skewFindings, type Versions } from '../src/rules/skew.rules.js';
-import { minorsAhead } from '../src/rules/versions.js';
 import type { EffectFact } from '../src/rollout/rollout.commands.js';
-import type { AnyRolloutJob, CheckGates, EmptyNode, ReleaseNode } from '../src/rollout/rollout.jobs.js';
+import type { AnyRolloutTask, CheckGates, EmptyNode, ReleaseNode } from '../src/rollout/rollout.tasks.js';
 
 export const UID = '11111111-1111-4111-8111-111111111111' as ClusterUid;
 
@@ -46,7 +45,7 @@ export interface ModelNode {
     readonly allowed: boolean;
     readonly change: NodeChange | null;
     readonly stage: { readonly id: string; readonly software: SoftwareVersions } | null;
-    /** Stay until they are taken back, whatever else becomes wanted. */
+    /** Stay until they are taken back, whatever else becomes desired. */
     readonly probes?: readonly Probe[];
   };
   /** Change ids that the agent remembers to have done, and how far it is in the present one. */
@@ -61,7 +60,7 @@ export interface ModelNode {
 export interface Surge {
   readonly upgradeId: UpgradeId | null;
   readonly pool: string;
-  readonly wanted: number;
+  readonly desired: number;
   readonly machines: readonly {
     readonly name: NodeName;
     readonly stage: 'planned' | 'running' | 'node' | 'removed';
@@ -79,7 +78,7 @@ export interface Surge {
 export const NO_SURGE: Surge = {
   upgradeId: null,
   pool: '',
-  wanted: 0,
+  desired: 0,
   machines: [],
   ever: 0,
   stock: 100,
@@ -95,7 +94,7 @@ export interface Model {
   readonly snapshots: number;
   /** Version -> node on which kubeadm upgrade apply ran. */
   readonly applied: readonly (readonly [version: string, node: NodeName])[];
-  /** Machines beyond the wished size of their pools, until they are gone. */
+  /** Machines beyond the requested size of their pools, until they are gone. */
   readonly surge: Surge;
   /** Nodes whose pods a budget keeps. */
   readonly kept: readonly NodeName[];
@@ -246,8 +245,8 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   nodes: nodesOf(model).map((node) => nodeFacts(model, node)),
   etcd: etcdOf(model),
   system: [
-    { kind: 'DaemonSet', name: 'kube-proxy', wanted: nodesOf(model).length, ready: nodesOf(model).length },
-    { kind: 'Deployment', name: 'coredns', wanted: 2, ready: 2 },
+    { kind: 'DaemonSet', name: 'kube-proxy', desired: nodesOf(model).length, ready: nodesOf(model).length },
+    { kind: 'Deployment', name: 'coredns', desired: 2, ready: 2 },
   ],
   budgets: [],
   pods: [],
@@ -276,33 +275,33 @@ const waits = (model: Model, wait: string, ...facts: readonly EffectFact[]): Eff
   wait,
 });
 
-type Wanted = Pick<ModelNode['desired'], 'software' | 'allowed' | 'change' | 'stage' | 'probes'>;
+type Desired = Pick<ModelNode['desired'], 'software' | 'allowed' | 'change' | 'stage' | 'probes'>;
 
-const setDesired = (model: Model, name: NodeName, wanted: Wanted): Effect => {
+const setDesired = (model: Model, name: NodeName, target: Desired): Effect => {
   const node = model.nodes[name];
   if (node === undefined) return nothing(model);
   const { revision, ...before } = node.desired;
-  const probes = wanted.probes ?? before.probes ?? [];
-  const all = { ...wanted, probes };
+  const probes = target.probes ?? before.probes ?? [];
+  const all = { ...target, probes };
   if (JSON.stringify({ ...before, probes: before.probes ?? [] }) === JSON.stringify(all)) return nothing(model);
   const desired = { revision: revision + 1, ...all };
   const data: EventData<'DesiredVersionsSet'> = {
     uid: UID,
     node: name,
     revision: desired.revision,
-    software: wanted.software,
-    changesAllowed: wanted.allowed,
-    ...(wanted.change === null ? {} : { change: wanted.change }),
-    ...(wanted.stage === null ? {} : { stage: wanted.stage }),
+    software: target.software,
+    changesAllowed: target.allowed,
+    ...(target.change === null ? {} : { change: target.change }),
+    ...(target.stage === null ? {} : { stage: target.stage }),
     ...(probes.length === 0 ? {} : { probes: [...probes] }),
   };
   const model2 = changeNode(model, name, {
     desired: {
       revision: desired.revision,
-      software: wanted.software,
-      allowed: wanted.allowed,
-      change: wanted.change,
-      stage: wanted.stage,
+      software: target.software,
+      allowed: target.allowed,
+      change: target.change,
+      stage: target.stage,
       probes,
     },
     step: 0,
@@ -341,7 +340,7 @@ const gateFails = (model: Model, gate: string, { node, software, excused, stage 
   }
 };
 
-const idsOf = ({ uid, upgradeId }: AnyRolloutJob) => ({ uid, upgradeId });
+const idsOf = ({ uid, upgradeId }: AnyRolloutTask) => ({ uid, upgradeId });
 
 const checkGates = (model: Model, job: CheckGates): Effect => {
   const [gate] = job.gates;
@@ -395,7 +394,7 @@ const releaseNode = (model: Model, job: ReleaseNode): Effect => {
       { type: 'NodesUnmarked', data: { ...idsOf(job), nodes: [job.node] } },
     );
   const set = setDesired(model, job.node, { software: job.software, allowed: false, change: null, stage: null });
-  return { ...set, facts: [{ type: 'UpgradeWithdrawn', data: { ...data, parked: job.parked } }] };
+  return { ...set, facts: [{ type: 'UpgradeWithdrawn', data: { ...data, leftFailed: job.leftFailed } }] };
 };
 
 const forEach = (model: Model, names: readonly NodeName[], act: (before: Model, name: NodeName) => Effect): Effect =>
@@ -406,10 +405,10 @@ const forEach = (model: Model, names: readonly NodeName[], act: (before: Model, 
 
 const withProbes = (model: Model, name: NodeName, probes: readonly Probe[]): Effect => {
   const node = model.nodes[name];
-  return node === undefined ? nothing(model) : setDesired(model, name, { ...wantedOf(node), probes });
+  return node === undefined ? nothing(model) : setDesired(model, name, { ...desiredOf(node), probes });
 };
 
-const wantedOf = ({ desired: { software, allowed, change, stage } }: ModelNode): Wanted => ({
+const desiredOf = ({ desired: { software, allowed, change, stage } }: ModelNode): Desired => ({
   software,
   allowed,
   change,
@@ -417,7 +416,7 @@ const wantedOf = ({ desired: { software, allowed, change, stage } }: ModelNode):
 });
 
 /** What a job does to the world; the same again does no more. */
-export const effectOf = (model: Model, job: AnyRolloutJob): Effect => {
+export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
   switch (job.type) {
     case 'CheckGates':
       return checkGates(model, job);
@@ -478,7 +477,6 @@ export const effectOf = (model: Model, job: AnyRolloutJob): Effect => {
         },
       );
     case 'CheckUpgrade':
-    case 'AdvanceRollout':
       return nothing(model);
   }
 };
@@ -636,40 +634,40 @@ const sayReady = (node: ModelNode): AgentStep => ({
   },
 });
 
-/** infra-svc and bootstrap-svc hear what the roll-out says of extra nodes. */
+/** infra-svc and bootstrap-svc hear what the rollout says of extra nodes. */
 export const heard = (model: Model, fact: Fact): Model => {
   const { surge } = model;
   switch (fact.type) {
     case 'SurgeRequested': {
-      const { upgradeId, pool, count: wanted } = fact.data;
-      return { ...model, surge: { ...surge, upgradeId, pool, wanted } };
+      const { upgradeId, pool, count: desired } = fact.data;
+      return { ...model, surge: { ...surge, upgradeId, pool, desired } };
     }
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'SurgeFailed': {
       const machines = surge.machines.map((machine) => ({ ...machine, leaving: true }));
-      return { ...model, surge: { ...surge, wanted: 0, machines } };
+      return { ...model, surge: { ...surge, desired: 0, machines } };
     }
     default:
       return model;
   }
 };
 
-type ExtraMachine = Surge['machines'][number];
+type SurgeMachine = Surge['machines'][number];
 
-const withExtra = (model: Model, { name }: ExtraMachine, change: Partial<ExtraMachine> | null): Model => {
+const withExtra = (model: Model, { name }: SurgeMachine, change: Partial<SurgeMachine> | null): Model => {
   const machines = model.surge.machines.flatMap((machine) =>
     machine.name === name ? (change === null ? [] : [{ ...machine, ...change }]) : [machine],
   );
   return { ...model, surge: { ...model.surge, machines } };
 };
 
-const extraMachine = ({ surge }: Model, { name }: ExtraMachine): Machine => ({
+const extraMachine = ({ surge }: Model, { name }: SurgeMachine): Machine => ({
   ...machineOf(name),
   pool: surge.pool,
   ...(surge.upgradeId === null ? {} : { surge: surge.upgradeId }),
 });
 
-const stepNotDone = (step: string, { name }: ExtraMachine, message: string): Fact => ({
+const stepNotDone = (step: string, { name }: SurgeMachine, message: string): Fact => ({
   type: 'BootstrapStepFailed',
   data: {
     uid: UID,
@@ -689,10 +687,10 @@ const READY: Fact = { type: 'ClusterReady', data: { uid: UID } };
 
 /** It joins at the version of the control planes, which are at the target by then. */
 const joins =
-  (extra: ExtraMachine): Act =>
+  (extra: SurgeMachine): Act =>
   (model) => {
     if (model.surge.unfit) {
-      const given = { ...model, surge: { ...model.surge, wanted: model.surge.wanted - 1, unfit: false } };
+      const given = { ...model, surge: { ...model.surge, desired: model.surge.desired - 1, unfit: false } };
       return {
         model: withExtra(given, extra, { leaving: true }),
         facts: [stepNotDone('JoinWorker', extra, 'it has no route to the API'), READY],
@@ -712,9 +710,9 @@ const joins =
   };
 
 const leaves =
-  (extra: ExtraMachine): Act =>
+  (extra: SurgeMachine): Act =>
   (model) => {
-    // It stays as it is until somebody gives it back again.
+    // It stays as it is until someone gives it back again.
     if (model.surge.stays > 0) {
       const stuck = withExtra(model, extra, { leaving: false });
       return {
@@ -733,20 +731,20 @@ const leaves =
   };
 
 const deleted =
-  (extra: ExtraMachine): Act =>
+  (extra: SurgeMachine): Act =>
   (model) => ({
     model: withExtra(model, extra, null),
     facts: [{ type: 'VmDeleted', data: { uid: UID, name: extra.name } }],
   });
 
 const created =
-  (extra: ExtraMachine): Act =>
+  (extra: SurgeMachine): Act =>
   (model) => ({
     model: withExtra(model, extra, { stage: 'running' }),
     facts: [{ type: 'VmsCreated', data: { uid: UID, machines: [extraMachine(model, extra)] } }],
   });
 
-const stepOfExtra = (extra: ExtraMachine): AgentStep => {
+const stepOfExtra = (extra: SurgeMachine): AgentStep => {
   const { name, stage, leaving } = extra;
   switch (stage) {
     case 'planned':
@@ -782,10 +780,10 @@ const isExtra = ({ surge }: Model, name: string): boolean => surge.machines.some
 
 /** What infra-svc and bootstrap-svc may do next about extra machines. A machine that is a node and stays needs nothing. */
 export const surgeSteps = (model: Model): readonly AgentStep[] => {
-  const { machines, wanted } = model.surge;
+  const { machines, desired } = model.surge;
   const staying = machines.filter(({ leaving }) => !leaving);
   return [
-    ...(staying.length < wanted ? [{ name: 'extra machines are planned', seconds: 1, act: planned }] : []),
+    ...(staying.length < desired ? [{ name: 'extra machines are planned', seconds: 1, act: planned }] : []),
     ...machines.filter(({ stage, leaving }) => leaving || stage !== 'node').map(stepOfExtra),
   ];
 };
@@ -803,14 +801,14 @@ const aheadOfEmulation = (model: Model): readonly string[] => {
     .map(({ name }) => `G5: ${name} is ahead of an API server that behaves as ${emulated.join()}`);
 };
 
-/** What must never be, in any state. `atOnce`: how many fewer workers than wished may be there. */
+/** What must never be, in any state. `atOnce`: how many fewer workers than requested may be there. */
 export const violations = (model: Model, atOnce: number): readonly string[] => {
   const nodes = nodesOf(model);
   const controlPlanes = nodes.filter(({ role }) => role === 'control-plane');
   const alive = controlPlanes.filter(({ memberHealthy }) => memberHealthy).length;
   const workers = nodes.filter(({ role }) => role === 'worker');
   const away = workers.filter(({ cordoned, ready }) => cordoned || !ready);
-  const wished = workers.filter(({ name }) => !isExtra(model, name)).length;
+  const requested = workers.filter(({ name }) => !isExtra(model, name)).length;
   const there = workers.length - away.length;
   const awayControlPlanes = controlPlanes.filter(({ cordoned, ready }) => cordoned || !ready);
   const versions = new Set(model.applied.map(([version]) => version));
@@ -819,7 +817,7 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
     ...(controlPlanes.length > 1 && alive < majority(controlPlanes.length)
       ? [`quorum: ${alive} members are alive`]
       : []),
-    ...(there < wished - atOnce ? [`budget: ${away.map(({ name }) => name).join(', ')} are away`] : []),
+    ...(there < requested - atOnce ? [`budget: ${away.map(({ name }) => name).join(', ')} are away`] : []),
     ...(awayControlPlanes.length > 1 ? ['two control planes are away'] : []),
     ...(versions.size < new Set(model.applied.map(([version, node]) => `${version}/${node}`)).size
       ? ['kubeadm upgrade apply ran on two nodes']

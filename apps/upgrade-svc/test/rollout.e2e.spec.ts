@@ -1,8 +1,9 @@
 import type { Fact, KubernetesVersion, NodeName } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { uid } from '../src/nodes/nodes.fixtures.js';
-import { budget, controlPlane, deployment, eventually, worker } from './lab.cluster.js';
+import { budget, controlPlane, deployment, worker } from '../../../libs/kubernetes/test/lab.cluster.js';
 import { startRig, UPGRADE_ID, type RolloutRig } from './rollout.rig.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -10,11 +11,11 @@ const CONTROL_PLANES = [1, 2, 3].map(controlPlane);
 const WORKERS = [1, 2].map(worker);
 const NODES = [...CONTROL_PLANES, ...WORKERS];
 
-const wish = (type: 'UpgradePauseRequested' | 'UpgradeResumeRequested', more: object = {}): Fact =>
+const request = (type: 'UpgradePauseRequested' | 'UpgradeResumeRequested', more: object = {}): Fact =>
   ({ type, data: { uid, upgradeId: UPGRADE_ID, ...more } }) as Fact;
 
 /** A real upgrade-svc process, killed without warning, against a simulated cluster and agents that stand in. */
-describe('a roll-out from v1.33.13 to v1.34.4, 3 control planes and 2 workers', () => {
+describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', () => {
   let rig: RolloutRig;
 
   beforeAll(async () => {
@@ -33,10 +34,10 @@ describe('a roll-out from v1.33.13 to v1.34.4, 3 control planes and 2 workers', 
     const first = await rig.until(({ type }) => type === 'OperationCompleted');
     expect(first.data).toMatchObject({ upgradeId: 'u-story1' });
     await rig.until(({ type }) => type === 'UpgradeWithdrawn');
-    await rig.tell('wish', wish('UpgradePauseRequested', { reason: 'lunch' }));
+    await rig.tell('request', request('UpgradePauseRequested', { reason: 'lunch' }));
     await rig.until(({ type }) => type === 'RolloutPaused');
     await rig.killService();
-    await rig.tell('wish', wish('UpgradeResumeRequested'));
+    await rig.tell('request', request('UpgradeResumeRequested'));
     await rig.until((event) => event.type === 'NodeEmptied' && WORKERS.includes(event.data.node));
     await rig.killService();
     const end = await rig.until(({ type }) => type === 'RolloutCompleted' || type === 'RolloutHalted');
@@ -47,7 +48,7 @@ describe('a roll-out from v1.33.13 to v1.34.4, 3 control planes and 2 workers', 
     });
   }, 180_000);
 
-  it('has every node at the target, taking pods, with nothing left of the roll-out', async () => {
+  it('has every node at the target, taking pods, with nothing left of the rollout', async () => {
     const nodes = await eventually(
       () => rig.lab.cluster.nodes(),
       (found) => found.every(({ unschedulable }) => !unschedulable),

@@ -8,15 +8,21 @@ import {
 } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, makeTail, readAll } from '@fairlead/event-sourcing/jetstream';
+import { newFolder } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NatsSecrets } from '../../../libs/service-kit/src/secrets.nats.js';
 import { clusterRequested, machineOf, uid } from '../src/nodes/nodes.fixtures.js';
-import { controlPlane, startLabCluster, worker, type LabCluster, type Shape } from './lab.cluster.js';
+import {
+  controlPlane,
+  startLabCluster,
+  worker,
+  type LabCluster,
+  type Shape,
+} from '../../../libs/kubernetes/test/lab.cluster.js';
 import { StandInAgents, teller, type Tell } from './stand-in.agents.js';
 
 export const UPGRADE_ID = 'u-story1';
@@ -36,7 +42,7 @@ export interface RolloutRig {
   readonly tell: Tell;
   events(): Promise<StoredEvent[]>;
   /** The first such event of the whole log; throws with the end of the story when the time is over. */
-  until(wanted: (event: StoredEvent) => boolean, timeoutMs?: number): Promise<StoredEvent>;
+  until(desired: (event: StoredEvent) => boolean, timeoutMs?: number): Promise<StoredEvent>;
   /** Asks for an upgrade that needs no approval. */
   ask(target: Partial<UpgradeTarget>, strategy?: object): Promise<void>;
   /** SIGKILL, and another process in its place. */
@@ -101,7 +107,7 @@ const eventsOf = async (admin: NatsConnection): Promise<StoredEvent[]> => {
 
 /** The cluster as the log would have it: made, every node Ready with its first revision. */
 const tellBeginning = async (tell: Tell, nodes: readonly string[], until: RolloutRig['until']): Promise<void> => {
-  await tell('wish', clusterRequested(uid, 'v1.33.13'));
+  await tell('request', clusterRequested(uid, 'v1.33.13'));
   const machines = nodes.map((name) => ({
     ...machineOf(name),
     role: name.includes('-cp-') ? ('control-plane' as const) : ('worker' as const),
@@ -121,7 +127,7 @@ const tellBeginning = async (tell: Tell, nodes: readonly string[], until: Rollou
 export const startRig = async ({ main, env, ...shape }: RigOptions): Promise<RolloutRig> => {
   if (!existsSync(main)) throw new Error('upgrade-svc is not built: npm run build');
   const environment = await testEnvironment();
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-rollout-'));
+  const folder = newFolder('rollout');
   const master = randomBytes(32);
   writeFileSync(join(folder, 'master.key'), master.toString('base64'));
   const admin = await environment.connect('admin');
@@ -133,11 +139,11 @@ export const startRig = async ({ main, env, ...shape }: RigOptions): Promise<Rol
   const agents = new StandInAgents(admin, lab, uid, nodes);
   const service = new ServiceProcess(main, environmentOf(environment, folder, env));
   const tell = teller(admin);
-  const until: RolloutRig['until'] = async (wanted, timeoutMs = SETTLE_MS) => {
+  const until: RolloutRig['until'] = async (desired, timeoutMs = SETTLE_MS) => {
     const seen: string[] = [];
     for await (const event of makeTail(admin)(clusterFilter('default', 'demo'), 0, AbortSignal.timeout(timeoutMs))) {
       seen.push(`${event.meta.seq} ${event.type} ${JSON.stringify(event.data).slice(0, 400)}`);
-      if (wanted(event)) return event;
+      if (desired(event)) return event;
     }
     const end = [...seen.slice(-STORY_LINES), ...service.said.slice(-STORY_LINES)].join('\n');
     throw new Error(`not within ${timeoutMs} ms:\n${end}`);
@@ -152,7 +158,7 @@ export const startRig = async ({ main, env, ...shape }: RigOptions): Promise<Rol
     tell,
     until,
     events: () => eventsOf(admin),
-    ask: (target, strategy = {}) => tell('wish', asked(target, strategy)),
+    ask: (target, strategy = {}) => tell('request', asked(target, strategy)),
     killService: async () => {
       await service.kill();
       service.start();

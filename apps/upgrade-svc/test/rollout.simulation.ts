@@ -1,13 +1,23 @@
-import { isRefusal, sentenceOfEvent, type Fact, type StoredEvent } from '@fairlead/contracts';
-import type { Reaction } from '@fairlead/event-sourcing';
+import { isRefusal, sentenceOfEvent, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import {
+  reconcilerDecider,
+  reconcilerProcess,
+  STATE_FACTS,
+  desiredTask,
+  type JobReaction,
+  type Reaction,
+  type Reconciled,
+  type ReconcilerCommand,
+  type TaskRef,
+} from '@fairlead/event-sourcing';
+import { seededRandom } from '@fairlead/testing';
 import { planHash } from '../src/plan/plan.hash.js';
 import { checkUpgrade } from '../src/rollout/check.planner.js';
 import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
-import type { AnyRolloutJob, EmptyNode, RolloutJob } from '../src/rollout/rollout.jobs.js';
-import { currentJob } from '../src/rollout/rollout.planner.js';
-import { rolloutProcess, type Following } from '../src/rollout/rollout.process.js';
+import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
+import type { AnyRolloutTask, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import {
   agentStep,
   changeNode,
@@ -21,21 +31,9 @@ import {
   type Model,
 } from './model.js';
 
-/** mulberry32: small, fast, and the same on every machine. */
-const randomFrom = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-
 /** How often things go wrong, of one. Seed 0 is calm: there everything goes in order, and its story is a golden file. */
 export interface Troubles {
-  /** Before the effect, or after it and before its record: the job comes again. */
+  /** Before the effect, or after it and before its record: the task comes again. */
   readonly crash: number;
   readonly twin: number;
   /** How much longer than usual things may take. */
@@ -52,6 +50,12 @@ const TWIN_LATE_MAX_S = 150;
 const BEGAN_AT = Date.parse('2026-11-21T10:00:00.000Z');
 const SECOND = 1_000;
 
+const rolloutProcess = reconcilerProcess(rolloutReconciler);
+const kernel = reconcilerDecider(rolloutReconciler);
+
+/** What the queue holds of a task. */
+type Queued = Pick<JobReaction, 'type'> & { readonly ref: TaskRef };
+
 interface Due {
   readonly atMs: number;
   readonly order: number;
@@ -60,8 +64,8 @@ interface Due {
 }
 
 /**
- * A roll-out over a model of a cluster, in simulated time: our own process, decider and planner; jobs, agents, Kubernetes and
- * etcd are the model's. A seed decides how long things take, which jobs come twice, and where the process dies.
+ * A rollout over a model of a cluster, in simulated time: our own reconciler and decider; tasks, agents, Kubernetes and
+ * etcd are the model's. A seed decides how long things take, which tasks come twice, and where the process dies.
  */
 export class RolloutSimulation {
   readonly log: StoredEvent[] = [];
@@ -69,9 +73,9 @@ export class RolloutSimulation {
   model: Model;
   /** Agents that do nothing until they are back. */
   readonly dead = new Set<string>();
-  /** `<job type>/<node>`: fails in these words, attempt after attempt. */
+  /** `<task type>/<node>`: fails in these words, attempt after attempt. */
   readonly failing = new Map<string, string>();
-  /** `<job type>/<node>`: what was asked for is never heard of again. */
+  /** `<task type>/<node>`: what was asked for is never heard of again. */
   readonly lost = new Set<string>();
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
@@ -80,7 +84,7 @@ export class RolloutSimulation {
   private readonly troubles: Troubles;
   private nowMs = BEGAN_AT;
   private state: Rollout = ABSENT;
-  private following: Following = rolloutProcess.initial;
+  private following: Reconciled<Rollout> = rolloutProcess.initial;
   private queue: Due[] = [];
   private readonly timers = new Map<string, number>();
   private readonly busyAgents = new Set<string>();
@@ -92,7 +96,7 @@ export class RolloutSimulation {
     readonly seed = 0,
   ) {
     this.model = model;
-    this.random = randomFrom(seed);
+    this.random = seededRandom(seed);
     this.troubles = seed === 0 ? CALM : ROUGH;
   }
 
@@ -134,7 +138,7 @@ export class RolloutSimulation {
     ).length;
   }
 
-  /** The story since the wish, as people read it: one line an event. */
+  /** The story since the request, as people read it: one line an event. */
   narrative(): string {
     const from = this.log.findIndex(({ type }) => type === 'UpgradeRequested');
     const zero = Date.parse(this.log[from]?.meta.time ?? this.now);
@@ -176,10 +180,11 @@ export class RolloutSimulation {
   private react(reaction: Reaction): void {
     switch (reaction.kind) {
       case 'job': {
-        const job = reaction.data as unknown as AnyRolloutJob;
-        this.at(this.takes(job.type === 'TakeSnapshot' ? 4 : 0.1), job.type, () => this.deliver(job, 1));
+        const { type } = reaction;
+        const queued = { type, ref: reaction.data as TaskRef };
+        this.at(this.takes(type === 'TakeSnapshot' ? 4 : 0.1), type, () => this.deliver(queued, 1));
         if (this.random() < this.troubles.twin)
-          this.at(TWIN_LATE_MAX_S * this.random(), job.type, () => this.deliver(job, 1));
+          this.at(TWIN_LATE_MAX_S * this.random(), type, () => this.deliver(queued, 1));
         return;
       }
       case 'timer': {
@@ -205,28 +210,34 @@ export class RolloutSimulation {
     for (const due of rolloutProcess.due?.(this.following, { ...timer, data: {} }) ?? []) this.react(due);
   }
 
-  private decide(command: RolloutCommand): boolean {
-    const outcome = rollout.decide(this.state, command);
-    if (isRefusal(outcome)) return false;
-    for (const fact of outcome) this.append('rollout', fact);
-    return true;
+  private decide(command: RolloutCommand): void {
+    this.stated(rollout.decide(this.state, command));
   }
 
-  private deliver(job: RolloutJob, attempt: number): void {
-    if (this.lost.has(`${job.type}/${job.node ?? ''}`)) return;
-    if (!this.decide({ type: 'BeginJob', data: job })) return;
-    if (job.type === 'AdvanceRollout') {
-      this.decide({ type: 'Advance', data: { uid: UID, now: this.now } });
+  private decideInKernel(command: ReconcilerCommand): void {
+    this.stated(kernel.decide(this.state, command));
+  }
+
+  private stated(outcome: readonly Fact[] | Refusal): void {
+    if (isRefusal(outcome)) throw new Error(outcome.message);
+    for (const fact of outcome) this.append('rollout', fact);
+  }
+
+  private deliver(queued: Queued, attempt: number): void {
+    const { type, ref } = queued;
+    if (type === STATE_FACTS) {
+      this.decideInKernel({ type: 'StateFacts', data: { now: this.now } });
       return;
     }
-    if (job.type === 'CheckUpgrade') {
+    const task = desiredTask(rolloutReconciler, this.state, ref, this.now)?.data as AnyRolloutTask | undefined;
+    if (task === undefined || this.lost.has(`${type}/${task.node ?? ''}`)) return;
+    if (task.type === 'CheckUpgrade') {
       this.check();
       return;
     }
-    const current = currentJob(this.state, job) ?? (job as AnyRolloutJob);
-    const failure = this.failing.get(`${job.type}/${job.node ?? job.operation ?? ''}`);
-    if (failure !== undefined) this.fail(current, attempt, failure);
-    else this.work(current, attempt);
+    const failure = this.failing.get(`${type}/${task.node ?? task.operation ?? ''}`);
+    if (failure !== undefined) this.fail(queued, task, { attempt, message: failure });
+    else this.work(queued, task, attempt);
   }
 
   private check(): void {
@@ -240,36 +251,38 @@ export class RolloutSimulation {
     });
   }
 
-  private fail(job: AnyRolloutJob, attempt: number, message: string): void {
+  private fail(
+    queued: Queued,
+    task: AnyRolloutTask,
+    { attempt, message }: { readonly attempt: number; readonly message: string },
+  ): void {
     const last = attempt >= ATTEMPTS_MAX;
     const waitS = 5 * attempt;
-    this.decide({
-      type: 'RecordFailure',
-      data: {
-        job,
-        cause: { operation: job.type, target: job.node ?? 'demo', message },
-        attempt,
-        attemptsMax: ATTEMPTS_MAX,
-        nextAttemptAt: last ? null : new Date(this.nowMs + waitS * SECOND).toISOString(),
-        now: this.now,
-      },
-    });
-    if (!last) this.at(waitS, job.type, () => this.deliver(job, attempt + 1));
+    const failure = {
+      cause: { operation: task.type, target: task.node ?? 'demo', message },
+      attempt,
+      attemptsMax: ATTEMPTS_MAX,
+      nextAttemptAt: last ? null : new Date(this.nowMs + waitS * SECOND).toISOString(),
+      now: this.now,
+    };
+    this.decideInKernel({ type: 'RecordFailure', data: { ref: queued.ref, failure } });
+    if (!last) this.at(waitS, task.type, () => this.deliver(queued, attempt + 1));
   }
 
-  private static readonly SECONDS: Readonly<Partial<Record<AnyRolloutJob['type'], number>>> = {
+  private static readonly SECONDS: Readonly<Partial<Record<AnyRolloutTask['type'], number>>> = {
     EmptyNode: 6,
     CheckGates: 0.3,
   };
 
-  /** One step of the effect; then the next, until nothing of the job is wanted any more. */
-  private work(job: AnyRolloutJob, attempt: number): void {
-    const again = (seconds: number): void => this.at(this.takes(seconds), job.type, () => this.deliver(job, attempt));
+  /** One step of the effect; then the next, until nothing of the task is desired any more. */
+  private work(queued: Queued, task: AnyRolloutTask, attempt: number): void {
+    const again = (seconds: number): void =>
+      this.at(this.takes(seconds), task.type, () => this.deliver(queued, attempt));
     if (this.random() < this.troubles.crash) {
       again(3);
       return;
     }
-    const effect = effectOf(this.model, job);
+    const effect = effectOf(this.model, task);
     this.change(effect.model);
     for (const fact of effect.desired) this.append(`desired-${fact.data.node}`, fact);
     this.wakeAgents();
@@ -279,18 +292,25 @@ export class RolloutSimulation {
     }
     if (effect.facts.length > 0) this.decide({ type: 'RecordFact', data: { facts: effect.facts, now: this.now } });
     if (effect.wait !== undefined) {
-      if (job.type === 'EmptyNode' && this.isLate(job)) this.timeOut(job, attempt);
+      if (task.type === 'EmptyNode' && this.isLate(task)) this.timeOut(task, attempt);
       else again(2);
-    } else if (currentJob(this.state, job) !== undefined && job.type !== 'StageNodes')
-      again(RolloutSimulation.SECONDS[job.type] ?? 0.2);
+    } else if (this.isStillDesired(queued.ref) && task.type !== 'StageNodes')
+      again(RolloutSimulation.SECONDS[task.type] ?? 0.2);
+  }
+
+  private isStillDesired({ generation, key }: TaskRef): boolean {
+    return (
+      rolloutReconciler.generation(this.state) === generation &&
+      rolloutReconciler.tasks(this.state, this.now).some((task) => task.key === key)
+    );
   }
 
   private isLate({ since, pool }: EmptyNode): boolean {
     return since !== null && this.nowMs - Date.parse(since) > pool.drainTimeoutSeconds * SECOND;
   }
 
-  private timeOut(job: EmptyNode, attempt: number): void {
-    const { uid, upgradeId, operation, node, pool } = job;
+  private timeOut(task: EmptyNode, attempt: number): void {
+    const { uid, upgradeId, operation, node, pool } = task;
     const data = { uid, upgradeId, operation, node, pods: [`shop/web-${node}`], policy: pool.onDrainTimeout };
     this.decide({ type: 'RecordFact', data: { facts: [{ type: 'DrainTimedOut', data }], now: this.now } });
     if (attempt > ATTEMPTS_MAX) throw new Error('it never ends');
@@ -342,7 +362,7 @@ export class RolloutSimulation {
     this.wakeAgents();
   }
 
-  mend(name: string): void {
+  repair(name: string): void {
     this.dead.delete(name);
     this.stuck.delete(name);
     this.wakeAgents();

@@ -22,7 +22,7 @@ export const beginning = (model: Model, version: string): readonly (readonly [co
     connection: 'lab' as ConnectionName,
   }));
   return [
-    ['wish', named(clusterRequested(UID, `v${version}`))],
+    ['request', named(clusterRequested(UID, `v${version}`))],
     ['machines', { type: 'VmsCreated', data: { uid: UID, machines } }],
     [
       'machines',
@@ -47,12 +47,12 @@ const named = (fact: Fact<'ClusterRequested'>): Fact<'ClusterRequested'> => ({
   data: { ...fact.data, spec: { ...fact.data.spec, name: 'demo' as ClusterName } },
 });
 
-type Wish = EventData<'UpgradeRequested'>;
+type Request = EventData<'UpgradeRequested'>;
 
 export const asked = (
-  target: Partial<Wish['target']>,
+  target: Partial<Request['target']>,
   strategy: Record<string, unknown> = {},
-  rest: Partial<Wish> = {},
+  rest: Partial<Request> = {},
 ): Fact<'UpgradeRequested'> => ({
   type: 'UpgradeRequested',
   data: {
@@ -69,9 +69,11 @@ export const asked = (
   },
 });
 
-export const toVersion = (version: string): Partial<Wish['target']> => ({ kubernetes: version as KubernetesVersion });
+export const toVersion = (version: string): Partial<Request['target']> => ({
+  kubernetes: version as KubernetesVersion,
+});
 
-export const wish = <T extends Fact['type']>(type: T, data: Record<string, unknown> = {}): Fact =>
+export const request = <T extends Fact['type']>(type: T, data: Record<string, unknown> = {}): Fact =>
   ({ type, data: { uid: UID, upgradeId: UPGRADE, ...data } }) as unknown as Fact;
 
 export const hold = (node: NodeName | null, pool: string | null, disabled: boolean): Fact => ({

@@ -12,7 +12,7 @@ import { decode, JetStreamStore } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
-import type { LabCluster } from './lab.cluster.js';
+import type { LabCluster } from '../../../libs/kubernetes/test/lab.cluster.js';
 
 const FIRST_HASH = '0'.repeat(64);
 const BEAT_MS = 500;
@@ -41,7 +41,7 @@ export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
 };
 
 /**
- * What agents say and do, without hosts: they hear what is wanted of their node, change the simulated cluster as kubeadm and a
+ * What agents say and do, without hosts: they hear what is desired of their node, change the simulated cluster as kubeadm and a
  * kubelet would, and report. For specs of upgrade-svc alone; the agent has its own.
  */
 export class StandInAgents {
@@ -66,11 +66,11 @@ export class StandInAgents {
       callback: (error, message) => {
         const event = error === null ? decode(message.subject, 0, message.data) : undefined;
         if (event?.type !== 'DesiredVersionsSet') return;
-        const wanted = event.data;
-        const before = this.work.get(wanted.node) ?? Promise.resolve();
-        const answered = before.then(() => this.answer(tell, wanted));
+        const desired = event.data;
+        const before = this.work.get(desired.node) ?? Promise.resolve();
+        const answered = before.then(() => this.answer(tell, desired));
         this.work.set(
-          wanted.node,
+          desired.node,
           answered.catch((failure: unknown) => void this.failures.push(failure)),
         );
       },
@@ -102,8 +102,8 @@ export class StandInAgents {
     }
   }
 
-  private async answer(tell: Tell, wanted: EventData<'DesiredVersionsSet'>): Promise<void> {
-    const { uid, node, revision, software, change, stage, changesAllowed } = wanted;
+  private async answer(tell: Tell, desired: EventData<'DesiredVersionsSet'>): Promise<void> {
+    const { uid, node, revision, software, change, stage, changesAllowed } = desired;
     const context = `node-${node}`;
     const progressed = (id: string, phase: 'stage' | 'kubeadm'): Fact => ({
       type: 'NodeChangeProgressed',

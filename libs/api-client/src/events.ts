@@ -54,7 +54,7 @@ const failureOf = async (response: Response): Promise<EventsFailed> => {
 /** One connection, until it ends. */
 async function* connect(options: EventsOptions, after: number): AsyncGenerator<FairleadEvent> {
   const silence = new AbortController();
-  // A reader that stopped half-way shall not keep its process alive.
+  // A reader that stopped half-way must not keep its process alive.
   const watchdog = setTimeout(() => silence.abort(), SILENCE_MAX_MS).unref();
   try {
     const request = new Request(urlOf(options, after), {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVENTS, type EventType } from './events/catalogue.js';
-import { ClusterUid } from './ids.js';
+import { ClusterUid, NatsUserKey } from './ids.js';
 
 /** Ids of events, as agents name the cause of a fact. */
 const EventId = z.string().min(1).max(128);
@@ -46,17 +46,23 @@ export const AgentStateMessage = z.object({
 export type AgentStateMessage = z.infer<typeof AgentStateMessage>;
 
 /** Public key of a NATS user (`U` and 55 characters of base32). */
-const UserPublicKey = z.string().regex(/^U[A-Z2-7]{55}$/);
 
 export const AgentRenewMessage = z.object({
   uid: ClusterUid,
-  user: UserPublicKey.describe('Public key of the user; its seed never leaves the node'),
+  user: NatsUserKey.describe('Public key of the user; its seed never leaves the node'),
 });
 export type AgentRenewMessage = z.infer<typeof AgentRenewMessage>;
 
 export const AgentCredentialsMessage = z.object({
-  user: UserPublicKey,
+  user: NatsUserKey,
   jwt: z.string().min(1).max(8_192).describe('Says what the user may do, until when; worth nothing without its seed'),
+  natsCa: z
+    .string()
+    .max(16_384)
+    .exactOptional()
+    .describe(
+      "Authorities of the NATS servers' certificates, PEM: two while they are rotated. Absent: those in the agent's configuration stay",
+    ),
 });
 export type AgentCredentialsMessage = z.infer<typeof AgentCredentialsMessage>;
 

@@ -32,14 +32,14 @@ export const ServiceType = z.enum(SERVICE_TYPES);
 export const Cni = z.enum(CNIS);
 export type Cni = z.infer<typeof Cni>;
 
-/** `v1.34.4`: what kubelets report, so that wanted and observed compare as text. */
+/** `v1.34.4`: what kubelets report, so that desired and observed compare as text. */
 export const KubernetesVersion = z
   .string()
   .regex(/^v\d+\.\d+\.\d+$/)
   .brand<'KubernetesVersion'>();
 export type KubernetesVersion = z.infer<typeof KubernetesVersion>;
 
-/** What a cluster shall be, with every default filled in. This is what `ClusterRequested` records. */
+/** What a cluster must be, with every default filled in. This is what `ClusterRequested` records. */
 export const ClusterSpec = z.strictObject({
   name: ClusterName,
   controlPlane: NodeSet,

@@ -1,23 +1,25 @@
 import { z } from 'zod';
 import { HostProfile } from './hosts.js';
+import { isOfficial } from './mirror.js';
 import { SshSettings } from './own-hosts.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
+import { trustFault } from './software.trust.js';
 
 const name = z
   .string()
-  .regex(/^[A-Za-z0-9][-A-Za-z0-9._:/]{0,126}$/, { error: 'is no name: letters, digits and - . _ : / are allowed' });
+  .regex(/^[A-Za-z0-9][-A-Za-z0-9._:/]{0,126}$/, { error: 'is not a name: letters, digits and - . _ : / are allowed' });
 const folder = z
   .string()
-  .regex(/^\/[^:,\\\s"]*$/, { error: 'is no absolute path without blanks, colons, commas and quotes' });
+  .regex(/^\/[^:,\\\s"]*$/, { error: 'is not an absolute path without blanks, colons, commas and quotes' });
 
 /** Settings of a `lab` connection. */
 export const LabSettings = z.strictObject({
   endpoint: z
-    .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+    .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
     .describe("The lab's API, e.g. http://127.0.0.1:7070"),
   image: name.default('debian-12').describe('The image of its machines'),
   networkCidr: z
-    .cidrv4({ error: 'is no network, e.g. 10.0.0.0/24' })
+    .cidrv4({ error: 'is not a network, e.g. 10.0.0.0/24' })
     .optional()
     .describe('The network of its machines; default: a /24 that follows from the name of the connection'),
 });
@@ -32,7 +34,7 @@ export const NspawnSettings = z.strictObject({
     .enum(['debian-12', 'debian-13'], { error: 'is neither debian-12 nor debian-13' })
     .default('debian-13')
     .describe('What hosts are made of'),
-  networkCidr: z.cidrv4({ error: 'is no network, e.g. 198.18.7.0/24' }).optional(),
+  networkCidr: z.cidrv4({ error: 'is not a network, e.g. 198.18.7.0/24' }).optional(),
   zones: z.array(name).min(1).max(100).default(['local-1']),
   profile: HostProfile.optional().describe('What differs from what the provider says of its hosts'),
 });
@@ -70,13 +72,21 @@ const secretsIn = (value: unknown, path: readonly PropertyKey[]): readonly Setti
 
 const BUNDLE_NAME = /^[A-Za-z0-9][-A-Za-z0-9._]{0,126}$/;
 
-/** A bundle is named, not pointed at: whoever chose a path could have any file of bootstrap-svc sent to a host. */
-const bundleFaults = (settings: unknown): readonly SettingFault[] => {
+/**
+ * A bundle is named, not pointed at: whoever chose a path could have any file of bootstrap-svc sent to a host. Files of a mirror
+ * can be checked by something that does not come from the mirror.
+ */
+const sourceFaults = (settings: unknown): readonly SettingFault[] => {
   const parsed = z.object({ profile: HostProfile }).safeParse(settings);
   const source = parsed.success ? parsed.data.profile.source : undefined;
+  if (source?.kind === 'files') {
+    const { kind: _, location, ...trust } = source;
+    const message = trustFault(location, isOfficial(location), trust);
+    return message === undefined ? [] : [{ field: 'profile.source.location', message }];
+  }
   return source?.kind !== 'bundle' || BUNDLE_NAME.test(source.path)
     ? []
-    : [{ field: 'profile.source.path', message: 'is no file name of an archive in the folder of bundles' }];
+    : [{ field: 'profile.source.path', message: 'is not the file name of an archive in the folder of bundles' }];
 };
 
 /** Everything that keeps settings out of the log, each with its place. Secrets are not among settings here. */
@@ -86,5 +96,5 @@ export const settingFaults = (
 ): readonly SettingFault[] => {
   const faults = faultsOf(PROVIDER_SETTINGS[provider], settings);
   const known = new Set(faults.map(({ field }) => field));
-  return [...faults, ...bundleFaults(settings), ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
+  return [...faults, ...sourceFaults(settings), ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
 };

@@ -45,13 +45,16 @@ describe('the settings of a connection', () => {
 
   it('take no credential deep inside either', () => {
     const profile = {
-      source: { kind: 'files', location: 'https://user:canary@mirror.example.org/' },
+      source: { kind: 'files', location: 'https://user:canary@mirror.example.org/', unsigned: true },
       imageRepository: 'user:canary@registry.example.org',
       resolvConf: '/etc/resolv.conf',
     };
     expect(fieldsOf('ssh', { ...ssh, profile })).toEqual(['profile.source.location', 'profile.imageRepository']);
     expect(
-      fieldsOf('nspawn', { ...nspawn, profile: { ...profile, source: { kind: 'files', location: '/opt/m' } } }),
+      fieldsOf('nspawn', {
+        ...nspawn,
+        profile: { ...profile, source: { kind: 'files', location: '/opt/m', unsigned: true } },
+      }),
     ).toEqual(['profile.imageRepository']);
   });
 
@@ -67,19 +70,19 @@ describe('the settings of a connection', () => {
 
   it('that are misspelt are refused with the name that was probably meant, wherever they stand', () => {
     expect(settingFaults('lab', { ...lab, endpont: 'x' })).toEqual([
-      { field: 'endpont', message: 'there is no such setting; did you mean endpoint?' },
+      { field: 'endpont', message: 'unknown setting; did you mean endpoint?' },
     ]);
     expect(settingFaults('ssh', { hosts: [{ ...ssh.hosts[0], adress: 'x' }] })).toEqual([
-      { field: 'hosts[0].adress', message: 'there is no such setting; did you mean address?' },
+      { field: 'hosts[0].adress', message: 'unknown setting; did you mean address?' },
     ]);
     expect(
       settingFaults('nspawn', { ...nspawn, profile: { source: { kind: 'files', locaton: '/x' } } }),
     ).toContainEqual({
       field: 'profile.source.locaton',
-      message: 'there is no such setting; did you mean location?',
+      message: 'unknown setting; did you mean location?',
     });
     expect(settingFaults('lab', { ...lab, userData: 'x' })[0]?.message).toBe(
-      'there is no such setting; known: endpoint, image, networkCidr',
+      'unknown setting; known: endpoint, image, networkCidr',
     );
   });
 

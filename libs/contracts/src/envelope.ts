@@ -17,7 +17,7 @@ export const Envelope = z.strictObject({
   dataschema: z.string(),
   correlationid: z
     .string()
-    .describe('The first cause: the id of the wish (or of the request) that all this follows from'),
+    .describe('The first cause: the id of the request (or of the request) that all this follows from'),
   causationid: z.string().describe('The direct cause: the id of the event or request that led to this one'),
   actor: z.string().describe('Who: user/<name of the token>#<its id>, system/<service>, node/<name>'),
   streamversion: z.int().min(1),

@@ -5,8 +5,12 @@ export const Cause = z.strictObject({
   operation: z.string().describe('What was tried, e.g. "kubeadm init"'),
   target: z.string().describe('On what, e.g. a node or a connection'),
   message: z.string().max(4_000).describe("The outside world's own words"),
+  reason: z.string().max(100).optional().describe('A stable code, where the failure has one: ssh.host-key-changed'),
 });
 export type Cause = z.infer<typeof Cause>;
+
+/** The server shows another SSH host key than the one that is known. It ends the operation at once: trying again cannot help. */
+export const HOST_KEY_CHANGED = 'ssh.host-key-changed';
 
 const MESSAGE_LENGTH_MAX = 4_000;
 
@@ -16,22 +20,32 @@ export class WorldFailure extends Error {
   readonly target: string;
   /** False when trying again cannot help (quota, unknown image): the last attempt is then this one. */
   readonly retryable: boolean;
+  readonly reason: string | undefined;
 
-  constructor(at: { operation: string; target: string; message: string; retryable?: boolean; cause?: unknown }) {
+  constructor(at: {
+    operation: string;
+    target: string;
+    message: string;
+    retryable?: boolean;
+    reason?: string | undefined;
+    cause?: unknown;
+  }) {
     super(at.message.slice(-MESSAGE_LENGTH_MAX), at.cause === undefined ? undefined : { cause: at.cause });
     this.name = 'WorldFailure';
     this.operation = at.operation;
     this.target = at.target;
     this.retryable = at.retryable ?? true;
+    this.reason = at.reason;
   }
 
   toCause(): Cause {
-    return { operation: this.operation, target: this.target, message: this.message };
+    const { operation, target, message, reason } = this;
+    return { operation, target, message, ...(reason === undefined ? {} : { reason }) };
   }
 }
 
 /** One sentence for a person: "kubeadm init on demo-cp-1 failed: <words>". */
 export const sentenceOf = (cause: Cause): string => `${cause.operation} on ${cause.target} failed: ${cause.message}`;
 
-/** What somebody threw, in its own words. */
+/** What someone threw, in its own words. */
 export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

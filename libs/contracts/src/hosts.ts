@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MirrorTrust, SignedBy } from './software.trust.js';
 
 /**
  * Where a host gets Kubernetes' own files from. `files` is the layout of the official release site, at a URL or in a folder
@@ -9,6 +10,7 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('files'),
     location: z.string().describe('https://..., http://... or an absolute folder on the host'),
+    ...MirrorTrust.shape,
   }),
   z.strictObject({
     kind: z.literal('bundle'),
@@ -18,6 +20,7 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
         'The file name of an archive made by "fairlead bundle create", in the folder of bundles of bootstrap-svc',
       ),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    signedBy: SignedBy.optional().describe('Public keys; one of them must have signed the archive (<file>.sig)'),
   }),
 ]);
 export type SoftwareSource = z.infer<typeof SoftwareSource>;

@@ -22,6 +22,10 @@ export type ClusterUid = z.infer<typeof ClusterUid>;
 export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'NodeName'>();
 export type NodeName = z.infer<typeof NodeName>;
 
+/** The public key of a NATS user, which is how the server knows a credential. It is not a secret. */
+export const NatsUserKey = z.string().regex(/^U[A-Z2-7]{55}$/);
+export type NatsUserKey = z.infer<typeof NatsUserKey>;
+
 export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 

@@ -7,10 +7,10 @@ export const NodeRole = z.enum(['control-plane', 'worker']);
 export type NodeRole = z.infer<typeof NodeRole>;
 
 const surge = UpgradeId.optional().describe(
-  'Extra while this upgrade changes its pool, and no part of its wished size',
+  'Extra while this upgrade changes its pool, and no part of its requested size',
 );
 
-/** A machine that is named and wanted, and may not exist yet. */
+/** A machine that is named and desired, and may not exist yet. */
 export const MachinePlan = z.strictObject({
   name: NodeName,
   role: NodeRole,
@@ -19,7 +19,7 @@ export const MachinePlan = z.strictObject({
   connection: ConnectionName,
   spec: z.string(),
   rootDisk: RootDisk,
-  zone: z.string().optional().describe('Where it shall be; absent: the provider chooses'),
+  zone: z.string().optional().describe('Its zone; absent: the provider chooses'),
   surge,
 });
 export type MachinePlan = z.infer<typeof MachinePlan>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MirrorPath, Sha256 } from './digests.js';
 import { WorldFailure, wordsOf } from './failures.js';
 import { NodeRole } from './machines.js';
 
@@ -26,7 +27,7 @@ export const mirrorPaths = {
     `release/${version}/bin/linux/${architecture}/${name}`,
   cniPlugins: (version: string, architecture: Architecture = 'amd64'): string =>
     `cni-plugins/${version}/cni-plugins-linux-${architecture}-${version}.tgz`,
-  /** Beside a file; the file's SHA-256 as 64 hexadecimal digits, and nothing else that matters. */
+  /** Beside a file, as the official site has it: for people and `sha256sum --check`. Fairlead believes none of them. */
   sha256: (path: string): string => `${path}.sha256`,
   /** An archive that `ctr images import` and `docker load` read. */
   image: (version: string, name: string): string => `images/${version}/${name}.tar`,
@@ -48,23 +49,17 @@ export const SHARED_IMAGES = {
 export const OFFICIAL_RELEASES = 'https://dl.k8s.io';
 const OFFICIAL_CNI_PLUGINS = 'https://github.com/containernetworking/plugins/releases/download';
 
+export const isOfficial = (location: string): boolean => location.replace(/\/+$/, '') === OFFICIAL_RELEASES;
+
 /** Where a path of the mirror at this location (URL or folder) is. Only the official site keeps a part elsewhere. */
 export const mirrorLocation = (location: string, path: string): string => {
   const base = location.replace(/\/+$/, '');
-  if (base === OFFICIAL_RELEASES && path.startsWith('cni-plugins/'))
+  if (isOfficial(location) && path.startsWith('cni-plugins/'))
     return `${OFFICIAL_CNI_PLUGINS}/${path.slice('cni-plugins/'.length)}`;
   return `${base}/${path}`;
 };
 
 export const isUrl = (location: string): boolean => /^https?:\/\//.test(location);
-
-const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-
-/** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
-const MirrorPath = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/)
-  .max(240);
 
 export const MirrorFile = z.object({
   path: MirrorPath,
@@ -118,7 +113,7 @@ export const MirrorCatalogue = z.object({
   releases: z.array(MirrorRelease),
   images: z.array(MirrorImage).describe('Of no Kubernetes version: flannel, busybox'),
   packages: z.array(MirrorPackages),
-  files: z.array(MirrorFile).describe('Every file but this one and the .sha256 beside others, by path'),
+  files: z.array(MirrorFile).describe('Every file but this one, its signature and the .sha256 beside others, by path'),
 });
 export type MirrorCatalogue = z.infer<typeof MirrorCatalogue>;
 
@@ -176,9 +171,6 @@ export const partOf = (catalogue: MirrorCatalogue, versions: readonly string[], 
     throw unusable(location, `it has no ${version}, only ${there}`);
   });
   const part = { ...catalogue, releases };
-  const wanted = new Set(namedPaths(part));
-  return { ...part, files: catalogue.files.filter(({ path }) => wanted.has(path)) };
+  const desired = new Set(namedPaths(part));
+  return { ...part, files: catalogue.files.filter(({ path }) => desired.has(path)) };
 };
-
-/** The digest in a `.sha256` file: official ones are the bare digits, others are `sha256sum` lines. */
-export const parseSha256 = (text: string): string | undefined => /^([0-9a-f]{64})(\s|$)/.exec(text.trim())?.[1];

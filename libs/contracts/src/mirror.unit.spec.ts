@@ -7,7 +7,6 @@ import {
   mirrorPaths,
   OFFICIAL_RELEASES,
   parseCatalogue,
-  parseSha256,
   partOf,
 } from './mirror.js';
 import { imagesOf, releaseOf } from './software.js';
@@ -144,13 +143,5 @@ describe('the images of a release', () => {
       'registry.k8s.io/pause:3.10.1',
     ]);
     expect(imagesOf(release, 'mirror.example/k8s')[5]?.reference).toBe('mirror.example/k8s/coredns:v1.12.1');
-  });
-});
-
-describe('a .sha256 file', () => {
-  it('is read whether it holds the bare digits or a line of sha256sum', () => {
-    expect(parseSha256(`${SHA}\n`)).toBe(SHA);
-    expect(parseSha256(`${SHA}  kubeadm\n`)).toBe(SHA);
-    expect(parseSha256('<html>404</html>')).toBeUndefined();
   });
 });

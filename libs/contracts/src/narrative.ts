@@ -3,7 +3,7 @@ import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
 import type { RestoreStep } from './upgrades.js';
 
-type Tell<T extends EventType> = (data: EventData<T>) => string;
+type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
@@ -21,7 +21,12 @@ const listed = (software: Readonly<Record<string, string>>): string =>
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 const earliest = (dates: readonly string[]): string => [...dates].sort()[0] ?? 'never';
-const wanted = ({ kubernetes, software, renewCertificates, reboot }: EventData<'UpgradeRequested'>['target']): string =>
+const desired = ({
+  kubernetes,
+  software,
+  renewCertificates,
+  reboot,
+}: EventData<'UpgradeRequested'>['target']): string =>
   [
     ...(kubernetes === undefined ? [] : [`Kubernetes ${kubernetes}`]),
     ...(software === undefined ? [] : [listed(software)]),
@@ -36,23 +41,29 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   start: 'starts every member again',
   verify: 'waits until etcd and the API are well',
   refresh: 'restarts the kubelets of workers',
-  undo: 'puts the data of before back',
+  undo: 'restores the previous data',
 };
 
 /** What each event says to a person: one sentence in the past or present, without a full stop. */
-const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
+const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
   ConnectionRegistered: ({ name, provider, region }) =>
     `connection ${name} to ${provider}${region === '' ? '' : ` (${region})`} was registered`,
   ConnectionVerificationRequested: ({ name }) => `another look at connection ${name} was asked for`,
+  HostKeyAccepted: ({ name, host, hostKey }) =>
+    `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of connection ${name} was accepted`,
+  HostAccepted: ({ name, host }) => `host ${host} of connection ${name} was accepted as it is`,
+  HostKeyPinned: ({ connection, host, hostKey }) =>
+    `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of ${connection} is pinned`,
   HostsTaken: ({ connection, hosts, namespace, cluster }) =>
     `${namespace}/${cluster} has taken ${count(hosts.length, 'host')} of ${connection}: ${hosts.map(({ host, machine }) => `${host.name} is ${machine}`).join(', ')}`,
   HostReturned: ({ connection, host }) => `host ${host} of ${connection} is clean and free`,
   HostWithheld: ({ connection, host, cause }) =>
     `host ${host} of ${connection} is kept out of the stock: ${sentenceOf(cause)}`,
-  HostReadmitted: ({ connection, host }) => `host ${host} of ${connection} is clean and free again`,
+  HostReadmitted: ({ connection, host, accepted }) =>
+    `host ${host} of ${connection} is ${accepted === true ? 'free again as it is' : 'clean and free again'}`,
   ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
   ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
   StockClosed: ({ connection, uid }) => `${uid} takes nothing from ${connection} any more`,
@@ -65,10 +76,15 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
   NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
-  ParkedClusterReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
-  ClusterParked: ({ service, consumer, eventSeq, error }) =>
+  ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
+  ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
   KubeconfigRead: () => 'the administrator kubeconfig was read',
+  KubeconfigRequested: ({ user, ttlSeconds }) =>
+    `a kubeconfig for ${user} was asked for, valid for ${Math.round(ttlSeconds / 60)} min`,
+  KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
+  KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
+  KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
   ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
   ClusterAccepted: () => 'every check against the world passed',
@@ -80,7 +96,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   LoadBalancerReady: ({ host, port, kind }) => `the API will be reached at ${host}:${port} (${kind})`,
   InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
-  InfrastructureFailed: ({ cause }) => `the machines cannot be had: ${sentenceOf(cause)}`,
+  InfrastructureFailed: ({ cause }) => `provisioning failed: ${sentenceOf(cause)}`,
   VmsFailed: ({ cause, machines, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(machines, onFailure, 'will be deleted')}`,
   VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
@@ -99,12 +115,16 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   SpecEnsured: ({ spec, cpuCount, memoryGiB }) => `spec ${spec} (${cpuCount} CPU, ${memoryGiB} GiB) is known`,
   HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
   AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
-  AgentUpdateWanted: ({ agentVersion }) => `every node shall run agent ${agentVersion}`,
+  AgentCredentialIssued: ({ node }) => `the agent of ${node} has a new NATS credential`,
+  AgentCredentialsRevoked: ({ users }) =>
+    `${count(users.length, 'NATS credential')} of agents ${was(users.length)} revoked`,
+  AgentUpdateRequested: ({ agentVersion }) => `every node is to run agent ${agentVersion}`,
   AgentUpdated: ({ node, agentVersion }) => `${node} runs agent ${agentVersion} now`,
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
+  EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
   EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   KubeconfigRefreshed: ({ node, expiresAt }) =>
@@ -126,7 +146,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
   ClusterDismantled: () => 'no step of the cluster runs any more',
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
-    `${node} shall have ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; it may not be changed'})`,
+    `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,
   NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,
   NodeRecovered: ({ node, lostForMs }) => `${node} sends heartbeats again after ${Math.round(lostForMs / 1000)} s`,
   AgentMessagesRejected: ({ node, count: number, detail }) =>
@@ -137,7 +157,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NodeReady: ({ node }) => `${node} is Ready`,
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
   NodeDiverged: ({ node, differences }) =>
-    `${node} differs from what is wanted and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.wanted}`).join('; ')}`,
+    `${node} differs from what is desired and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
   VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
   NodeRebooted: ({ node }) => `${node} has booted`,
   NodeChangeProgressed: ({ node, phase, status, message, tookMs }) =>
@@ -147,12 +167,12 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>
-    `${mode === 'dry-run' ? 'a plan' : 'a change'} was asked for: ${wanted(target)}`,
+    `${mode === 'dry-run' ? 'a plan' : 'a change'} was asked for: ${desired(target)}`,
   UpgradeApproved: ({ planHash }) => `the plan ${planHash.slice(0, 12)} was approved`,
-  UpgradePauseRequested: ({ reason }) => `the roll-out was asked to pause: ${reason}`,
-  UpgradeResumeRequested: () => 'the roll-out was asked to go on',
-  UpgradeAbortRequested: ({ reason }) => `the end of the roll-out was asked for: ${reason}`,
-  UpgradeRetryRequested: () => 'what failed in the roll-out was asked to be tried again',
+  UpgradePauseRequested: ({ reason }) => `the rollout was asked to pause: ${reason}`,
+  UpgradeResumeRequested: () => 'the rollout was asked to go on',
+  UpgradeAbortRequested: ({ reason }) => `the end of the rollout was asked for: ${reason}`,
+  UpgradeRetryRequested: () => 'what failed in the rollout was asked to be tried again',
   UpgradeNodeSkipRequested: ({ node, reason }) => `${node} was asked to be left out: ${reason}`,
   UpdatesDisabledSet: ({ scope, disabled, reason }) =>
     `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is held out of changes' : 'may be changed again'}: ${reason}`,
@@ -173,7 +193,7 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
     `the restore of etcd ${RESTORE_WORDS[step]}${cause === null ? '' : `: ${sentenceOf(cause)}`}`,
   EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not set back to ${snapshot}: ${sentenceOf(cause)}`,
   EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
-  UpgradeWishRefused: ({ finding }) =>
+  UpgradeCommandRefused: ({ finding }) =>
     `what was asked of the change cannot be done: ${finding.sentence} (${finding.rule})`,
   OperationStarted: ({ operation, node }) => `${operation} began${node === null ? '' : ` on ${node}`}`,
   OperationCompleted: ({ operation, node, tookMs }) =>
@@ -185,11 +205,11 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   NodesUnmarked: ({ nodes }) => `pods no longer avoid ${nodes.join(', ')}`,
   SurgeRequested: ({ pool, count: number }) =>
     `${count(number, 'extra node')} ${was(number)} asked for in ${pool} while it is under way`,
-  SurgeReturned: ({ pool, nodes }) =>
+  SurgeReleased: ({ pool, nodes }) =>
     nodes.length === 0
       ? `${pool} needs no extra nodes any more`
-      : `${pool} needs no extra nodes any more: ${nodes.join(', ')} shall go`,
-  SurgeForgone: ({ pool, reason }) => `${pool} goes on without extra nodes: ${reason}`,
+      : `${pool} needs no surge nodes any more: ${nodes.join(', ')} will be deleted`,
+  SurgeSkipped: ({ pool, reason }) => `${pool} goes on without extra nodes: ${reason}`,
   AddonsUpgraded: ({ addons }) => `addons fit the new version: ${listed(addons)}`,
   EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,
@@ -202,20 +222,23 @@ const SENTENCES: { readonly [T in EventType]: Tell<T> } = {
   GateFailed: ({ gate, node, message }) =>
     `gate ${gate} does not hold${node === null ? '' : ` on ${node}`}: ${message}`,
   NodeUncordoned: ({ node }) => `${node} takes pods again`,
-  UpgradeWithdrawn: ({ node, parked }) => `${node} may no longer be changed${parked ? ' and stays as it is' : ''}`,
+  UpgradeWithdrawn: ({ node, leftFailed }) =>
+    `${node} may no longer be changed${leftFailed ? ' and stays as it is' : ''}`,
   NodeSkipped: ({ node, reason }) => `${node} is left as it is: ${reason}`,
   NodeQuarantined: ({ node, pods }) => `${node} stays cordoned with ${pods.join(', ')}; others go on`,
-  RolloutPaused: ({ by, reason }) => `the roll-out pauses (${by}): ${reason}`,
-  RolloutResumed: () => 'the roll-out goes on',
+  RolloutPaused: ({ by, reason }) => `the rollout pauses (${by}): ${reason}`,
+  RolloutResumed: () => 'the rollout goes on',
   RolloutHalted: ({ rule, cause, nodes }) =>
-    `the roll-out has stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
-  RolloutAborted: ({ parked }) =>
-    parked.length === 0 ? 'the roll-out has ended early' : `the roll-out has ended early; parked: ${parked.join(', ')}`,
+    `the rollout has stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
+  RolloutAborted: ({ leftFailed }) =>
+    leftFailed.length === 0
+      ? 'the rollout has ended early'
+      : `the rollout has ended early; left as failed: ${leftFailed.join(', ')}`,
   RolloutCompleted: ({ upgraded, tookMs }) =>
-    `the roll-out is done: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
+    `the rollout is done: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 
 /** What an event says to a person, without a full stop. */
 export const sentenceOfEvent = <T extends EventType>(event: StoredEvent<T>): string =>
-  (SENTENCES[event.type as T] as Tell<T>)(event.data as EventData<T>);
+  (SENTENCES[event.type as T] as Sentence<T>)(event.data as EventData<T>);

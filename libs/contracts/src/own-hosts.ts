@@ -15,21 +15,45 @@ const API_SERVER_PORT = 6443;
 /** CB-Ladybug's port of the balanced API. */
 const BALANCED_PORT = 9998;
 
-const address = z.union([z.ipv4(), z.ipv6()], { error: 'is no IP address' });
+const address = z.union([z.ipv4(), z.ipv6()], { error: 'is not an IP address' });
 const port = z.int().min(1).max(65_535);
 const user = z
   .string()
-  .regex(/^[a-z_][a-z0-9_-]{0,31}$/, { error: 'is no name of a Linux user' })
+  .regex(/^[a-z_][a-z0-9_-]{0,31}$/, { error: 'is not a Linux user name' })
   .describe('Other than root: commands run through sudo -n');
-const hostKey = z
+export const HostKey = z
   .string()
   .regex(/^SHA256:[A-Za-z0-9+/]{43}$/, {
-    error: 'is no fingerprint; ssh-keygen -lf prints it as SHA256:<43 characters>',
+    error: 'is not a fingerprint; ssh-keygen -lf prints it as SHA256:<43 characters>',
   })
   .describe('Fingerprint of the host key; absent: the first one seen is pinned');
 const keyRef = SecretRef.describe(
   'Another private key of this connection: gateway.connection.<connection>.<name>, given as settings.keys.<name>',
 );
+
+/** Parts of a host through which its last user could come back, in words for people. */
+export const HOST_BASELINE = {
+  sshKeys: 'the authorized SSH keys',
+  sshServer: 'the files of the SSH server',
+  accounts: 'the accounts that may log in, or sudoers and PAM',
+  jobs: 'the cron jobs or preloaded libraries',
+  units: 'the units of systemd',
+  runtime: "the agent's runtime files",
+} as const;
+
+/** One event may have a thousand of these, and a message is at most 1 MiB. */
+const digest = z.string().regex(/^[0-9a-f]{32}$/);
+
+/** The first 128 bits of the SHA-256 of each part, in hex, as it was when the host was free. */
+export const HostBaseline = z.strictObject({
+  sshKeys: digest,
+  sshServer: digest,
+  accounts: digest,
+  jobs: digest,
+  units: digest,
+  runtime: digest,
+} satisfies Record<keyof typeof HOST_BASELINE, typeof digest>);
+export type HostBaseline = z.infer<typeof HostBaseline>;
 
 /** Where the secret of a connection is sealed, and its further keys by name. */
 export const connectionSecretRef = (connection: string, key?: string): SecretRef =>
@@ -39,7 +63,7 @@ export const isOwnSecret = (connection: string, ref: string): boolean =>
   ref === connectionSecretRef(connection) || ref.startsWith(`${connectionSecretRef(connection)}.`);
 
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is no value of a label' })]);
+const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is not a label value' })]);
 const labelKey = z
   .string()
   .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
@@ -57,10 +81,10 @@ export const OwnHost = z.strictObject({
   user: user.default('root'),
   zone: labelValue.default('').describe('Machines of a cluster are spread over zones'),
   labels: z.record(labelKey, labelValue).default({}).describe('Labels of the node it becomes'),
-  hostKey: hostKey.optional(),
+  hostKey: HostKey.optional(),
   spec: z
     .string()
-    .regex(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/, { error: 'is no name of a machine size' })
+    .regex(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/, { error: 'is not the name of a machine size' })
     .optional()
     .describe(`A machine size of its own, beside ${ANY_HOST}`),
   keyRef: keyRef.optional(),
@@ -71,7 +95,7 @@ const JumpHost = z.strictObject({
   address: z.union([address, z.hostname()], { error: 'is neither an IP address nor a host name' }),
   port: port.default(22),
   user: user.default('root'),
-  hostKey: hostKey.optional(),
+  hostKey: HostKey.optional(),
   keyRef: keyRef.optional(),
 });
 export type JumpHost = z.output<typeof JumpHost>;
@@ -91,8 +115,14 @@ const Shape = z.strictObject({
     .optional()
     .describe('<host>:<port> of a balancer of yours; it must send to port 6443 of the control planes'),
   apiPort: port.default(BALANCED_PORT).describe('Where the balanced API listens at apiAddress'),
+  hostReuse: z
+    .enum(['same-namespace', 'any-namespace'], { error: 'is neither same-namespace nor any-namespace' })
+    .default('same-namespace')
+    .describe(
+      'Who may have a host that a cluster gave back wiped: clusters of the namespace that used it last, or those of any that the connection is granted to',
+    ),
   networkCidr: z
-    .union([z.cidrv4(), z.cidrv6()], { error: 'is no network, e.g. 10.0.0.0/24' })
+    .union([z.cidrv4(), z.cidrv6()], { error: 'is not a network, e.g. 10.0.0.0/24' })
     .optional()
     .describe('The network of the hosts: pods and services must not have addresses of it'),
   profile: HostProfile.optional().describe(
@@ -130,7 +160,7 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
     faults.push({ path: ['apiPort'], message: `${API_SERVER_PORT} is the port of the API servers themselves` });
   const endpointPort = Number(settings.apiEndpoint?.split(':').at(-1) ?? 1);
   if (endpointPort < 1 || endpointPort > 65_535)
-    faults.push({ path: ['apiEndpoint'], message: `${endpointPort} is no port` });
+    faults.push({ path: ['apiEndpoint'], message: `${endpointPort} is not a port` });
   return faults;
 };
 

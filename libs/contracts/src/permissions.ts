@@ -1,3 +1,4 @@
+import { REVOKER } from './agent.credentials.js';
 import {
   AGENT_EVENT_TYPES,
   AGENT_RENEW_FILTER,
@@ -73,12 +74,32 @@ const ownJobs = (service: ServiceName): readonly string[] => [
   `$JS.ACK.${STREAMS.jobs}.${service}.>`,
 ];
 
+/** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
+const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceName, string, 'shared' | '*'])[]>> = {
+  gateway: [
+    ['bootstrap-svc', 'kubeconfig.*', '*'],
+    ['bootstrap-svc', 'reader.*', '*'],
+  ],
+  'infra-svc': [['gateway', 'connection.>', 'shared']],
+  'bootstrap-svc': [
+    ['gateway', 'connection.>', 'shared'],
+    ['infra-svc', 'ssh-key.*', 'shared'],
+    ['upgrade-svc', 'snapshot.*', '*'],
+  ],
+  'upgrade-svc': [['bootstrap-svc', 'kubeconfig.*', '*']],
+};
+
+/**
+ * A service writes what it owns, and reads that and what the table above says. A value is read by its name only: a read by sequence, or a
+ * consumer, would reach all of the bucket.
+ */
 const secrets = (service: ServiceName): readonly string[] => [
   `$KV.${SECRETS_BUCKET}.${service}.>`,
   `$JS.API.STREAM.INFO.${KV}`,
-  `$JS.API.DIRECT.GET.${KV}.>`,
-  `$JS.API.DIRECT.GET.${KV}`,
-  `$JS.API.STREAM.MSG.GET.${KV}`,
+  ...[
+    `${service}.>`,
+    ...FOREIGN_SECRETS[service].flatMap(([writer, kind, owner]) => [`${writer}.${kind}`, `${writer}.key.${owner}`]),
+  ].map((name) => `$JS.API.DIRECT.GET.${KV}.$KV.${SECRETS_BUCKET}.${name}`),
 ];
 
 /** What the object store's client asks of the stream behind it. */
@@ -134,7 +155,6 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     'evt.>',
     'hb.>',
     aliveSubject('*'),
-    `$KV.${SECRETS_BUCKET}.>`,
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
     ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER] : []),
   ],
@@ -152,4 +172,22 @@ export const nodePermissions = (address: NodeAddress): Permissions => ({
     heartbeatSubject(address.namespace, address.cluster, address.node),
   ],
   subscribe: [agentOutputs(address)],
+});
+
+/** Every `AgentCredentialsRevoked`. */
+export const REVOCATIONS_FILTER = 'evt.*.*.*.bootstrap.AgentCredentialsRevoked';
+
+/** The revoker reads the log, and hears at once when there is something new in it; it writes nothing. */
+export const revokerPermissions = (): Permissions => ({
+  publish: [`$JS.API.DIRECT.GET.${STREAMS.events}`],
+  subscribe: [`${inboxPrefix(REVOKER)}.>`, REVOCATIONS_FILTER],
+});
+
+export const claimsUpdateSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.UPDATE`;
+export const claimsLookupSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`;
+
+/** In the system account: the revoker may read and replace the claims of one account, that of the nodes. */
+export const revokerSystemPermissions = (nodesAccount: string): Permissions => ({
+  publish: [claimsUpdateSubject(nodesAccount), claimsLookupSubject(nodesAccount)],
+  subscribe: [`${inboxPrefix(REVOKER)}.>`],
 });

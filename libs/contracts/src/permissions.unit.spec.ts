@@ -22,7 +22,7 @@ const subjectOf = (type: EventType, service: string): string =>
   eventSubject({ namespace: 'default', cluster: 'demo', context: contextOf(type, service) }, type);
 
 describe('the rights of a service', () => {
-  it.each(SERVICES)('%s may state its own facts and nobody else`s', (service) => {
+  it.each(SERVICES)('%s may state its own facts and no one else`s', (service) => {
     for (const [type, { writer }] of Object.entries(EVENTS)) {
       const subject = subjectOf(type as EventType, service);
       expect([type, allows(servicePermissions(service).publish, subject)]).toEqual([
@@ -40,17 +40,51 @@ describe('the rights of a service', () => {
     expect(JSON.stringify(servicePermissions(service)).length).toBeLessThan(2_200),
   );
 
-  it('does not reach another service`s jobs, secrets or parking', () => {
+  it('does not reach another service`s jobs, secrets or quarantine', () => {
     const { publish } = servicePermissions('infra-svc');
     for (const subject of [
       'job.bootstrap-svc.InitControlPlane',
       '$KV.SECRETS.bootstrap-svc.kubeconfig.x',
-      'evt.1.default.demo.parked-gateway.ClusterParked',
+      'evt.1.default.demo.quarantine-gateway.ClusterQuarantined',
       '$JS.API.STREAM.DELETE.EVENTS',
       '$JS.API.STREAM.PURGE.EVENTS',
     ]) {
       expect([subject, allows(publish, subject)]).toEqual([subject, false]);
     }
+  });
+});
+
+describe('the secrets that a service may read', () => {
+  const READERS: Readonly<Record<string, readonly string[]>> = {
+    'gateway.connection.lab': ['gateway', 'infra-svc', 'bootstrap-svc'],
+    'gateway.connection.lab.jump': ['gateway', 'infra-svc', 'bootstrap-svc'],
+    'gateway.key.shared': ['gateway', 'infra-svc', 'bootstrap-svc'],
+    'infra-svc.ssh-key.lab': ['infra-svc', 'bootstrap-svc'],
+    'infra-svc.key.shared': ['infra-svc', 'bootstrap-svc'],
+    'bootstrap-svc.kubeconfig.u1': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
+    'bootstrap-svc.key.u1': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
+    'bootstrap-svc.etcd-ca.u1': ['bootstrap-svc'],
+    'bootstrap-svc.join.u1': ['bootstrap-svc'],
+    'upgrade-svc.snapshot.u1-s1': ['bootstrap-svc', 'upgrade-svc'],
+    'upgrade-svc.key.u1': ['bootstrap-svc', 'upgrade-svc'],
+  };
+
+  it.each(Object.entries(READERS))('%s: %j, by name only', (name, readers) => {
+    const may = SERVICES.filter((service) =>
+      allows(servicePermissions(service).publish, `$JS.API.DIRECT.GET.KV_SECRETS.$KV.SECRETS.${name}`),
+    );
+    expect([...may].sort()).toEqual([...readers].sort());
+  });
+
+  it.each(SERVICES)('%s: none by sequence, by consumer, or as they are written', (service) => {
+    const { publish, subscribe } = servicePermissions(service);
+    for (const subject of [
+      '$JS.API.DIRECT.GET.KV_SECRETS',
+      '$JS.API.STREAM.MSG.GET.KV_SECRETS',
+      '$JS.API.CONSUMER.CREATE.KV_SECRETS.x',
+    ])
+      expect([subject, allows(publish, subject)]).toEqual([subject, false]);
+    expect(allows(subscribe, '$KV.SECRETS.bootstrap-svc.kubeconfig.u1')).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 /** One entry of the refusal catalogue. A code never changes its meaning. */
 export interface RefusalDefinition {
   /** HTTP status of the REST API. */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503 | 507;
   /** What is wrong, with {placeholders}. CB-Ladybug's own texts where it has one. */
   readonly sentence: string;
   /** What the caller can do about it. */
@@ -18,7 +18,7 @@ export const REFUSALS = {
   'request.malformed': definition(400, '{detail}', 'Send JSON that matches the OpenAPI document at /openapi.json.'),
   'request.unknown-field': definition(
     400,
-    'There is no field {field}',
+    'There is not a field {field}',
     'Check the spelling against the OpenAPI document at /openapi.json.',
   ),
   'request.text-unstorable': definition(
@@ -38,6 +38,11 @@ export const REFUSALS = {
     'The bearer token is not known or was revoked',
     'Ask an administrator for a token.',
   ),
+  'auth.token-expired': definition(
+    401,
+    'The bearer token ended at {expiresAt}',
+    'Ask an administrator for a new token.',
+  ),
   'auth.role-missing': definition(
     403,
     'This needs the role {role} in namespace {namespace}',
@@ -46,7 +51,7 @@ export const REFUSALS = {
   'auth.too-many-failures': definition(
     429,
     'Too many wrong tokens came from {address}',
-    'Use a valid token: it is accepted at once. A wrong one is told so again in {seconds} seconds.',
+    'Use a valid token: it is accepted at once. Wrong ones are answered again in {seconds} seconds.',
   ),
   'namespace.unknown': definition(
     404,
@@ -96,7 +101,7 @@ export const REFUSALS = {
   ),
   'quota.exceeded': definition(
     409,
-    'The quota of {scope} is {limit} {what}: {used} are taken, and {wanted} more are wanted',
+    'The quota of {scope} is {limit} {what}: {used} are taken, and {desired} more are desired',
     'Ask for less, delete what is not needed, or ask an administrator for a higher quota.',
   ),
   'connection.secret-again': definition(
@@ -122,13 +127,33 @@ export const REFUSALS = {
   ),
   'connection.nats-unreachable': definition(
     422,
-    'The agent of host {host} ({address}) could not reach NATS: agents are told {urls}, which is each host itself',
+    'The agent of host {host} ({address}) could not reach NATS: agents use {urls}, which is the host itself',
     'Start Fairlead with an address of this machine that the hosts reach: fairlead up --nats-address <address>. Elsewhere set AGENT_NATS_URLS of gateway and bootstrap-svc.',
   ),
   'stock.exhausted': definition(
     409,
-    'Connection {connection} has {free} free hosts that fit, and {wanted} are wanted ({detail})',
+    'Connection {connection} has {free} free hosts that fit, and {desired} are desired ({detail})',
     'Add hosts to the connection, or give some back; fairlead connection hosts {connection} lists them.',
+  ),
+  'stock.other-namespace': definition(
+    409,
+    'Connection {connection} has {free} free hosts for namespace {namespace}, and {desired} are desired: {count} more were used by another namespace last',
+    'Reinstall those hosts and accept them (fairlead connection accept-host {connection} <host>), or let an administrator set hostReuse: any-namespace.',
+  ),
+  'stock.host-in-use': definition(
+    409,
+    'The host {host} of connection {connection} is in use by {cluster}',
+    'Delete the cluster, or remove the node, first.',
+  ),
+  'connection.host-unknown': definition(
+    404,
+    'Connection {connection} has no {host} in its settings',
+    'List its hosts with GET /connections/{connection}.',
+  ),
+  'connection.host-key-in-settings': definition(
+    409,
+    'The settings of connection {connection} name the host key of {host}, and that one counts',
+    'Change hostKey in the settings (fairlead connection set), or take it out of them.',
   ),
   'stock.closed': definition(
     409,
@@ -243,7 +268,7 @@ export const REFUSALS = {
   ),
   'cluster.cni-single': definition(
     400,
-    'Network-cni allows only calico or flannel in Single-Cloud type',
+    'Network-cni allows only calico, flannel or cilium in Single-Cloud type',
     'Use calico, flannel or cilium, or serviceType multi.',
   ),
   'cluster.service-type': definition(400, 'serviceType allows only multi or single', 'Use multi or single.'),
@@ -329,7 +354,7 @@ export const REFUSALS = {
     '{first} overlaps the network {second} of connection {connection}',
     'Choose another podCidr or serviceCidr.',
   ),
-  'cluster.kubeconfig-not-yet': definition(
+  'cluster.kubeconfig-not-ready': definition(
     409,
     "The cluster '{cluster}' has no kubeconfig yet.",
     'Wait for the phase Provisioned.',
@@ -338,6 +363,16 @@ export const REFUSALS = {
     409,
     "The sealed kubeconfig of '{cluster}' is not safe to use: {reason}",
     'Renew the certificates of the control planes: the kubeconfig that is sealed then is checked first.',
+  ),
+  'cluster.kubeconfig-failed': definition(
+    503,
+    "The cluster '{cluster}' did not sign a client certificate: {cause}",
+    'Ask again when its API answers; GET /ns/{namespace}/clusters/{cluster}/operations shows what is under way.',
+  ),
+  'cluster.kubeconfig-late': definition(
+    503,
+    "The cluster '{cluster}' has not signed a client certificate within {seconds} seconds",
+    'Ask again in a few seconds.',
   ),
   'idempotency.key-reused': definition(
     422,
@@ -355,7 +390,7 @@ export const REFUSALS = {
     "Could not be found a node-entity '{node}'",
     'List them with GET /ns/{namespace}/clusters/{cluster}/nodes.',
   ),
-  'node.leader': definition(
+  'node.initial-control-plane': definition(
     409,
     'Could not be delete a control-plane leader node.',
     'Remove another node, or replace the cluster.',
@@ -371,32 +406,22 @@ export const REFUSALS = {
     'Add control planes first.',
   ),
   'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
-  'bootstrap.initialized': definition(
-    409,
-    'The control plane of {cluster} was initialised on {node}: it must never be initialised again',
-    'Delete the cluster and create it anew, or restore it from a snapshot.',
-  ),
-  'bootstrap.step-not-wanted': definition(
+  'bootstrap.step-not-needed': definition(
     409,
     '{step} is not what {cluster} needs now',
     'Nothing is to be done: it was done already, or the cluster has failed or is being deleted.',
-  ),
-  'upgrade.not-wanted': definition(
-    409,
-    '{job} is not what the upgrade of {cluster} needs now',
-    'Nothing is to be done: it was done already, or the upgrade pauses, has stopped or has ended.',
   ),
   'upgrade.minor-downgrade': definition(
     422,
     'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',
     'Ask for a version of the same minor or of the next one.',
   ),
-  'upgrade.nothing-wanted': definition(
+  'upgrade.no-changes': definition(
     400,
     'Nothing is to change',
     'Give at least one of version, software, renewCertificates and reboot.',
   ),
-  'upgrade.nobody': definition(
+  'upgrade.no-targets': definition(
     400,
     'Neither control planes nor workers take part',
     'Let controlPlane be true, or name a pool.',
@@ -405,7 +430,7 @@ export const REFUSALS = {
   'upgrade.software-invalid': definition(
     400,
     '{name} {version} cannot be asked for as a package',
-    'kubeadm, kubelet and kubectl come with version; name other packages with the version they shall have.',
+    'kubeadm, kubelet and kubectl come with version; name other packages with the version they must have.',
   ),
   'upgrade.force-unbounded': definition(
     400,
@@ -418,16 +443,16 @@ export const REFUSALS = {
     'Give an http or https URL without a user name or a password.',
   ),
   'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
-  'upgrade.rule-firm': definition(
+  'upgrade.rule-not-overridable': definition(
     422,
-    'Nobody may take {rule} upon themselves: {title}',
+    'No one may take {rule} upon themselves: {title}',
     'Make it hold, then ask again. Rules that can be overridden: {overridable}.',
   ),
   'upgrade.reason-missing': definition(400, 'It needs a reason', 'Say why: it stands in the history.'),
   'upgrade.pool-unknown': definition(422, "The cluster '{cluster}' has no worker pool {pool}", 'Its pools: {pools}.'),
   'upgrade.unknown': definition(
     404,
-    'There is no upgrade {upgrade} of {namespace}/{cluster}',
+    'Upgrade {upgrade} of {namespace}/{cluster} does not exist',
     'List them with GET /ns/{namespace}/clusters/{cluster}/upgrades.',
   ),
   'upgrade.open': definition(
@@ -458,7 +483,7 @@ export const REFUSALS = {
   ),
   'upgrade.node-not-planned': definition(
     422,
-    '{node} is no part of the upgrade {upgrade}',
+    '{node} is not part of the upgrade {upgrade}',
     'Name a node of its plan: see GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
   ),
   'upgrade.node-not-failed': definition(
@@ -479,7 +504,7 @@ export const REFUSALS = {
   ),
   'etcd.snapshot-unknown': definition(
     404,
-    'There is no snapshot {snapshot} of {namespace}/{cluster}',
+    'Snapshot {snapshot} of {namespace}/{cluster} does not exist',
     'List them with GET /ns/{namespace}/clusters/{cluster}/etcd/snapshots.',
   ),
   'etcd.restore-unconfirmed': definition(
@@ -494,7 +519,7 @@ export const REFUSALS = {
   ),
   'etcd.request-unknown': definition(
     404,
-    'There is no request {request} about etcd of {namespace}/{cluster}',
+    'Etcd request {request} of {namespace}/{cluster} does not exist',
     'Only the latest are kept; the log has them all.',
   ),
   'spec-list.range': definition(
@@ -508,7 +533,7 @@ export const REFUSALS = {
     'It is not known yet what connection {connection} offers',
     'infra-svc asks its provider after the registration; see GET /connections/{connection}.',
   ),
-  'token.unknown': definition(404, 'There is no API token {id}', 'List them with GET /tokens.'),
+  'token.unknown': definition(404, 'API token {id} does not exist', 'List them with GET /tokens.'),
   'token.last-administrator': definition(
     409,
     'The API token {id} is the last one with the role admin in all namespaces',
@@ -524,20 +549,35 @@ export const REFUSALS = {
     'A role is granted in a namespace that does not exist. (namespace={namespace})',
     'Create it with POST /ns, or check the spelling.',
   ),
+  'token.expiry-invalid': definition(
+    422,
+    'An API token cannot end at {expiresAt}',
+    'Give a time in the future, at most {days} days from now.',
+  ),
+  'token.outlives-caller': definition(
+    422,
+    'The token of this request ends at {expiresAt}, and a token that it makes must not end later',
+    'Give expiresAt, no later than that; or make it with a token that does not end.',
+  ),
   'operation.unknown': definition(
     404,
-    'There is no operation {operation} of {namespace}/{cluster}',
+    'Operation {operation} of {namespace}/{cluster} does not exist',
     'List them with GET /ns/{namespace}/clusters/{cluster}/operations.',
   ),
-  'parked.unknown': definition(
+  'quarantine.unknown': definition(
     404,
-    'Nothing of {namespace}/{cluster} is parked at {consumer} of {service}',
-    'List what is parked with GET /parked.',
+    'Nothing of {namespace}/{cluster} is quarantined at {consumer} of {service}',
+    'List what is quarantined with GET /quarantine.',
   ),
   'wait.seq-ahead': definition(
     422,
     'minSeq {seq} is not in the log yet',
     'Use a sequence that a command of this API returned.',
+  ),
+  'list.continue-invalid': definition(
+    400,
+    'The continue token does not belong to this list',
+    'Give metadata.continue of the page before, unchanged, to the same list; or leave it out to begin again.',
   ),
   'wait.too-long': definition(
     503,
@@ -551,6 +591,16 @@ export const REFUSALS = {
     'Supported: {allow}. The API is described at /docs and /openapi.json.',
   ),
   'system.unavailable': definition(503, '{detail}', 'It is tried again by itself; ask again in a few seconds.'),
+  'system.permission-missing': definition(
+    503,
+    '{operation} on {target} failed: {detail}',
+    'The NATS credential of a service lacks this right. An administrator creates the credentials again ("fairlead provision keys", or a start of the embedded instance) and restarts the service.',
+  ),
+  'system.secret-unreadable': definition(
+    503,
+    '{operation} on {target} failed: {detail}',
+    'An administrator checks that every service has the current master.key; a secret that was changed or lost is set again.',
+  ),
   'system.too-many-streams': definition(
     503,
     'This replica serves {max} event streams already',
@@ -563,8 +613,39 @@ export const REFUSALS = {
   ),
   'conflict.concurrent': definition(
     409,
-    'Somebody else changed {what} at the same time, five times in a row',
+    'Someone else changed {what} at the same time, five times in a row',
     'Try again.',
+  ),
+  'token.too-many-requests': definition(
+    429,
+    'The token {of} sends more {what} than {perSecond} a second',
+    'Wait {seconds} seconds. {burst} may come at once, then {perSecond} a second; a large body counts several times.',
+  ),
+  'namespace.too-many-requests': definition(
+    429,
+    'The tokens of the namespace {of} together send more {what} than {perSecond} a second',
+    'Wait {seconds} seconds. {burst} may come at once, then {perSecond} a second; a large body counts several times.',
+  ),
+  'token.too-many-streams': definition(429, 'The token has {max} event streams open already', 'End one of them first.'),
+  'token.too-many-waits': definition(
+    429,
+    '{max} requests of the token wait for their end already',
+    'Send the command without Prefer: wait, and follow its events. Nothing was recorded.',
+  ),
+  'token.too-many-audits': definition(
+    429,
+    '{max} audits are read with the token already',
+    'Read one page after the other.',
+  ),
+  'request.answer-too-large': definition(
+    422,
+    'The answer would be larger than {max}',
+    'Ask for less: one namespace, one cluster, or a smaller page.',
+  ),
+  'log.disk-reserve': definition(
+    507,
+    'Only {free} are left to the event log, less than its reserve of {reserve}: nothing new is begun',
+    'Make room on the disk of NATS, or delete clusters: reads and deletions are still accepted.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;
 

@@ -20,7 +20,7 @@ export interface Registered {
 export const NOTHING_REGISTERED: Registered = { namespaces: new Map(), connections: new Map() };
 
 /** Matches every event that makes up `Registered`. */
-export const REGISTERED_FILTER = `evt.*.*.${NONE}.wish.>`;
+export const REGISTERED_FILTER = `evt.*.*.${NONE}.request.>`;
 
 const without = <Value>(map: ReadonlyMap<string, Value>, name: string): ReadonlyMap<string, Value> =>
   new Map([...map].filter(([key]) => key !== name));

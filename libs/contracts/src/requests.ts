@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
+import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
+import { HostKey } from './own-hosts.js';
 import { Quota } from './quota.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
@@ -104,7 +106,7 @@ export const ClusterRequest = z
   })
   .meta({
     id: 'ClusterRequest',
-    description: 'What a cluster shall be',
+    description: 'The specification of a cluster',
     required: ['name', 'controlPlane'],
     examples: [
       {
@@ -199,27 +201,38 @@ const tokenName = z
   .refine((name) => name.trim() === name, 'must not begin or end with a space')
   .describe('Who or what uses the token. Events name their actor user/<name>#<id of the token>');
 
+/** How far ahead the end of an API token may lie. */
+export const TOKEN_LIFETIME_MAX_DAYS = 3_650;
+
 export const TokenRequest = z
   .strictObject({
     name: tokenName,
     roles: z.array(RoleGrant).min(1).max(100),
+    expiresAt: z.iso
+      .datetime()
+      .optional()
+      .describe(
+        `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
+      ),
   })
   .meta({ id: 'TokenRequest', description: 'An API token to be made' });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
-export const PARKED_RELEASE_MODES = ['retry', 'skip', 'replay'] as const;
-export const ParkedReleaseRequest = z
+export const QUARANTINE_RELEASE_MODES = ['retry', 'skip', 'replay'] as const;
+export const QuarantineReleaseRequest = z
   .strictObject({
     service: z.string().min(1).max(63),
     consumer: z.string().min(1).max(200),
     namespace: text,
     cluster: text,
     mode: z
-      .enum(PARKED_RELEASE_MODES)
-      .describe('retry: take the event again; skip: go on after it; replay: fold the cluster anew from the log'),
+      .enum(QUARANTINE_RELEASE_MODES)
+      .describe(
+        'retry: take the event again; skip: go on after it; replay: rebuild the state of the cluster from the log',
+      ),
   })
-  .meta({ id: 'ParkedReleaseRequest', description: 'Lets a parked cluster go on' });
-export type ParkedReleaseRequest = z.infer<typeof ParkedReleaseRequest>;
+  .meta({ id: 'QuarantineReleaseRequest', description: 'Releases a quarantined cluster' });
+export type QuarantineReleaseRequest = z.infer<typeof QuarantineReleaseRequest>;
 
 /** Path parameters. A value that cannot be a name is the name of nothing: it is answered with 404. */
 export const NamespacePath = z.object({ namespace: Namespace });
@@ -236,6 +249,19 @@ export const OperationPath = z.object({
 export type OperationPath = z.infer<typeof OperationPath>;
 export const ConnectionPath = z.object({ connection: ConnectionName });
 export type ConnectionPath = z.infer<typeof ConnectionPath>;
+/** A host of an inventory whose new host key is accepted. */
+export const HostKeyAcceptance = z
+  .strictObject({
+    host: NodeName.nullable().describe('Its name in the inventory; null: the jump host'),
+    hostKey: HostKey.describe('The fingerprint that ssh-keygen -lf prints on the host itself'),
+  })
+  .meta({ id: 'HostKeyAcceptance' });
+export type HostKeyAcceptance = z.infer<typeof HostKeyAcceptance>;
+/** A host of an inventory that is accepted as it is. */
+export const HostAcceptance = z
+  .strictObject({ host: NodeName.describe('Its name in the inventory') })
+  .meta({ id: 'HostAcceptance' });
+export type HostAcceptance = z.infer<typeof HostAcceptance>;
 export const TokenPath = z.object({ token: z.string().min(1).max(63) });
 export type TokenPath = z.infer<typeof TokenPath>;
 
@@ -258,12 +284,46 @@ export const ReadQuery = z.strictObject({
 });
 export type ReadQuery = z.infer<typeof ReadQuery>;
 
+/** Items on a page of a list. */
+export const LIST_LIMIT = { default: 500, max: 1_000 };
+
+export const ListQuery = ReadQuery.extend({
+  limit: z
+    .preprocess(digitsOnly, wholeNumber.min(1).max(LIST_LIMIT.max))
+    .optional()
+    .describe(`Most items in the answer; ${LIST_LIMIT.default} unless given`),
+  continue: z.string().min(1).max(1_024).optional().describe('metadata.continue of the page before'),
+});
+export type ListQuery = z.infer<typeof ListQuery>;
+
+export const TokensQuery = ListQuery.omit({ minSeq: true });
+export type TokensQuery = z.infer<typeof TokensQuery>;
+
+export const KubeconfigQuery = ReadQuery.extend({
+  ttlSeconds: z
+    .preprocess(
+      digitsOnly,
+      wholeNumber
+        .min(KUBECONFIG_TTL_SECONDS.min)
+        .max(KUBECONFIG_TTL_SECONDS.max)
+        .default(KUBECONFIG_TTL_SECONDS.default),
+    )
+    .describe('How long the client certificate is valid, in seconds: 10 minutes to 24 hours'),
+});
+export type KubeconfigQuery = z.infer<typeof KubeconfigQuery>;
+
 export const EventsQuery = z.strictObject({
   after: sequenceOr0.describe('Only events after this sequence'),
   limit: z.preprocess(digitsOnly, wholeNumber.min(1).max(EVENTS_LIMIT_MAX).default(500)),
   type: z.string().max(TEXT_LENGTH_MAX).optional().describe('Event types, separated by commas'),
 });
 export type EventsQuery = z.infer<typeof EventsQuery>;
+
+export const AuditQuery = z.strictObject({
+  after: sequenceOr0.describe('Only what came after this sequence; `next` of the page before'),
+  limit: z.preprocess(digitsOnly, wholeNumber.min(1).max(EVENTS_LIMIT_MAX).default(500)),
+});
+export type AuditQuery = z.infer<typeof AuditQuery>;
 
 export const EventStreamQuery = z.strictObject({
   after: sequenceOr0.describe('Start after this sequence; the header Last-Event-ID takes precedence'),

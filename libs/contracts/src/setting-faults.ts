@@ -39,8 +39,8 @@ const namesAt = (schema: z.ZodType, path: Path): readonly string[] => {
 
 const unknownSetting = (name: string, known: readonly string[]): string => {
   const nearest = nearestOf(name, known);
-  if (nearest !== undefined) return `there is no such setting; did you mean ${nearest}?`;
-  return known.length === 0 ? 'there is no such setting' : `there is no such setting; known: ${known.join(', ')}`;
+  if (nearest !== undefined) return `unknown setting; did you mean ${nearest}?`;
+  return known.length === 0 ? 'unknown setting' : `unknown setting; known: ${known.join(', ')}`;
 };
 
 /** Everything that is wrong with settings, each with its place; empty: nothing. */

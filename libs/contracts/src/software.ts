@@ -70,7 +70,7 @@ export const DEFAULT_KUBERNETES_VERSION = 'v1.34.4' as KubernetesVersion;
 export const releaseOf = (version: string): KubernetesRelease | undefined =>
   KUBERNETES_RELEASES.find((release) => release.version === version);
 
-/** The versions of every package that a node of this Kubernetes version shall have. */
+/** The versions of every package that a node of this Kubernetes version must have. */
 export const softwareOf = (release: KubernetesRelease): SoftwareVersions => {
   const kubernetes = release.version.slice(1);
   return { containerd: release.containerd, kubelet: kubernetes, kubeadm: kubernetes, kubectl: kubernetes };

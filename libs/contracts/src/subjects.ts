@@ -45,11 +45,11 @@ export interface StreamId {
 export const streamSubject = ({ namespace, cluster, context }: StreamId): string =>
   `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.${context}`;
 
-/** Where the wishes about a namespace itself are, as beside those of its clusters. */
-export const namespaceStream = (namespace: string): StreamId => ({ namespace, cluster: NONE, context: 'wish' });
+/** Where the requests about a namespace itself are, as beside those of its clusters. */
+export const namespaceStream = (namespace: string): StreamId => ({ namespace, cluster: NONE, context: 'request' });
 
-/** Where the wishes about connections are: they belong to no namespace. */
-export const CONNECTIONS_STREAM: StreamId = { namespace: NONE, cluster: NONE, context: 'wish' };
+/** Where the requests about connections are: they belong to no namespace. */
+export const CONNECTIONS_STREAM: StreamId = { namespace: NONE, cluster: NONE, context: 'request' };
 
 export const eventSubject = (stream: StreamId, type: string): string => `${streamSubject(stream)}.${type}`;
 
@@ -64,7 +64,7 @@ export interface EventSubject extends StreamId {
   readonly type: string;
 }
 
-/** The inverse of eventSubject; undefined for a subject that is no event's. */
+/** The inverse of eventSubject; undefined for a subject that is not an event's. */
 export const parseEventSubject = (subject: string): EventSubject | undefined => {
   const [prefix, partition, namespace, cluster, context, type, ...rest] = subject.split('.');
   if (prefix !== 'evt' || type === undefined || rest.length > 0) return undefined;

@@ -23,7 +23,7 @@ describe('a subject', () => {
       partition: partitionOf('default', 'demo'),
     });
     expect(parseEventSubject('hb.default.demo.w1')).toBeUndefined();
-    expect(parseEventSubject('evt.1.default.demo.wish')).toBeUndefined();
-    expect(parseEventSubject('evt.1.default.demo.wish.A.B')).toBeUndefined();
+    expect(parseEventSubject('evt.1.default.demo.request')).toBeUndefined();
+    expect(parseEventSubject('evt.1.default.demo.request.A.B')).toBeUndefined();
   });
 });

@@ -38,7 +38,7 @@ export const UpgradeRequest = z
       .array(Override)
       .max(ENTRIES_MAX)
       .default([])
-      .describe('Rules that you take upon yourself, of those that allow it'),
+      .describe('Safety rules to override, of those that allow it'),
     approved: z
       .boolean()
       .default(false)
@@ -46,7 +46,7 @@ export const UpgradeRequest = z
   })
   .meta({
     id: 'UpgradeRequest',
-    description: 'What shall change: at least one of version, software, renewCertificates and reboot',
+    description: 'What to change: at least one of version, software, renewCertificates and reboot',
     examples: [{ version: 'v1.34.4' }, { renewCertificates: true, pools: [] }],
   });
 export type UpgradeRequest = z.infer<typeof UpgradeRequest>;
@@ -72,7 +72,7 @@ export type UpgradeSkip = z.infer<typeof UpgradeSkip>;
 
 export const UpgradeOverride = Override.meta({
   id: 'UpgradeOverride',
-  description: 'A rule that you take upon yourself for one upgrade; it stands in the history with your name',
+  description: 'A safety rule to override for one upgrade; the history records it with your name',
 });
 export type UpgradeOverride = z.infer<typeof UpgradeOverride>;
 

@@ -30,7 +30,7 @@ export const UserGate = z.discriminatedUnion('kind', [
 ]);
 export type UserGate = z.infer<typeof UserGate>;
 
-/** A service or the API, asked all the time from several nodes; one failure pauses the roll-out. */
+/** A service or the API, asked all the time from several nodes; one failure pauses the rollout. */
 export const Probe = z.strictObject({ name: z.string(), url: z.url(), everyMs: z.int().min(100).default(500) });
 export type Probe = z.infer<typeof Probe>;
 
@@ -56,7 +56,7 @@ export const UpgradeStrategy = z.strictObject({
   consecutiveFailuresMax: z.int().min(1).default(2).describe('Stop at so many failed nodes in a row (E)'),
   failedShareMax: NodeShare.default('10%').describe('Stop when more nodes of a pool than this have failed (E)'),
   excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2)'),
-  stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only told'),
+  stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only reported'),
   twoStep: z
     .boolean()
     .default(false)
@@ -64,7 +64,7 @@ export const UpgradeStrategy = z.strictObject({
 });
 export type UpgradeStrategy = z.infer<typeof UpgradeStrategy>;
 
-/** What shall change; at least one of them. */
+/** What must change; at least one of them. */
 export const UpgradeTarget = z.strictObject({
   kubernetes: KubernetesVersion.optional(),
   software: z.record(z.string(), z.string()).optional().describe('Other packages by name, e.g. containerd'),
@@ -87,11 +87,11 @@ export const EtcdChange = z.strictObject({
   snapshotFile: z.string().describe('Where the snapshot lies on a control plane'),
   peerUrl: z.string().nullable().describe('Of the member on this node; null: a worker'),
   initialCluster: z.string().describe('name=peerURL of every member, the same on each (etcd --initial-cluster)'),
-  token: z.string().describe('A new one, so that no member takes part in the cluster of before'),
+  token: z.string().describe('A new one, so that no member joins the previous cluster'),
 });
 export type EtcdChange = z.infer<typeof EtcdChange>;
 
-/** How often an agent tries a phase of a change for one revision; after that somebody has to ask again. */
+/** How often an agent tries a phase of a change for one revision; after that someone has to ask again. */
 export const CHANGE_ATTEMPTS_MAX = 3;
 
 /** What an agent does to its node in one go, once: its id is remembered on the node. */
@@ -255,7 +255,7 @@ export const GATES = {
   },
   'etcd-quorum': { rule: 'C8', sentence: 'etcd keeps its quorum without this member' },
   'etcd-leader': { rule: 'C2', sentence: 'the leader of etcd is known; facts name its node' },
-  'api-answers': { rule: 'E6', sentence: 'the API answers at the address that everybody uses' },
+  'api-answers': { rule: 'E6', sentence: 'the API answers at its load-balanced address' },
   'static-pods': { rule: 'C5', sentence: 'the static pods of the node run the images of the target' },
   'api-server': { rule: 'C5', sentence: '/readyz answers on the own address of the node' },
   'etcd-member': { rule: 'C5', sentence: 'the etcd member of the node is healthy and has caught up' },

@@ -17,7 +17,7 @@ interface Claim {
   /** Sequences of the request and of its retries, of those after the last rejection. */
   readonly asked: readonly number[];
   readonly rejectedSeq: number;
-  readonly wanted: readonly Machines[];
+  readonly desired: readonly Machines[];
   /** Requests for more workers that are not decided. */
   readonly more: ReadonlyMap<string, Asked>;
   readonly decided: ReadonlySet<string>;
@@ -35,12 +35,12 @@ export interface Usage {
 export const NO_USAGE: Usage = { claims: new Map(), cores: new Map() };
 
 /** Match every event that makes up `Usage`. They are read one after the other, so the fold does not depend on the order between them. */
-export const USAGE_FILTERS = ['evt.*.*.*.wish.>', 'evt.*.*.*.machines.>', 'evt.*.*._.*.ConnectionVerified'] as const;
+export const USAGE_FILTERS = ['evt.*.*.*.request.>', 'evt.*.*.*.machines.>', 'evt.*.*._.*.ConnectionVerified'] as const;
 
 const NEW: Omit<Claim, 'namespace'> = {
   asked: [],
   rejectedSeq: 0,
-  wanted: [],
+  desired: [],
   more: new Map(),
   decided: new Set(),
   named: undefined,
@@ -65,7 +65,7 @@ const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
   switch (event.type) {
     case 'ClusterRequested': {
       const { controlPlane, workers } = event.data.spec;
-      return { ...claim, asked: [...claim.asked, event.meta.seq], wanted: [controlPlane, ...workers] };
+      return { ...claim, asked: [...claim.asked, event.meta.seq], desired: [controlPlane, ...workers] };
     }
     case 'ClusterRetryRequested':
       return { ...claim, asked: [...claim.asked, event.meta.seq] };
@@ -118,7 +118,7 @@ export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
 const since = ({ asked, rejectedSeq }: Claim): number | undefined => asked.find((seq) => seq > rejectedSeq);
 
 /** What is asked for, beside what counts already. */
-export interface Wanted {
+export interface Desired {
   readonly namespace: string;
   /** undefined: it is not in the log yet, so everything in the log comes first. */
   readonly uid: string | undefined;
@@ -134,21 +134,21 @@ interface Counted {
   readonly machines: readonly Machines[];
 }
 
-const orderOf = ({ claims }: Usage, { uid, requestId, more }: Wanted): number => {
+const orderOf = ({ claims }: Usage, { uid, requestId, more }: Desired): number => {
   const claim = uid === undefined ? undefined : claims.get(uid);
   const own = requestId === undefined ? undefined : claim?.more.get(requestId)?.seq;
   return (more ? own : claim && since(claim)) ?? Number.POSITIVE_INFINITY;
 };
 
 /** What counts before the request, cluster by cluster: whoever asked first comes first, so of two requests at once only one sees room. */
-const countedBefore = (usage: Usage, wanted: Wanted): readonly Counted[] => {
-  const order = orderOf(usage, wanted);
+const countedBefore = (usage: Usage, desired: Desired): readonly Counted[] => {
+  const order = orderOf(usage, desired);
   return [...usage.claims].flatMap(([uid, claim]) => {
     const start = since(claim);
-    const own = uid === wanted.uid;
-    if (start === undefined || (own ? !wanted.more : start >= order)) return [];
-    const named = claim.named === undefined ? claim.wanted : [...claim.named.values()];
-    const more = [...claim.more].filter(([id, { seq }]) => seq < order && !(own && id === wanted.requestId));
+    const own = uid === desired.uid;
+    if (start === undefined || (own ? !desired.more : start >= order)) return [];
+    const named = claim.named === undefined ? claim.desired : [...claim.named.values()];
+    const more = [...claim.more].filter(([id, { seq }]) => seq < order && !(own && id === desired.requestId));
     return [{ namespace: claim.namespace, machines: [...named, ...more.flatMap(([, asked]) => asked.machines)] }];
   });
 };
@@ -172,7 +172,7 @@ interface Scope {
   readonly has: (counted: Counted) => readonly Machines[];
 }
 
-const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines }: Wanted): readonly Scope[] => [
+const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines }: Desired): readonly Scope[] => [
   {
     name: `namespace ${namespace}`,
     quota: namespaces.get(namespace)?.quota ?? {},
@@ -186,22 +186,23 @@ const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines
 ];
 
 /** Whether any quota could refuse the request: most installations have none, and then nothing has to be counted. */
-export const hasQuota = (known: Registered, wanted: Wanted): boolean =>
-  scopesOf(known, wanted).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
+export const hasQuota = (known: Registered, desired: Desired): boolean =>
+  scopesOf(known, desired).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
 
 /** Why there is no room for the request; undefined: there is. */
-export const quotaRefusal = (known: Registered, usage: Usage, wanted: Wanted): Refusal | undefined => {
-  const before = countedBefore(usage, wanted);
-  for (const { name, quota, has } of scopesOf(known, wanted)) {
+export const quotaRefusal = (known: Registered, usage: Usage, desired: Desired): Refusal | undefined => {
+  const before = countedBefore(usage, desired);
+  for (const { name, quota, has } of scopesOf(known, desired)) {
     const inScope = (counted: readonly Counted[]) =>
       counted.map((one) => ({ machines: has(one) })).filter(({ machines }) => machines.length > 0);
     const used = inScope(before);
-    const asked = inScope([wanted]);
+    const asked = inScope([desired]);
     for (const what of QUOTA_MEASURES) {
       const limit = quota[what];
-      if (limit === undefined || (what === 'clusters' && wanted.more)) continue;
-      const counts = { used: measure(usage, what, used), wanted: measure(usage, what, asked) };
-      if (counts.used + counts.wanted > limit) return refuse('quota.exceeded', { scope: name, what, limit, ...counts });
+      if (limit === undefined || (what === 'clusters' && desired.more)) continue;
+      const counts = { used: measure(usage, what, used), desired: measure(usage, what, asked) };
+      if (counts.used + counts.desired > limit)
+        return refuse('quota.exceeded', { scope: name, what, limit, ...counts });
     }
   }
   return undefined;

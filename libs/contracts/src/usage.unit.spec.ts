@@ -3,7 +3,7 @@ import type { Fact } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import type { Quota } from './quota.js';
 import type { Registered } from './registered.js';
-import { NO_USAGE, quotaRefusal, usageAfter, type Usage, type Wanted } from './usage.js';
+import { NO_USAGE, quotaRefusal, usageAfter, type Usage, type Desired } from './usage.js';
 
 const at = (seq: number, namespace: string, fact: Fact): StoredEvent =>
   ({ ...fact, meta: { seq, namespace } }) as unknown as StoredEvent;
@@ -27,19 +27,19 @@ const known = (namespace: Quota, connection: Quota = {}): Registered => ({
   namespaces: new Map([['a', { quota: namespace, since: 1 }]]),
   connections: new Map([['lab', { quota: connection } as never]]),
 });
-const cluster = (uid: string | undefined, machines = [set(1), set(2)], namespace = 'a'): Wanted =>
-  ({ namespace, uid, more: false, machines }) as unknown as Wanted;
-const workers = (uid: string, requestId: string, machines = [set(1)]): Wanted =>
-  ({ namespace: 'a', uid, requestId, more: true, machines }) as unknown as Wanted;
-const verdict = (quota: Quota, usage: Usage, wanted: Wanted): string | undefined =>
-  quotaRefusal(known(quota), usage, wanted)?.message;
+const cluster = (uid: string | undefined, machines = [set(1), set(2)], namespace = 'a'): Desired =>
+  ({ namespace, uid, more: false, machines }) as unknown as Desired;
+const workers = (uid: string, requestId: string, machines = [set(1)]): Desired =>
+  ({ namespace: 'a', uid, requestId, more: true, machines }) as unknown as Desired;
+const verdict = (quota: Quota, usage: Usage, desired: Desired): string | undefined =>
+  quotaRefusal(known(quota), usage, desired)?.message;
 
 describe('a quota', () => {
   it('counts clusters, machines and their CPUs, and says what is taken', () => {
     const usage = usageOf(asked(2, 'one'));
     expect(verdict({ clusters: 2, nodes: 6, cores: 12 }, usage, cluster(undefined))).toBeUndefined();
     expect(verdict({ clusters: 1 }, usage, cluster(undefined))).toBe(
-      'The quota of namespace a is 1 clusters: 1 are taken, and 1 more are wanted',
+      'The quota of namespace a is 1 clusters: 1 are taken, and 1 more are desired',
     );
     expect(verdict({ nodes: 5 }, usage, cluster(undefined))).toContain('5 nodes: 3 are taken, and 3 more');
     expect(verdict({ cores: 11 }, usage, cluster(undefined))).toContain('11 cores: 6 are taken, and 6 more');
@@ -81,10 +81,10 @@ describe('a quota', () => {
   });
 
   it('does not depend on which context of the log is read first', () => {
-    const wish = [asked(2, 'one'), fact(5, 'ClusterRetryRequested', { uid: 'one' }), asked(6, 'two')];
+    const request = [asked(2, 'one'), fact(5, 'ClusterRetryRequested', { uid: 'one' }), asked(6, 'two')];
     const machines = [fact(3, 'ClusterRejected', { uid: 'one' })];
-    const inOrder = usageOf(wish[0]!, machines[0]!, wish[1]!, wish[2]!);
-    const apart = usageOf(...wish, ...machines);
+    const inOrder = usageOf(request[0]!, machines[0]!, request[1]!, request[2]!);
+    const apart = usageOf(...request, ...machines);
     for (const uid of ['one', 'two'])
       expect(verdict({ clusters: 1 }, apart, cluster(uid))).toEqual(verdict({ clusters: 1 }, inOrder, cluster(uid)));
   });
@@ -109,7 +109,7 @@ describe('a quota', () => {
     const refusal = quotaRefusal(known({}, { nodes: 5 }), usage, cluster(undefined));
     expect([refusal?.code, refusal?.message]).toEqual([
       'quota.exceeded',
-      'The quota of connection lab is 5 nodes: 3 are taken, and 3 more are wanted',
+      'The quota of connection lab is 5 nodes: 3 are taken, and 3 more are desired',
     ]);
     const elsewhere = usageOf(asked(2, 'one', [set(9, 'other')]));
     expect(quotaRefusal(known({}, { nodes: 5 }), elsewhere, cluster(undefined))).toBeUndefined();

@@ -1,4 +1,5 @@
 /** Credentials as values: minted by services too, so nothing here touches a file. */
+export { accountOf, revocationsIn, signAccount, type AccountSigning } from './credentials/account.claims.js';
 export {
   authenticatorOf,
   claimsOfCreds,
@@ -8,5 +9,17 @@ export {
   type NodeSigning,
   type NodeUser,
 } from './credentials/creds.js';
+export {
+  isOutdated,
+  masterKeyOf,
+  masterKeysText,
+  newMasterKey,
+  openOwnerKey,
+  parseMasterKeys,
+  sealOwnerKey,
+  type MasterKey,
+  type MasterKeys,
+} from './credentials/master.keys.js';
+export { open, seal } from './credentials/sealing.js';
 export { natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

@@ -6,11 +6,27 @@ export {
   type StartEnvironmentOptions,
 } from './environment/environment.js';
 export { untilNatsAnswers, untilPostgresAnswers } from './environment/answering.js';
-export { ensureCredentials, type CredentialName, type NatsCredentials } from './credentials/operator.store.js';
-export { ensureCertificates, natsTrustIn, type NatsCertificates } from './credentials/authority.store.js';
+export {
+  ensureCredentials,
+  mintReloader,
+  rotateCredentials,
+  type CredentialName,
+  type NatsCredentials,
+} from './credentials/operator.store.js';
+export { certificateIn, type Authorities } from './credentials/authorities.js';
+export {
+  ensureCertificates,
+  natsTrustIn,
+  newAuthority,
+  readAuthorities,
+  serverNames,
+  writeAuthorities,
+  type NatsCertificates,
+} from './credentials/authority.store.js';
 export { cacheFolder } from './folder/cache-folder.js';
 export { openDataFolder, portsOf, prepareDataFolder, type DataFolder } from './folder/data-folder.js';
-export { makeFolder, readIfAny, writeWhole } from './folder/files.js';
+export { makeFolder, readIfAny, writeDurably, writeWhole } from './folder/files.js';
+export { takeLock, type LockResult } from './folder/lock.js';
 export { checkServer } from './nats/nats.check.js';
 export { natsConfig } from './nats/nats.config.js';
 export { resolveNatsServer, type NatsServerBinary } from './nats/nats.resolver.js';

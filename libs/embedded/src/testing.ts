@@ -27,8 +27,10 @@ export interface TestEnvironmentOptions {
   /** True to make each PostgreSQL commit wait for the disk, as in a real environment. A killed process loses nothing either way. */
   readonly durable?: boolean;
   readonly log?: (sentence: string) => void;
-  /** An address that NATS shall listen on instead of loopback, with TLS. */
+  /** An address that NATS must listen on instead of loopback, with TLS. */
   readonly natsHost?: string;
+  /** The most that NATS must keep on disk. */
+  readonly natsStoreMaxBytes?: number;
 }
 
 /** Starts one; `stop` ends it and removes its folder. NATS_URL and DATABASE_URL are ignored: nothing that exists is touched. */
@@ -37,7 +39,7 @@ export const testEnvironment = async (options: TestEnvironmentOptions = {}): Pro
   const dataDir = throwawayFolder();
   const discard = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
   try {
-    const { durable = false, log = () => undefined, natsHost } = options;
+    const { durable = false, log = () => undefined, natsHost, natsStoreMaxBytes } = options;
     await fillFromTemplate({ dataDir, cacheDir: cacheFolder(env, dataDir), env, log });
     const environment = await startEnvironment({
       dataDir,
@@ -45,6 +47,7 @@ export const testEnvironment = async (options: TestEnvironmentOptions = {}): Pro
       durable,
       log,
       ...(natsHost === undefined ? {} : { natsHost }),
+      ...(natsStoreMaxBytes === undefined ? {} : { natsStoreMaxBytes }),
     });
     return withTestControls(environment, dataDir, discard);
   } catch (error) {

@@ -1,6 +1,6 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../src/process/command.js';
@@ -11,9 +11,9 @@ const BUNDLE_TIMEOUT_MS = 30_000;
 const BANNER =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
 
-/** A program of a test, to be run as another process or another user: bundled into one file that everybody may read. */
+/** A program of a test, to be run as another process or another user: bundled into one file that everyone may read. */
 export const bundleProgram = async (source: string): Promise<{ file: string; remove(): void }> => {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-program-'));
+  const folder = newFolder('program');
   chmodSync(folder, 0o755);
   const [entry, file] = [join(folder, 'program.ts'), join(folder, 'program.mjs')];
   writeFileSync(entry, source.replaceAll('@embedded', join(ROOT, 'libs/embedded/src/index.ts')));
@@ -32,7 +32,7 @@ export const bundleProgram = async (source: string): Promise<{ file: string; rem
     env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules') },
   });
   if (result.code !== 0) throw new Error(`the test's program cannot be bundled: ${result.stderr}`);
-  return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { file, remove: () => removeFolder(folder) };
 };
 
 /** A running program of a test: what it says, line by line, and its end. */

@@ -6,30 +6,40 @@ export interface Folded<State> {
   readonly state: State;
   readonly readSeq: number;
   readonly position: StreamPosition;
+  /** Causation ids of the latest repeatable requests that the decider's own stream holds events of, the newest last. */
+  readonly requests: readonly string[];
 }
 
 const ENTRIES_MAX = 20_000;
 
-/** Remembers folded states so that a decision reads only what is new. Losing it costs time, never correctness. */
+interface Foldable<State> {
+  readonly initial: State;
+  readonly evolve: unknown;
+}
+
+/**
+ * Remembers folded states so that a decision reads only what is new. Losing it costs time, never correctness. Deciders that share
+ * `evolve` share their states.
+ */
 export class FoldCache {
-  private readonly caches = new Map<object, LRUCache<string, Folded<unknown>>>();
+  private readonly caches = new Map<unknown, LRUCache<string, Folded<unknown>>>();
 
   constructor(private readonly entriesMax = ENTRIES_MAX) {}
 
-  get<State>(decider: { readonly initial: State }, filter: string, context: string): Folded<State> | undefined {
-    return this.caches.get(decider)?.get(`${filter}|${context}`) as Folded<State> | undefined;
+  get<State>(decider: Foldable<State>, filter: string, context: string): Folded<State> | undefined {
+    return this.caches.get(decider.evolve)?.get(`${filter}|${context}`) as Folded<State> | undefined;
   }
 
-  set<State>(decider: { readonly initial: State }, filter: string, context: string, folded: Folded<State>): void {
-    let cache = this.caches.get(decider);
+  set<State>(decider: Foldable<State>, filter: string, context: string, folded: Folded<State>): void {
+    let cache = this.caches.get(decider.evolve);
     if (cache === undefined) {
       cache = new LRUCache({ max: this.entriesMax });
-      this.caches.set(decider, cache);
+      this.caches.set(decider.evolve, cache);
     }
     cache.set(`${filter}|${context}`, folded as Folded<unknown>);
   }
 
-  forget(decider: object, filter: string, context: string): void {
-    this.caches.get(decider)?.delete(`${filter}|${context}`);
+  forget(decider: Foldable<unknown>, filter: string, context: string): void {
+    this.caches.get(decider.evolve)?.delete(`${filter}|${context}`);
   }
 }

@@ -11,10 +11,13 @@ import {
 } from '@fairlead/contracts';
 import type { Command, Decider } from './decider.js';
 import { FoldCache, type Folded } from './fold.cache.js';
-import type { Cause, EventStore, LogEntry } from './store.js';
+import { isRepeatable, type Cause, type EventStore, type LogEntry } from './store.js';
 
-/** How often a decision is taken anew when somebody else wrote to the stream in between. */
+/** How often a decision is taken again when someone else wrote to the stream in between. */
 export const ATTEMPTS_MAX = 5;
+
+/** How many repeatable requests of a stream are remembered. One that is repeated after so many others is decided again. */
+const REQUESTS_MAX = 1000;
 
 export interface Decided<State> {
   readonly kind: 'decided';
@@ -24,7 +27,10 @@ export interface Decided<State> {
   readonly seq: number;
 }
 
-/** Fold, decide, append with the expected position; at most ATTEMPTS_MAX times. The whole shell around a decider. */
+/**
+ * Fold, decide, append with the expected position; at most ATTEMPTS_MAX times. The whole shell around a decider. A repeatable cause
+ * that already has events in the stream is not decided again: those events are the answer, with the state as it is now.
+ */
 export type Handle = <State, C extends Command, E extends Fact>(
   decider: Decider<State, C, E>,
   stream: StreamId,
@@ -38,7 +44,12 @@ const refuseNewer = ({ context, rejection }: LogEntry): void => {
     throw new Error(`no decision is possible here: ${rejection.detail}; upgrade this service`);
 };
 
-/** What is no event changes no state, but the stream goes on after it. */
+const withRequest = (requests: readonly string[], causationId = ''): readonly string[] =>
+  isRepeatable(causationId) && requests.at(-1) !== causationId
+    ? [...requests, causationId].slice(-REQUESTS_MAX)
+    : requests;
+
+/** What is not an event changes no state, but the stream goes on after it. */
 const apply = <State, C extends Command, E extends Fact>(
   decider: Decider<State, C, E>,
   folded: Folded<State>,
@@ -53,6 +64,7 @@ const apply = <State, C extends Command, E extends Fact>(
       state: event === undefined ? before.state : decider.evolve(before.state, event),
       readSeq: seq,
       position: entry.context === context ? { seq, streamVersion, hash } : before.position,
+      requests: entry.context === context ? withRequest(before.requests, event?.meta.causationId) : before.requests,
     };
   }, folded);
 
@@ -60,6 +72,7 @@ const empty = <State>(initial: State): Folded<State> => ({
   state: initial,
   readSeq: 0,
   position: { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH },
+  requests: [],
 });
 
 /** Decisions on one stream wait for each other inside a process, so that only replicas can conflict. */
@@ -76,40 +89,81 @@ const inTurn = (): (<T>(key: string, work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
+const ownFilter = (stream: StreamId): string => `${streamSubject(stream)}.>`;
+
 /** What a decider reads of the log: its own stream, or all that is said about the cluster. */
 const filterOf = (reads: 'stream' | 'cluster' | undefined, stream: StreamId): string =>
-  reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : `${streamSubject(stream)}.>`;
+  reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : ownFilter(stream);
 
 export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()): Handle => {
   const takeTurn = inTurn();
 
-  const decideOnce = async <State, C extends Command, E extends Fact>(
-    decider: Decider<State, C, E>,
-    stream: StreamId,
-    command: C,
-    cause: Cause,
+  const causedBy = async ({ causationId }: Cause, stream: StreamId): Promise<readonly StoredEvent[]> => {
+    const entries = await store.entries(ownFilter(stream), 0);
+    return entries.flatMap(({ event }) => (event?.meta.causationId === causationId ? [event] : []));
+  };
+
+  const decideOn = async <State, C extends Command, E extends Fact>(
+    { decider, stream, command, cause }: Decision<State, C, E>,
+    folded: Folded<State>,
   ): Promise<Decided<State> | Refusal | 'conflict'> => {
-    const filter = filterOf(decider.reads, stream);
-    const known = cache.get(decider, filter, stream.context) ?? empty(decider.initial);
-    const folded = apply(decider, known, await store.entries(filter, known.readSeq), stream.context);
+    const remember = (now: Folded<State>): void =>
+      cache.set(decider, filterOf(decider.reads, stream), stream.context, now);
+    if (folded.requests.includes(cause.causationId)) {
+      const events = await causedBy(cause, stream);
+      return { kind: 'decided', events, state: folded.state, seq: events.at(-1)?.meta.seq ?? folded.readSeq };
+    }
     const facts = decider.decide(folded.state, command);
     if (isRefusal(facts)) return facts;
     if (facts.length === 0) {
-      cache.set(decider, filter, stream.context, folded);
+      remember(folded);
       return { kind: 'decided', events: [], state: folded.state, seq: folded.readSeq };
     }
     const appended = await store.append(stream, folded.position, facts, cause);
     if (appended.kind === 'conflict') return 'conflict';
-    const state = appended.events.reduce((before, event) => decider.evolve(before, event), folded.state);
-    // Other writers' events may lie between what was read and what was appended, so only what was read is remembered.
-    cache.set(decider, filter, stream.context, folded);
-    return { kind: 'decided', events: appended.events, state, seq: appended.position.seq };
+    const { events, position } = appended;
+    const state = events.reduce((before, event) => decider.evolve(before, event), folded.state);
+    // Of the cluster, other writers' events may lie between what was read and what was appended; of the stream itself, nothing does.
+    if (decider.reads === 'cluster') remember(folded);
+    else
+      remember({ state, readSeq: position.seq, position, requests: withRequest(folded.requests, cause.causationId) });
+    return { kind: 'decided', events, state, seq: position.seq };
+  };
+
+  const decideOnce = async <State, C extends Command, E extends Fact>(
+    decision: Decision<State, C, E>,
+  ): Promise<Decided<State> | Refusal | 'conflict'> => {
+    const { decider, stream } = decision;
+    const filter = filterOf(decider.reads, stream);
+    const known = cache.get(decider, filter, stream.context) ?? empty(decider.initial);
+    const folded = apply(decider, known, await store.entries(filter, known.readSeq), stream.context);
+    return decideOn(decision, folded);
+  };
+
+  /**
+   * What is remembered of a stream is mostly all of it, for mostly one replica writes to it: a decision on it that writes needs no
+   * look at the log, since an append that expects too little is refused. Any other outcome may come from what was not seen.
+   */
+  const decideUnseen = async <State, C extends Command, E extends Fact>(
+    decision: Decision<State, C, E>,
+  ): Promise<Decided<State> | undefined> => {
+    const { decider, stream, command, cause } = decision;
+    if (decider.reads === 'cluster') return undefined;
+    const known = cache.get(decider, ownFilter(stream), stream.context);
+    if (known === undefined || known.requests.includes(cause.causationId)) return undefined;
+    const facts = decider.decide(known.state, command);
+    if (isRefusal(facts) || facts.length === 0) return undefined;
+    const outcome = await decideOn(decision, known);
+    return outcome === 'conflict' || isRefusal(outcome) ? undefined : outcome;
   };
 
   return (decider, stream, command, cause) =>
     takeTurn(streamSubject(stream), async () => {
+      const decision = { decider, stream, command, cause };
+      const unseen = await decideUnseen(decision);
+      if (unseen !== undefined) return unseen;
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-        const outcome = await decideOnce(decider, stream, command, cause);
+        const outcome = await decideOnce(decision);
         if (outcome !== 'conflict') return outcome;
         // Mostly another replica was first; should it be the remembered fold that is wrong, the next attempt reads from the start.
         cache.forget(decider, filterOf(decider.reads, stream), stream.context);
@@ -117,3 +171,10 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
       return refuse('conflict.concurrent', { what: `${stream.namespace}/${stream.cluster}` });
     });
 };
+
+interface Decision<State, C extends Command, E extends Fact> {
+  readonly decider: Decider<State, C, E>;
+  readonly stream: StreamId;
+  readonly command: C;
+  readonly cause: Cause;
+}

@@ -2,19 +2,23 @@ import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type Stream
 import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from './store.js';
 
 /** As nats-server matches: `*` is one token, `>` is all that follow. */
-const matches = (filter: string, subject: string): boolean => {
-  const [want, have] = [filter.split('.'), subject.split('.')];
+const matcher = (filter: string): ((subject: readonly string[]) => boolean) => {
+  const want = filter.split('.');
   const open = want.at(-1) === '>';
   const tokens = open ? want.slice(0, -1) : want;
-  return (
+  return (have) =>
     (open ? have.length > tokens.length : have.length === tokens.length) &&
-    tokens.every((token, index) => token === '*' || token === have[index])
-  );
+    tokens.every((token, index) => token === '*' || token === have[index]);
 };
 
 /** The log in memory, with the same promises as the real one. For specs and simulations; time and ids are counted, not drawn. */
 export class MemoryStore implements EventStore {
   readonly events: StoredEvent[] = [];
+  /** A subject names its partition, which is a hash: simulations read the same events again and again. */
+  private readonly subjects = new WeakMap<
+    StoredEvent,
+    { readonly stream: string; readonly tokens: readonly string[] }
+  >();
 
   constructor(
     private readonly timeOf: (seq: number) => string = (seq) =>
@@ -22,9 +26,8 @@ export class MemoryStore implements EventStore {
   ) {}
 
   read(filter: string, afterSeq: number): Promise<readonly { event: StoredEvent; hash: string }[]> {
-    const found = this.events.filter(
-      (event) => event.meta.seq > afterSeq && matches(filter, `${streamSubject(event.meta)}.${event.type}`),
-    );
+    const matches = matcher(filter);
+    const found = this.events.filter((event) => event.meta.seq > afterSeq && matches(this.subjectOf(event).tokens));
     return Promise.resolve(found.map((event) => ({ event, hash: `hash-${event.meta.seq}` })));
   }
 
@@ -38,7 +41,7 @@ export class MemoryStore implements EventStore {
 
   append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
     const subject = streamSubject(stream);
-    const last = this.events.filter((event) => streamSubject(event.meta) === subject).at(-1);
+    const last = this.events.findLast((event) => this.subjectOf(event).stream === subject);
     if ((last?.meta.seq ?? 0) !== expected.seq) return Promise.resolve({ kind: 'conflict' });
     const appended = facts.map((fact, index) => this.store(stream, fact, cause, expected.streamVersion + index + 1));
     const seq = appended.at(-1)?.meta.seq ?? expected.seq;
@@ -46,9 +49,19 @@ export class MemoryStore implements EventStore {
     return Promise.resolve({ kind: 'appended', events: appended, position });
   }
 
+  private subjectOf(event: StoredEvent): { readonly stream: string; readonly tokens: readonly string[] } {
+    const known = this.subjects.get(event);
+    if (known !== undefined) return known;
+    const stream = streamSubject(event.meta);
+    const subject = { stream, tokens: `${stream}.${event.type}`.split('.') };
+    this.subjects.set(event, subject);
+    return subject;
+  }
+
   private store(stream: StreamId, fact: Fact, cause: Cause, streamVersion: number): StoredEvent {
     const seq = this.events.length + 1;
-    const before = this.events.filter((event) => streamSubject(event.meta) === streamSubject(stream)).at(-1);
+    const subject = streamSubject(stream);
+    const before = this.events.findLast((other) => this.subjectOf(other).stream === subject);
     const meta = {
       id: `event-${seq}`,
       seq,

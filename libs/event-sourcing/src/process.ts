@@ -3,7 +3,7 @@ import { clusterKeyOf, poisonOf, type Poison } from './projection.js';
 
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** Long work that a service gives itself: an effect on the world, by name. It is a question, not an order: its handler first looks whether it is still wanted. */
+/** Long work that a service gives itself: an effect on the world, by name. It is a question, not an order: its handler first looks whether it is still desired. */
 export interface JobReaction {
   readonly kind: 'job';
   readonly type: string;
@@ -37,7 +37,7 @@ export interface DueTimer {
  */
 export interface Process<State> {
   readonly name: string;
-  /** Raised when the shape of State changes: the state is then folded anew from the log, without reacting. */
+  /** Raised when the shape of State changes: the state is then folded again from the log, without reacting. */
   readonly version: number;
   readonly initial: State;
   /** undefined: forget this cluster. */
@@ -89,9 +89,9 @@ export const advance = <State>(
     try {
       const before = (states.has(key) ? states.get(key)?.state : stateOf(key)) ?? process.initial;
       const after = process.evolve(before, event);
-      const wanted = process.react(after ?? process.initial, event);
+      const desired = process.react(after ?? process.initial, event);
       if (after !== before) states.set(key, { seq: event.meta.seq, state: after });
-      wanted.forEach((reaction, index) => reactions.push({ reaction, event, index }));
+      desired.forEach((reaction, index) => reactions.push({ reaction, event, index }));
     } catch (error) {
       poisons.set(key, poisonOf(event, error));
     }

@@ -6,10 +6,18 @@ export interface Cause {
   /** user/<name of the token>#<its id>, system/<service>, node/<name>. */
   readonly actor: string;
   readonly correlationId: string;
+  /** With the prefix of `repeatable`, what it causes in a stream is caused once. */
   readonly causationId: string;
   /** Of a fact that was observed elsewhere and is recorded here: what its author said of it. At most one is appended at a time. */
   readonly observed?: Observation;
 }
+
+const REPEATABLE = 'command/';
+
+/** The causation id of a request that may be carried out again, by another replica and after any crash: it has one effect on a stream. */
+export const repeatable = (commandId: string): string => `${REPEATABLE}${commandId}`;
+
+export const isRepeatable = (causationId: string): boolean => causationId.startsWith(REPEATABLE);
 
 export interface Observation {
   readonly id: string;
@@ -41,7 +49,7 @@ export interface LogEntry {
   readonly hash: string;
   /** undefined: readers skip it. */
   readonly event: StoredEvent | undefined;
-  /** Why it is no event; undefined: it is one, or of a type that this release does not know. */
+  /** Why it is not an event; undefined: it is one, or of a type that this release does not know. */
   readonly rejection: Rejection | undefined;
 }
 

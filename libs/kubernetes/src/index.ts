@@ -1,3 +1,23 @@
+export type {
+  BudgetView,
+  ClusterApi,
+  ClusterApis,
+  CordonOptions,
+  DeprecatedApiView,
+  EvictionAnswer,
+  JobState,
+  LeaseView,
+  Manifest,
+  NodeView,
+  PodIdentity,
+  PodView,
+  Program,
+  ProgramEnd,
+  Resources,
+  SigningRequest,
+  WebhookView,
+  WorkloadView,
+} from './cluster.ports.js';
 export { CALL_TIMEOUT_MS, KubernetesClient, statusOf } from './kubernetes.client.js';
 export { KubernetesClients, type KubernetesAccess } from './kubernetes.clients.js';
 export type { ExecResult, ExecTarget } from './program.exec.js';
@@ -6,7 +26,9 @@ export {
   kubeconfigOf,
   sealedAdministrator,
   serverAt,
+  signedCertificate,
   type Administrator,
+  type ClientAccess,
   type ExpectedCluster,
   type RecordedCluster,
 } from './kubeconfig.js';

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { Unacceptable, type KubeconfigFields } from './kubeconfig.document.js';
+import { KUBECONFIG_BYTES_MAX, Unacceptable, type KubeconfigFields } from './kubeconfig.document.js';
 
 /** An authority, and a client certificate of it with its key: checked, and written out again from what was understood. */
 export interface AdministratorPair {
@@ -96,4 +96,37 @@ export const administratorOf = (fields: Omit<KubeconfigFields, 'server'>): Admin
     caCertHash: publicKeyHashOf(ca),
     expiresAt: new Date(certificate.validTo).toISOString(),
   };
+};
+
+/** What a certificate for a user has to be. */
+export interface SignedExpectation {
+  /** The cluster's authority, PEM. */
+  readonly ca: string;
+  /** The private key that the signing request was made with, PEM. */
+  readonly key: string;
+  readonly user: string;
+  readonly group: string;
+  /** It must expire by then. */
+  readonly expiresBy: Date;
+}
+
+/** A certificate of one key, user and group for clients, signed by the authority; given in base64 as the API answers it. */
+export const checkSigned = (
+  answer: string,
+  { ca, key, user, group, expiresBy }: SignedExpectation,
+): { readonly certificate: string; readonly expiresAt: string } => {
+  if (answer.length > KUBECONFIG_BYTES_MAX) throw new Unacceptable('the client certificate is too long');
+  const certificate = certificateOf(answer, 'the client certificate');
+  const authority = new X509Certificate(ca);
+  if (certificate.ca || !signed(certificate, authority))
+    throw new Unacceptable("the client certificate is not signed by the cluster's certificate authority");
+  if (!certificate.checkPrivateKey(createPrivateKey(key)))
+    throw new Unacceptable('the client certificate is for another key');
+  if (certificate.subject.split('\n').toSorted().join() !== [`CN=${user}`, `O=${group}`].join())
+    throw new Unacceptable('the client certificate is for another user');
+  if (!(certificate.keyUsage as readonly string[] | undefined)?.includes(CLIENT_AUTHENTICATION))
+    throw new Unacceptable('the client certificate is not for clients');
+  const expiresAt = new Date(certificate.validTo);
+  if (expiresAt > expiresBy) throw new Unacceptable('the client certificate is valid for too long');
+  return { certificate: certificate.toString(), expiresAt: expiresAt.toISOString() };
 };

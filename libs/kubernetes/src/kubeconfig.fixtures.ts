@@ -1,6 +1,5 @@
+import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/certificates';
 import { parse, stringify } from 'yaml';
-import { CertificateAuthority } from '../../lab/src/kubernetes/certificates/certificate.authority.js';
-import { kubeconfigText } from '../../lab/src/kubernetes/certificates/kubeconfig.js';
 
 export const SERVER = 'https://198.18.7.1:6443';
 export const NODE_ADDRESS = '10.0.0.1';

@@ -1,5 +1,10 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { administratorOf, type AdministratorPair } from './kubeconfig.certificates.js';
+import {
+  administratorOf,
+  checkSigned,
+  type AdministratorPair,
+  type SignedExpectation,
+} from './kubeconfig.certificates.js';
 import { fieldsOfKubeconfig, Unacceptable } from './kubeconfig.document.js';
 
 /**
@@ -16,7 +21,7 @@ export interface Administrator extends AdministratorPair {
 export interface ExpectedCluster {
   /** The control plane that was asked. */
   readonly node: string;
-  /** Where everybody reaches the API: the only address that is ever written into a kubeconfig. */
+  /** Where everyone reaches the API: the only address that is ever written into a kubeconfig. */
   readonly server: string;
   /** Its control plane's own addresses, which its file may name as well. */
   readonly addresses: readonly string[];
@@ -94,12 +99,36 @@ export const sealedAdministrator = (text: string, cluster: string, recorded?: Re
     return administrator;
   });
 
+/** What a cluster signed: the client certificate in PEM, and when it expires (RFC 3339). */
+export interface SignedCertificate {
+  readonly certificate: string;
+  readonly expiresAt: string;
+}
+
+/**
+ * The certificate that the API answered a signing request with (PEM in base64), if it is what was asked for: signed by the cluster's
+ * authority, for this user and key, and for no longer than agreed.
+ */
+export const signedCertificate = (answer: string, cluster: string, expected: SignedExpectation): SignedCertificate => {
+  try {
+    return checkSigned(answer, expected);
+  } catch (error) {
+    if (!(error instanceof Unacceptable)) throw error;
+    const message = `the answer of the API is refused: ${error.message}`;
+    throw new WorldFailure({ operation: 'sign a client certificate', target: cluster, message, retryable: false });
+  }
+};
+
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The kubeconfig of a cluster's administrator, in the form that kubeadm writes. */
+/** A client certificate of a cluster with its key, and where it is used. PEM. */
+export type ClientAccess = Pick<Administrator, 'server' | 'ca' | 'certificate' | 'key'>;
+
+/** The kubeconfig of a cluster's user, by default its administrator, in the form that kubeadm writes. */
 export const kubeconfigOf = (
   cluster: string,
-  { server, ca, certificate, key }: Administrator,
+  { server, ca, certificate, key }: ClientAccess,
+  user = 'kubernetes-admin',
 ): string => `apiVersion: v1
 kind: Config
 clusters:
@@ -108,14 +137,14 @@ clusters:
       server: ${server}
       certificate-authority-data: ${base64(ca)}
 users:
-  - name: kubernetes-admin
+  - name: ${user}
     user:
       client-certificate-data: ${base64(certificate)}
       client-key-data: ${base64(key)}
 contexts:
-  - name: kubernetes-admin@${cluster}
+  - name: ${user}@${cluster}
     context:
       cluster: ${cluster}
-      user: kubernetes-admin
-current-context: kubernetes-admin@${cluster}
+      user: ${user}
+current-context: ${user}@${cluster}
 `;

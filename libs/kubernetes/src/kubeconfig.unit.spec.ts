@@ -1,7 +1,7 @@
+import { CertificateAuthority } from '@fairlead/lab/testing/certificates';
 import { describe, expect, it } from '@jest/globals';
 import { createHash, X509Certificate } from 'node:crypto';
 import { parse } from 'yaml';
-import { CertificateAuthority } from '../../lab/src/kubernetes/certificates/certificate.authority.js';
 import { ENDS_AT, makeKubeconfigs, NODE_ADDRESS, SERVER, writeKubeconfig } from './kubeconfig.fixtures.js';
 import { administratorFrom, kubeconfigOf, sealedAdministrator, serverAt } from './kubeconfig.js';
 

@@ -1,9 +1,9 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { createServer as createTlsServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeKubeconfigs, writeKubeconfig, type Kubeconfigs } from './kubeconfig.fixtures.js';
 import { serverAt } from './kubeconfig.js';
@@ -29,7 +29,7 @@ describe('a client of a cluster whose control plane is hostile', () => {
   let sealed: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-kubeconfig-'));
+    folder = newFolder('kubeconfig');
     elsewhere = createServer((request, response) => {
       asked.push(request.url ?? '');
       response.end('{}');
@@ -40,8 +40,8 @@ describe('a client of a cluster whose control plane is hostile', () => {
     });
     elsewhereAt = `http://127.0.0.1:${await listening(elsewhere)}`;
     kubeconfigs = await makeKubeconfigs({ marker: join(folder, 'executed'), elsewhere: elsewhereAt });
-    const wish = { commonName: 'kube-apiserver', usage: 'server', sans: ['127.0.0.1'] } as const;
-    const { certPem, keyPem } = await kubeconfigs.authority.issue(wish, Date.now());
+    const request = { commonName: 'kube-apiserver', usage: 'server', sans: ['127.0.0.1'] } as const;
+    const { certPem, keyPem } = await kubeconfigs.authority.issue(request, Date.now());
     const tls = { cert: certPem, key: keyPem, ca: kubeconfigs.authority.pair.certPem, requestCert: true };
     api = createTlsServer(tls, (request, response) => {
       answered.push(request.url ?? '');
@@ -64,7 +64,7 @@ describe('a client of a cluster whose control plane is hostile', () => {
     api.close();
     elsewhere.closeAllConnections();
     elsewhere.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   const listNodes = (kubeconfig: string) => {

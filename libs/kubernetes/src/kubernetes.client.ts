@@ -4,6 +4,7 @@ import {
   ApiException,
   AppsV1Api,
   BatchV1Api,
+  CertificatesV1Api,
   CoordinationV1Api,
   CoreV1Api,
   createConfiguration,
@@ -117,6 +118,7 @@ export class KubernetesClient {
   readonly coordination: CoordinationV1Api;
   readonly admission: AdmissionregistrationV1Api;
   readonly batch: BatchV1Api;
+  readonly certificates: CertificatesV1Api;
   readonly storage: StorageV1Api;
   readonly objects: ObjectApi;
   private readonly config: KeptAliveConfig;
@@ -136,6 +138,7 @@ export class KubernetesClient {
     this.coordination = this.config.makeApiClient(CoordinationV1Api);
     this.admission = this.config.makeApiClient(AdmissionregistrationV1Api);
     this.batch = this.config.makeApiClient(BatchV1Api);
+    this.certificates = this.config.makeApiClient(CertificatesV1Api);
     this.storage = this.config.makeApiClient(StorageV1Api);
     this.objects = this.config.makeApiClient(ObjectApi);
   }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { mirrorPaths, WorldFailure } from '@fairlead/contracts';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { createBundle, inspectBundle, type Bundle } from './bundle.js';
 import { Downloads } from './downloads.js';
 import { MirrorServer, writeSampleMirror } from './testing.js';
@@ -19,27 +19,30 @@ let folder: string;
 let mirror: string;
 let file: string;
 let downloads: string;
+let catalogueSha256: string;
 let server: MirrorServer;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
+  folder = newFolder('bundle');
   mirror = join(folder, 'mirror');
   file = join(folder, 'out', 'k.tar.gz');
   downloads = join(folder, 'downloads');
   mkdirSync(join(folder, 'out'));
   writeSampleMirror(mirror);
+  catalogueSha256 = sha256Of(join(mirror, 'catalogue.json'));
   server = new MirrorServer(mirror);
   await server.start();
 });
 
 afterEach(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
 });
 
 const bundleOf = (location: string, options: SourceOptions = {}): Promise<Bundle> =>
   createBundle({
     source: openSource(location, { retryDelayMs: 1, ...options }),
+    trust: location.startsWith('http') ? { catalogueSha256 } : { unsigned: true },
     versions: ['v1.34.4'],
     file,
     ...(location.startsWith('http') ? { downloads: new Downloads(downloads) } : {}),
@@ -87,6 +90,7 @@ describe('a bundle', () => {
     expect(spawnSync('test', ['-x', join(unpacked, KUBELET)]).status).toBe(0);
     const again = await createBundle({
       source: openSource(unpacked),
+      trust: { unsigned: true },
       versions: ['v1.34.4'],
       file: join(folder, 'again.tar.gz'),
     });
@@ -94,7 +98,7 @@ describe('a bundle', () => {
   });
 
   it('of a version that the mirror has not is refused with the versions that it has', async () => {
-    const request = { source: openSource(mirror), versions: ['v1.36.3'], file };
+    const request = { source: openSource(mirror), trust: { unsigned: true } as const, versions: ['v1.36.3'], file };
     await expect(createBundle(request)).rejects.toThrow('it has no v1.36.3, only v1.33.13, v1.34.4');
     nothingWritten();
   });
@@ -237,7 +241,7 @@ describe('reading a bundle', () => {
     await expect(inspectBundle(file)).rejects.toMatchObject({ operation: `verify ${ETCD}` });
   });
 
-  it('refuses what is cut off, what is no archive, and a file that nobody named', async () => {
+  it('refuses what is cut off, what is no archive, and a file that no one named', async () => {
     await bundleOf(mirror);
     const whole = readFileSync(file);
     writeFileSync(file, whole.subarray(0, whole.length - 100));
@@ -266,7 +270,7 @@ describe('reading a bundle', () => {
 });
 
 const tarOfOneFile = (): Buffer => {
-  const place = mkdtempSync(join(tmpdir(), 'fairlead-extra-'));
+  const place = newFolder('extra');
   writeFileSync(join(place, 'extra'), 'extra');
   const { stdout } = spawnSync('tar', ['--format=ustar', '-cf', '-', '-C', place, 'extra']);
   rmSync(place, { recursive: true });

@@ -6,21 +6,25 @@ import {
   mirrorPaths,
   parseCatalogue,
   partOf,
+  signatureOf,
   WorldFailure,
   wordsOf,
   type MirrorCatalogue,
   type MirrorFile,
+  type MirrorTrust,
 } from '@fairlead/contracts';
 import { writeWhole } from './atomic.js';
 import { bytesOfFile, digestOf, verified, type Bytes, type Digest } from './bytes.js';
 import { catalogueOf, catalogueText, hasSha256Beside, modeOf, sha256Text } from './catalogue.js';
 import type { Downloads } from './downloads.js';
+import { signatureText } from './signatures.js';
+import { removeSignature, signBundle } from './signing.js';
 import type { MirrorSource } from './source.js';
 import { fileEntry, readTar, TAR_END, TarError, tarHeader, tarPadding } from './tar.js';
 
 /**
  * A bundle is the part of a mirror that some versions need, as one gzipped tar: its catalogue first, then every file in the
- * mirror's own layout. The same mirror and versions give the same bytes.
+ * mirror's own layout. The same mirror, versions and key give the same bytes.
  */
 
 export interface Progress {
@@ -33,6 +37,10 @@ export interface Progress {
 
 export interface BundleRequest {
   readonly source: MirrorSource;
+  /** Why the source's catalogue may be believed. */
+  readonly trust: MirrorTrust;
+  /** PEM of the key that signs the bundle and the catalogue in it; absent: neither is signed. */
+  readonly signingKey?: string;
   readonly versions: readonly string[];
   readonly file: string;
   /** Where files of a URL are kept until the bundle is whole; absent: they are read from the source as they are needed. */
@@ -50,8 +58,8 @@ const CATALOGUE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Makes the archive whole or not at all. Throws WorldFailure, naming the file, when one is not what the catalogue says. */
 export const createBundle = async (request: BundleRequest): Promise<Bundle> => {
-  const { source, versions, file, downloads } = request;
-  const catalogue = partOf(await catalogueOf(source), versions, source.location);
+  const { source, trust, versions, file, downloads, signingKey } = request;
+  const catalogue = partOf(await catalogueOf(source, trust), versions, source.location);
   const hash = createHash('sha256');
   let size = 0;
   const compressed = gzipped(archiveOf(catalogue, request));
@@ -62,16 +70,23 @@ export const createBundle = async (request: BundleRequest): Promise<Bundle> => {
       yield chunk;
     }
   })();
+  await removeSignature(file);
   await writeWhole(file, noted);
+  if (signingKey !== undefined) await signBundle(file, signingKey);
   await downloads?.forget(catalogue.files);
   return { catalogue, sha256: hash.digest('hex'), size };
 };
 
 async function* archiveOf(catalogue: MirrorCatalogue, request: BundleRequest): AsyncGenerator<Uint8Array, void> {
-  const { source, downloads, onProgress } = request;
+  const { source, downloads, onProgress, signingKey } = request;
   const totalBytes = catalogue.files.reduce((sum, { size }) => sum + size, 0);
   let doneBytes = 0;
-  yield* member(mirrorPaths.catalogue, Buffer.from(catalogueText(catalogue)));
+  const text = Buffer.from(catalogueText(catalogue));
+  yield* member(mirrorPaths.catalogue, text);
+  if (signingKey !== undefined) {
+    const signature = signatureText(signingKey, 'catalogue', createHash('sha256').update(text).digest('hex'));
+    yield* member(signatureOf(mirrorPaths.catalogue), Buffer.from(signature));
+  }
   for (const file of catalogue.files) {
     const bytes = downloads?.fetch(file, source) ?? source.read(file.path);
     yield tarHeader(fileEntry(file.path, file.size, modeOf(file.path)));
@@ -132,6 +147,11 @@ const verifyMembers = async (archive: Bytes, location: string): Promise<MirrorCa
         throw broken(location, `it begins with ${entry.path}, not its catalogue`);
       catalogue = parseCatalogue(await textOf(content), location);
       for (const file of catalogue.files) missing.set(file.path, file);
+      continue;
+    }
+    // Whoever unpacks the bundle verifies it; here the archive is checked against its catalogue.
+    if (entry.path === signatureOf(mirrorPaths.catalogue)) {
+      await textOf(content);
       continue;
     }
     const file = missing.get(entry.path);

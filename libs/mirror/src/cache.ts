@@ -15,3 +15,6 @@ export const cacheFolder = (env: Environment): string => {
 
 /** The mirror that `npm run kubernetes:build` makes, unless it is told another place. */
 export const localMirror = (env: Environment): string => join(cacheFolder(env), 'kubernetes');
+
+/** The key with which this machine signs the mirrors that it builds. */
+export const mirrorKeyFile = (env: Environment): string => join(cacheFolder(env), 'keys', 'mirror.pem');

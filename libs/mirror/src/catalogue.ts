@@ -1,17 +1,38 @@
-import { mirrorPaths, parseCatalogue, WorldFailure, type MirrorCatalogue, type MirrorFile } from '@fairlead/contracts';
+import {
+  mirrorPaths,
+  isOfficial,
+  parseCatalogue,
+  signatureOf,
+  trustFault,
+  WorldFailure,
+  type MirrorCatalogue,
+  type MirrorFile,
+  type MirrorTrust,
+} from '@fairlead/contracts';
+import { catalogueFault } from './signatures.js';
 import type { MirrorSource } from './source.js';
 
-/** Reads a mirror's catalogue. Throws WorldFailure, with what to do, when there is none. */
-export const catalogueOf = async (source: MirrorSource): Promise<MirrorCatalogue> => {
+/**
+ * Reads a mirror's catalogue, once it is pinned or signed as its reader asks for. Throws WorldFailure, with what to do, when there
+ * is none or it is another one.
+ */
+export const catalogueOf = async (source: MirrorSource, trust: MirrorTrust): Promise<MirrorCatalogue> => {
+  const fault = trustFault(source.location, isOfficial(source.location), trust);
+  if (fault !== undefined) throw failure('trust the mirror', source.location, `it ${fault}`);
   const text = await source.readText(mirrorPaths.catalogue);
-  if (text !== undefined) return parseCatalogue(text, source.location);
-  throw new WorldFailure({
-    operation: 'read the mirror catalogue',
-    target: source.location,
-    message: `there is no ${mirrorPaths.catalogue}: it is no mirror with checksums and images. "npm run kubernetes:build" makes one.`,
-    retryable: false,
-  });
+  if (text === undefined)
+    throw failure(
+      'read the mirror catalogue',
+      source.location,
+      `there is no ${mirrorPaths.catalogue}: it is no mirror with checksums and images. "npm run kubernetes:build" makes one.`,
+    );
+  const wrong = await catalogueFault(text, trust, () => source.readText(signatureOf(mirrorPaths.catalogue)));
+  if (wrong !== undefined) throw failure('verify the mirror catalogue', source.location, wrong);
+  return parseCatalogue(text, source.location);
 };
+
+const failure = (operation: string, target: string, message: string): WorldFailure =>
+  new WorldFailure({ operation, target, message, retryable: false });
 
 /** The same catalogue gives the same bytes. */
 export const catalogueText = (catalogue: MirrorCatalogue): string => `${JSON.stringify(catalogue, undefined, 1)}\n`;

@@ -4,5 +4,7 @@ export * from './bytes.js';
 export * from './cache.js';
 export * from './catalogue.js';
 export * from './downloads.js';
+export * from './signatures.js';
+export * from './signing.js';
 export * from './source.js';
 export * from './tar.js';

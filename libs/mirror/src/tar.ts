@@ -18,7 +18,7 @@ export interface TarEntry {
 const BLOCK = 512;
 const TYPE_FLAGS = { file: '0', directory: '5', symlink: '2' } as const;
 const SIZE_MAX = 8 ** 11 - 1;
-/** GNU's long names are paths: more than this is no path. */
+/** GNU's long names are paths: more than this is not a path. */
 const LONG_NAME_MAX = 8192;
 
 /** Ends an archive. */

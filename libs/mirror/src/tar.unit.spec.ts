@@ -1,7 +1,7 @@
+import { newFolder } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   directoryEntry,
@@ -78,7 +78,7 @@ describe('a tar archive', () => {
   });
 
   it('of GNU tar is read, long names included', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'fairlead-tar-'));
+    const folder = newFolder('tar');
     const deep = `${'long-name-'.repeat(12)}/${'another-'.repeat(12)}`;
     try {
       mkdirSync(join(folder, 'in', deep), { recursive: true });

@@ -1,5 +1,5 @@
-export { Balancers, type Balancer, type WantedBalancer } from './balancers/balancers.js';
-export { Hosts, type Host, type HostStatus, type WantedHost } from './hosts/hosts.js';
+export { Balancers, type Balancer, type DesiredBalancer } from './balancers/balancers.js';
+export { Hosts, type Host, type HostStatus, type DesiredHost } from './hosts/hosts.js';
 export type { Leftover } from './leftovers.js';
 export { openLocal, type Local } from './local.js';
 export { addressPlanOf, HOST_RANGE } from './network/addresses.rules.js';

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { cacheFolder } from '@fairlead/mirror';
+import type { HostBaseline } from '@fairlead/contracts';
+import { parseResult, renderStep, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { isAlive, waitUntil, type ProcessIdentity } from '@fairlead/embedded/process';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateHostKey } from './hosts/host.keys.js';
@@ -15,12 +17,22 @@ const RUN_MS = 600_000;
 const TEST_MS = 120_000;
 const NETWORK = 'spec';
 // capability.h of the kernel.
-const CAP_SYS_MODULE = 16n;
-const CAP_SYS_TIME = 25n;
+const CAPABILITIES_WITHHELD = {
+  sys_module: 16n,
+  sys_rawio: 17n,
+  sys_pacct: 20n,
+  sys_time: 25n,
+  mac_override: 32n,
+  mac_admin: 33n,
+  wake_alarm: 35n,
+  block_suspend: 36n,
+  audit_read: 37n,
+  checkpoint_restore: 40n,
+};
 
 const hostsStory = (): void => {
   jest.setTimeout(TEST_MS);
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-hosts-'));
+  const stateDir = newFolder('hosts');
   const mirror = join(stateDir, 'mirror.txt');
   const places = { stateDir, cacheDir: cacheFolder(process.env) };
   const client = generateHostKey('spec');
@@ -71,7 +83,7 @@ const hostsStory = (): void => {
 
   afterAll(async () => {
     await local.clear();
-    rmSync(stateDir, { recursive: true, force: true });
+    removeFolder(stateDir);
   }, TEST_MS);
 
   it('are reached by SSH under the key that we vouch for, as root and as a user with sudo', async () => {
@@ -100,7 +112,8 @@ const hostsStory = (): void => {
     // Looked at, not tried: where it failed, the test would set the machine's clock.
     for (const process of ['1', 'self']) {
       const bounds = BigInt(`0x${await inside('one', `sed -n 's/^CapBnd:[[:space:]]*//p' /proc/${process}/status`)}`);
-      for (const right of [CAP_SYS_TIME, CAP_SYS_MODULE]) expect((bounds >> right) & 1n).toBe(0n);
+      const held = Object.entries(CAPABILITIES_WITHHELD).filter(([, right]) => ((bounds >> right) & 1n) === 1n);
+      expect([process, held]).toEqual([process, []]);
     }
     expect(await inside('one', 'wc -l </proc/swaps')).toBe('1');
   });
@@ -121,7 +134,7 @@ const hostsStory = (): void => {
     expect(local.hosts.find('one')).toEqual(before);
   });
 
-  it('come back when they reboot themselves, with what they had, also while nobody of us is there', async () => {
+  it('come back when they reboot themselves, with what they had, also while no one of us is there', async () => {
     await inside(
       'one',
       'echo kept >/var/lib/etcd/kept; echo kept >/root/kept; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &',
@@ -219,13 +232,13 @@ const hostsStory = (): void => {
         socket.once('close', () => resolve(false));
         setTimeout(() => socket.destroy(), 500).unref();
       });
-    const wanted = { name: 'default.demo', network: NETWORK, port: 6443, healthPath: '/readyz' };
+    const desired = { name: 'default.demo', network: NETWORK, port: 6443, healthPath: '/readyz' };
 
     it('has an address at once, keeps it, and comes back when its haproxy dies', async () => {
-      const { address } = await local.balancers.ensure({ ...wanted, targets: [] });
+      const { address } = await local.balancers.ensure({ ...desired, targets: [] });
       expect(await waitUntil(() => answersAt(address), { timeoutMs: 5_000, everyMs: 50 })).toBe(true);
       const targets = [{ name: 'one', address: addressOf('one'), port: 6443 }];
-      expect((await reopened().balancers.ensure({ ...wanted, targets })).address).toBe(address);
+      expect((await reopened().balancers.ensure({ ...desired, targets })).address).toBe(address);
       const haproxy = spawnSync('pgrep', ['-f', join(stateDir, 'balancers', 'default.demo', 'haproxy.cfg')], {
         encoding: 'utf8',
       });
@@ -233,6 +246,50 @@ const hostsStory = (): void => {
       expect(await waitUntil(() => answersAt(address), { timeoutMs: 10_000, everyMs: 50 })).toBe(true);
       await local.balancers.delete('default.demo');
       expect(await answersAt(address)).toBe(false);
+    });
+  });
+
+  describe('are wiped as hosts of an inventory are', () => {
+    const IMAGE = 'example.org/secret:1';
+    const step = async <Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> => {
+      const script = `/var/lib/fairlead/steps/${rendered.step}-spec.sh`;
+      const text = Buffer.from(rendered.script).toString('base64');
+      const run = `mkdir -p /var/lib/fairlead/steps; echo ${text} | base64 -d >${script}; sh ${script}`;
+      return rendered.result.parse(parseResult(await inside('one', run)));
+    };
+    const wiped = (baseline: HostBaseline) =>
+      step(renderStep('kubeadm-reset', { removeAgent: true, of: 'spec', wipe: { baseline, keepRuntime: true } }));
+
+    it('of images, the state of the runtime and what a cluster left; containerd runs again', async () => {
+      const { baseline } = await step(renderStep('look', {}));
+      await inside(
+        'one',
+        `cd "$(mktemp -d)" && mkdir -p rootfs && tar -C rootfs -cf layer.tar . && layer=$(sha256sum layer.tar | cut -c 1-64)
+        printf '{"architecture":"%s","os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"config":{}}' "$(dpkg --print-architecture)" "$layer" >config.json
+        printf '[{"Config":"config.json","RepoTags":["${IMAGE}"],"Layers":["layer.tar"]}]' >manifest.json
+        tar -cf image.tar manifest.json config.json layer.tar && ctr -n k8s.io images import image.tar`,
+      );
+      expect(await inside('one', 'ctr -n k8s.io images ls -q')).toContain(IMAGE);
+      const left = ['/etc/kubernetes/pki/ca.key', '/var/log/pods/a/0.log', '/root/.kube/config', '/usr/bin/kubelet'];
+      for (const path of [...left, '/var/lib/fairlead/steps/kubeadm-join-cut.json'])
+        await inside('one', `mkdir -p "$(dirname ${path})"; echo left >${path}`);
+      expect((await wiped(baseline)).left).toEqual([]);
+      expect(await inside('one', 'ctr -n k8s.io images ls -q; systemctl is-active containerd')).toBe('active');
+      for (const path of left) await expect(inside('one', `ls ${path}`)).rejects.toThrow('No such file');
+      expect(await inside('one', 'ls /var/lib/fairlead/steps')).toBe('');
+      expect((await step(renderStep('look', {}))).baseline).toEqual(baseline);
+    });
+
+    it('and a way back in is found', async () => {
+      const { baseline } = await step(renderStep('look', {}));
+      const file = '/etc/systemd/system/back.service';
+      await inside('one', `echo '[Service]' >${file}; echo 'back:x:0:0::/root:/bin/sh' >>/etc/passwd`);
+      expect((await wiped(baseline)).left).toEqual([
+        'the accounts that may log in, or sudoers and PAM are not as when the host was taken',
+        'the units of systemd are not as when the host was taken',
+      ]);
+      await inside('one', `rm ${file}; sed -i '/^back:/d' /etc/passwd`);
+      expect((await wiped(baseline)).left).toEqual([]);
     });
   });
 

@@ -24,8 +24,8 @@ export interface Local {
 }
 
 /** Throws a WorldFailure when hosts cannot stand in these folders. */
-export const openLocal = (wanted: Places): Local => {
-  const places = realPlaces(wanted);
+export const openLocal = (desired: Places): Local => {
+  const places = realPlaces(desired);
   const { stateDir } = places;
   const networks = new Networks(stateDir);
   const hosts = new Hosts(places, networks);

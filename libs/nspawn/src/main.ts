@@ -86,7 +86,7 @@ const sshWords = (options: Options, stateDir: string, { address }: Host, user: s
 const rowOf = ({ name, address, status, boots, partitioned, hostKey }: Host): string =>
   [name, address, status, `${boots} boots`, ...(partitioned ? ['partitioned'] : []), hostKey].join('\t');
 
-const up = async (wanted: number): Promise<void> => {
+const up = async (desired: number): Promise<void> => {
   await refuseUnable();
   const { options, places, networks, hosts } = open();
   const { cidr } = await networks.ensure(NETWORK, options.cidr);
@@ -98,7 +98,7 @@ const up = async (wanted: number): Promise<void> => {
   if (!existsSync(options.mirror))
     say(`there is no mirror in ${options.mirror}: hosts see none (npm run kubernetes:build)`);
   const startedAt = performance.now();
-  const names = Array.from({ length: wanted }, (_, at) => `host-${at + 1}`);
+  const names = Array.from({ length: desired }, (_, at) => `host-${at + 1}`);
   await Promise.all(
     names.map(async (name) => {
       await hosts.ensure({
@@ -114,7 +114,7 @@ const up = async (wanted: number): Promise<void> => {
       say(rowOf(await hosts.untilReachable(name, AbortSignal.timeout(BOOT_TIMEOUT_MS))));
     }),
   );
-  say(`${wanted} answer SSH after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s, in ${cidr}`);
+  say(`${desired} answer SSH after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s, in ${cidr}`);
 };
 
 /** Those that are named, else all. */
@@ -192,7 +192,7 @@ program
 program
   .command('heal')
   .argument('<names...>')
-  .description('mend their network')
+  .description('repair their network')
   .action(each('is back', (hosts, name) => hosts.heal(name)));
 program
   .command('leftovers')

@@ -10,7 +10,7 @@ const OUTPUT_MAX = 200_000;
 
 export const isInOwnNetwork = (): boolean => process.env[INSIDE] === 'yes';
 
-/** Why hosts cannot be made here now, in one line; undefined: they can. Says it on the terminal, so that nobody takes a skip for a pass. */
+/** Why hosts cannot be made here now, in one line; undefined: they can. Says it on the terminal, so that no one takes a skip for a pass. */
 export const whyNoHosts = async (): Promise<string | undefined> => {
   const found = [
     ...(await obstacles()),

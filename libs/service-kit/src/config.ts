@@ -1,17 +1,43 @@
+import { databaseUrlOver, isLoopback } from '@fairlead/embedded/trust';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { ConfigurationError } from './configuration.error.js';
+import type { TlsFiles } from './http.tls.js';
+import { MasterKeyFile, type MasterKeySource } from './master.key.file.js';
 
-const MASTER_KEY_BYTES = 32;
+export { ConfigurationError } from './configuration.error.js';
+
+/** Empty is left out, as Compose gives a variable that is not set. */
+const filePath = z
+  .string()
+  .optional()
+  .transform((path) => (path === '' ? undefined : path));
+const plainText = z.enum(['refuse', 'allow']).default('refuse');
 
 const Environment = z.object({
   NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
-  NATS_CA_FILE: z.string().optional().describe("Authority of the NATS server's certificate, PEM; then TLS is required"),
+  NATS_CA_FILE: z
+    .string()
+    .optional()
+    .describe("Authority of the NATS server's certificate, PEM; then TLS is required. Read again at each connect"),
   NATS_CREDS: z.string().optional().describe("File with the service's NATS credentials"),
   DATABASE_URL: z.url().optional().describe("postgres:// URL of the service's own database"),
   DATABASE_URL_FILE: z.string().optional().describe('File that holds it, for it carries a password'),
+  DATABASE_CA_FILE: filePath.describe("Authority of PostgreSQL's certificate, PEM; then TLS is required"),
+  DATABASE_PLAIN_TEXT: plainText.describe(
+    'allow: PostgreSQL on another machine may be called without TLS, where its URL does not ask for it',
+  ),
+  TLS_CERT_FILE: filePath.describe('Certificate of the HTTP address with its chain, PEM; read again when it changes'),
+  TLS_KEY_FILE: filePath.describe('Key of that certificate, PEM'),
+  HTTP_PLAIN_TEXT: plainText.describe(
+    'allow: requests that carry tokens may come without TLS from other machines; for a proxy that speaks TLS',
+  ),
   PORT: z.coerce.number().int().min(0).max(65_535).default(0).describe('HTTP port, 0 for any free one'),
   HOST: z.string().default('127.0.0.1').describe('HTTP address to listen on'),
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1).describe('File with 32 bytes, base64: the key over all keys of secrets'),
+  FAIRLEAD_MASTER_KEY_FILE: z
+    .string()
+    .min(1)
+    .describe('File with 32 bytes, base64: the key over all keys of secrets; read again while it is rotated'),
   JOB_ACK_WAIT_MS: z.coerce
     .number()
     .int()
@@ -41,25 +67,21 @@ const Environment = z.object({
 export interface ServiceConfig {
   readonly natsUrls: readonly string[];
   readonly natsCredentials: string | undefined;
-  /** PEM. */
-  readonly natsCa: string | undefined;
+  /** Authorities of the NATS server, PEM, as the file has them now. */
+  readonly natsCa: (() => string) | undefined;
   readonly databaseUrl: string;
   readonly host: string;
+  /** Files of the certificate of the HTTP address; undefined: plain text. */
+  readonly tls: TlsFiles | undefined;
+  /** Whether requests that carry tokens may come in plain text from other machines. */
+  readonly plainHttp: boolean;
   readonly port: number;
-  readonly masterKey: Uint8Array;
+  readonly masterKeys: MasterKeySource;
   readonly jobAckWaitMs: number;
   readonly stallAfterMs: number;
   readonly dependenciesWaitMs: number;
   readonly logFormat: 'json' | 'pretty';
   readonly logLevel: 'error' | 'warn' | 'log' | 'debug';
-}
-
-/** A configuration that cannot be used: every fault at once, each with the name of its variable. */
-export class ConfigurationError extends Error {
-  constructor(faults: readonly string[]) {
-    super(`the configuration cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
-    this.name = 'ConfigurationError';
-  }
 }
 
 /** Parses environment variables by a schema; throws ConfigurationError with all faults. For a service's own variables too. */
@@ -72,17 +94,54 @@ export const parseEnvironment = <Shape extends z.ZodType>(
   throw new ConfigurationError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
 };
 
-const readMasterKey = (file: string): Uint8Array => {
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-  if (key.length !== MASTER_KEY_BYTES)
-    throw new ConfigurationError([`FAIRLEAD_MASTER_KEY_FILE: ${file} must hold ${MASTER_KEY_BYTES} bytes in base64`]);
-  return key;
+const masterKeysIn = (file: string): MasterKeySource => {
+  try {
+    return new MasterKeyFile(file);
+  } catch (error) {
+    throw new ConfigurationError([
+      `FAIRLEAD_MASTER_KEY_FILE: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
 };
 
-const databaseUrlOf = (parsed: z.output<typeof Environment>): string => {
+const givenDatabaseUrl = (parsed: z.output<typeof Environment>): string => {
   if (parsed.DATABASE_URL !== undefined) return parsed.DATABASE_URL;
   if (parsed.DATABASE_URL_FILE !== undefined) return readFileSync(parsed.DATABASE_URL_FILE, 'utf8').trim();
   throw new ConfigurationError(['DATABASE_URL: set it, or DATABASE_URL_FILE']);
+};
+
+/** Says in its parameters how TLS is spoken, so that everyone who connects does it in the same way. */
+const databaseUrlOf = (parsed: z.output<typeof Environment>): string => {
+  const trust = { caFile: parsed.DATABASE_CA_FILE, plainText: parsed.DATABASE_PLAIN_TEXT === 'allow' };
+  const over = databaseUrlOver(givenDatabaseUrl(parsed), trust);
+  if ('fault' in over) throw new ConfigurationError([`DATABASE_URL: it ${over.fault}`]);
+  return over.url;
+};
+
+const tlsOf = ({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: z.output<typeof Environment>) => {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new ConfigurationError(['TLS_CERT_FILE, TLS_KEY_FILE: set both, or none']);
+};
+
+/** Throws ConfigurationError where tokens would cross a network in plain text without being asked to. */
+export const refusePlainTokens = ({
+  host,
+  tls,
+  plainHttp,
+}: Pick<ServiceConfig, 'host' | 'tls' | 'plainHttp'>): void => {
+  if (tls !== undefined || plainHttp || isLoopback(host)) return;
+  throw new ConfigurationError([
+    `HOST: ${host} is reached from other machines, whose tokens would come in plain text. Set TLS_CERT_FILE and TLS_KEY_FILE, or HTTP_PLAIN_TEXT=allow behind a proxy that speaks TLS`,
+  ]);
+};
+
+/** The text of a file that may be replaced meanwhile; throws now where it cannot be read. */
+export const rereading = (file: string | undefined): (() => string) | undefined => {
+  if (file === undefined) return undefined;
+  const read = (): string => readFileSync(file, 'utf8');
+  read();
+  return read;
 };
 
 export const readServiceConfig = (env: Readonly<Record<string, string | undefined>>): ServiceConfig => {
@@ -90,11 +149,13 @@ export const readServiceConfig = (env: Readonly<Record<string, string | undefine
   return Object.freeze({
     natsUrls: parsed.NATS_URL.split(','),
     natsCredentials: parsed.NATS_CREDS === undefined ? undefined : readFileSync(parsed.NATS_CREDS, 'utf8'),
-    natsCa: parsed.NATS_CA_FILE === undefined ? undefined : readFileSync(parsed.NATS_CA_FILE, 'utf8'),
+    natsCa: rereading(parsed.NATS_CA_FILE),
     databaseUrl: databaseUrlOf(parsed),
     host: parsed.HOST,
+    tls: tlsOf(parsed),
+    plainHttp: parsed.HTTP_PLAIN_TEXT === 'allow',
     port: parsed.PORT,
-    masterKey: readMasterKey(parsed.FAIRLEAD_MASTER_KEY_FILE),
+    masterKeys: masterKeysIn(parsed.FAIRLEAD_MASTER_KEY_FILE),
     jobAckWaitMs: parsed.JOB_ACK_WAIT_MS,
     stallAfterMs: parsed.STALL_AFTER_MS,
     dependenciesWaitMs: parsed.DEPENDENCIES_WAIT_MS,

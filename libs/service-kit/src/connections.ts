@@ -105,7 +105,7 @@ const connectDatabase = async (
   const pool = new pg.Pool({
     connectionString: config.databaseUrl,
     max: CONNECTIONS_MAX,
-    application_name: `${definition.name}-lanes`,
+    application_name: `${definition.name}-partitions`,
     keepAlive: true,
     Client: SteadyClient,
   });

@@ -36,7 +36,9 @@ const NATS_PASSING = new Set([
   'TimeoutError',
 ]);
 const NATS_PERMANENT = new Set(['AuthorizationError', 'PermissionViolationError', 'UserAuthenticationExpiredError']);
-/** A loaded server gives up on a client that did not show its credential in time; that is no refusal of it. */
+/** TypeORM gives a query runner back when its connection breaks, so whatever asks next meets a runner without one. */
+const TYPEORM_PASSING = new Set(['QueryRunnerAlreadyReleasedError']);
+/** A loaded server gives up on a client that did not show its credential in time; that is not a refusal of it. */
 const NATS_LATE = /timeout/i;
 
 /** What the clients of both say without a code. */
@@ -48,7 +50,7 @@ const verdictOfOne = (error: Error): Verdict | undefined => {
   if (SQL_PERMANENT.has(code)) return 'permanent';
   if (SQL_PASSING.test(code) || SYSTEM_PASSING.has(code)) return 'passing';
   if (NATS_PERMANENT.has(error.name)) return NATS_LATE.test(error.message) ? 'passing' : 'permanent';
-  if (NATS_PASSING.has(error.name)) return 'passing';
+  if (NATS_PASSING.has(error.name) || TYPEORM_PASSING.has(error.name)) return 'passing';
   if (error instanceof WorldFailure) return error.retryable ? 'passing' : 'permanent';
   return WORDS_PASSING.test(error.message) ? 'passing' : undefined;
 };

@@ -1,6 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { errors } from '@nats-io/transport-node';
 import { describe, expect, it } from '@jest/globals';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { verdictOf, wordsOfChain } from './dependency.rules.js';
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
@@ -23,6 +24,7 @@ describe('a service that starts', () => {
   it.each([
     ['a connection that is cut', new Error('Connection terminated unexpectedly')],
     ['a connection that is not made in time', new Error('Connection terminated due to connection timeout')],
+    ['a connection that breaks between two migrations', new QueryRunnerAlreadyReleasedError()],
     ['NATS that does not listen', new errors.ConnectionError('connection refused')],
     ['a stream without a server', new errors.NoRespondersError('$JS.API.INFO')],
     [

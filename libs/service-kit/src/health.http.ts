@@ -3,6 +3,7 @@ import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { NATS } from '@fairlead/event-sourcing/jetstream';
 import type { DataSource } from 'typeorm';
+import { Alarms } from './alarms.js';
 import { LogProgress } from './log.progress.js';
 import { SignsOfLife } from './signs.js';
 import { DATABASE } from './tokens.js';
@@ -14,6 +15,8 @@ interface Answer {
 /** Liveness and readiness, for people, supervisors and orchestrators. No secrets, no authentication. */
 @Controller()
 export class HealthHttp {
+  @Inject(Alarms) private readonly alarms!: Alarms;
+
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,
     @Inject(DATABASE) private readonly database: DataSource,
@@ -36,10 +39,11 @@ export class HealthHttp {
     const ok = nats === 'ok' && database === 'ok' && log === 'ok';
     // Another service that is down is no reason to take requests away from this one.
     const services = this.signs.report();
-    const whole = Object.values(services).every((sign) => sign === 'ok');
+    const alarms = this.alarms.report();
+    const whole = [...Object.values(services), ...Object.values(alarms)].every((sign) => sign === 'ok');
     response
       .status(ok ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE)
-      .json({ status: ok ? (whole ? 'ok' : 'degraded') : 'unavailable', nats, database, log, services });
+      .json({ status: ok ? (whole ? 'ok' : 'degraded') : 'unavailable', nats, database, log, services, alarms });
   }
 
   private async probe(ask: () => Promise<unknown>): Promise<string> {

@@ -1,9 +1,13 @@
+export { Alarms } from './alarms.js';
 export * from './clock.js';
-export { ConfigurationError, parseEnvironment, type ServiceConfig } from './config.js';
+export { missingRight } from './nats.rights.js';
+export { ConfigurationError, parseEnvironment, rereading, type ServiceConfig } from './config.js';
 export { deadlineAfter, inTime, type Deadline } from './deadline.js';
 export * from './definition.js';
-export { ServiceMetrics, type GaugeWish, type Reading } from './metrics/service.metrics.js';
+export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/service.metrics.js';
 export { runService, startService, type RunningService } from './run.service.js';
 export * from './secrets.js';
-export { NatsSecrets, open as openSealed, seal } from './secrets.nats.js';
+export { MasterKeyFile, type MasterKeySource } from './master.key.file.js';
+export { NatsSecrets } from './secrets.nats.js';
+export { open as openSealed, seal } from '@fairlead/embedded/credentials';
 export * from './tokens.js';

@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
 
-/** Any number that nobody else uses as an advisory lock in a service's own database. */
+/** Any number that no one else uses as an advisory lock in a service's own database. */
 const MIGRATION_LOCK = 0x4d494752;
 
 /**
  * Brings the database up to date; of replicas that start together one does it and the others wait. The lock goes with the session, so a
- * replica that was killed meanwhile holds nobody up.
+ * replica that was killed meanwhile holds no one up.
  */
 export const migrateUnderLock = async (database: DataSource): Promise<void> => {
   const runner = database.createQueryRunner();

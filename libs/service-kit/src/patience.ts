@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigurationError } from './config.js';
+import { ConfigurationError } from './configuration.error.js';
 import { verdictOf, wordsOfChain } from './dependency.rules.js';
 
 const RETRY_FIRST_MS = 100;

@@ -1,5 +1,5 @@
 import { wordsOf } from '@fairlead/contracts';
-import type { EventStore } from '@fairlead/event-sourcing';
+import { reconcilerProcess, type EventStore } from '@fairlead/event-sourcing';
 import {
   consumerNames,
   DatabasePositions,
@@ -13,10 +13,12 @@ import {
   NATS,
   PARTITIONS,
   POSITIONS,
+  PostgresLeases,
   TAIL,
+  TASK_LEASES,
   type Consumers,
   type Handle,
-  type Lanes,
+  type PartitionConsumers,
   rebuildProjection,
   type Rebuilt,
   type RecordJobFailure,
@@ -32,20 +34,23 @@ import {
   type RpcExceptionFilter,
   type Type,
 } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModuleRef, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import 'reflect-metadata';
 import { throwError, type Observable } from 'rxjs';
+import { Alarms } from './alarms.js';
 import { systemClock } from './clock.js';
-import { ConfigurationError, readServiceConfig, type ServiceConfig } from './config.js';
+import { ConfigurationError, readServiceConfig, refusePlainTokens, type ServiceConfig } from './config.js';
 import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { HealthHttp } from './health.http.js';
-import { LateLanes } from './late.lanes.js';
+import { followTlsFiles, tlsPair } from './http.tls.js';
+import { LatePartitionConsumers } from './late.partition.consumers.js';
 import { LogProgress } from './log.progress.js';
 import { DependencyAway, EXIT_DEPENDENCY_AWAY, patienceOf, patiently, type Patience } from './patience.js';
 import { NatsSecrets } from './secrets.nats.js';
@@ -58,6 +63,8 @@ import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
 /** A request that is under way at a stop may take so long to end. */
 const HTTP_DRAIN_MS = 1_000;
+/** So long may a client take to agree on TLS. */
+const HANDSHAKE_MS = 10_000;
 /** What of a start that failed does not close in this time is left. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
@@ -68,7 +75,7 @@ export interface RunningService {
   get<T>(token: symbol): T;
   /** Rows of the service's own database. For tests. */
   query<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]>;
-  /** Makes a projection's rows anew from the log while the service runs, and compares. */
+  /** Makes a projection's rows again from the log while the service runs, and compares. */
   rebuild(projection: string): Promise<Rebuilt>;
   stop(): Promise<void>;
   /** Resolves when the connection to NATS has ended for good; with its words unless that was by `stop`. */
@@ -77,9 +84,10 @@ export interface RunningService {
 
 interface World extends Connections {
   readonly config: ServiceConfig;
-  readonly lanes: LateLanes;
+  readonly partitions: LatePartitionConsumers;
   readonly store: EventStore;
   readonly handle: Handle;
+  readonly leases: PostgresLeases;
   readonly metrics: ServiceMetrics;
   readonly signs: SignsOfLife;
 }
@@ -88,7 +96,7 @@ interface World extends Connections {
 @Module({})
 class ServiceRoot {}
 
-/** A handler's error is the strategy's business; Nest shall neither log nor swallow it. */
+/** A handler's error is the strategy's business; Nest must neither log nor swallow it. */
 @Catch()
 class PassOn implements RpcExceptionFilter<unknown> {
   catch(error: unknown): Observable<never> {
@@ -98,7 +106,7 @@ class PassOn implements RpcExceptionFilter<unknown> {
 
 const providersOf = (
   definition: ServiceDefinition,
-  { config, nc, pool, database, lanes, store, handle, metrics, signs }: World,
+  { config, nc, pool, database, partitions, store, handle, leases, metrics, signs }: World,
 ): Provider[] => {
   return [
     { provide: SERVICE_CONFIG, useValue: config },
@@ -107,22 +115,27 @@ const providersOf = (
     { provide: CLOCK, useValue: systemClock },
     { provide: EVENT_STORE, useValue: store },
     { provide: HANDLE, useValue: handle },
+    { provide: TASK_LEASES, useValue: leases },
     { provide: METRICS, useValue: metrics },
     { provide: SignsOfLife, useValue: signs },
-    { provide: LogProgress, useValue: new LogProgress(lanes, config.stallAfterMs) },
-    { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKey) },
+    { provide: Alarms, useValue: new Alarms() },
+    { provide: LogProgress, useValue: new LogProgress(partitions, config.stallAfterMs) },
+    { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKeys) },
     { provide: TAIL, useValue: makeTail(nc) },
-    { provide: PARTITIONS, useValue: lanes },
+    { provide: PARTITIONS, useValue: partitions },
     {
       provide: POSITIONS,
-      useValue: new DatabasePositions({ nc, pool, lanes, consumers: consumerNames(consumersOf(definition)) }),
+      useValue: new DatabasePositions({ nc, pool, partitions, consumers: consumerNames(consumersOf(definition)) }),
     },
   ];
 };
 
 const consumersOf = (definition: ServiceDefinition): Consumers => ({
   projections: definition.projections as Consumers['projections'],
-  processes: definition.processes as Consumers['processes'],
+  processes: [
+    ...definition.processes,
+    ...(definition.reconcilers ?? []).map(reconcilerProcess),
+  ] as Consumers['processes'],
 });
 
 const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
@@ -137,10 +150,10 @@ const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
   };
 };
 
-/** A service without jobs records no failures of them. */
+/** A service without jobs of its own, other than tasks, records no failures of them. Asked by ModuleRef, for the application logs what it has not. */
 const failuresOf = (app: NestExpressApplication): RecordJobFailure => {
   try {
-    return app.get<RecordJobFailure>(JOB_FAILURES, { strict: false });
+    return app.get(ModuleRef).get<RecordJobFailure>(JOB_FAILURES, { strict: false });
   } catch {
     return async () => undefined;
   }
@@ -159,7 +172,7 @@ const rebuild = (
   return rebuildProjection({ ...at, projection });
 };
 
-/** `main.js rebuild [projection ...]`: makes the rows anew beside the running service; prints one JSON line for each. */
+/** `main.js rebuild [projection ...]`: makes the rows again beside the running service; prints one JSON line for each. */
 const runRebuild = async (definition: ServiceDefinition, names: readonly string[]): Promise<void> => {
   const config = readServiceConfig(process.env);
   const connections = await reachWorld(
@@ -185,19 +198,20 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     nc,
     pool,
     database,
-    lanes: new LateLanes(),
+    partitions: new LatePartitionConsumers(),
     store,
     handle: makeHandle(store),
+    leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name),
     signs: new SignsOfLife(nc, definition.name),
   };
-  for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.lanes }))
+  for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.partitions }))
     world.metrics.addGauge(gauge);
   return world;
 };
 
 /**
- * Starts a service: configuration, NATS, database and migrations, Nest, lanes, jobs, timers, health. What it needs may come later than
+ * Starts a service: configuration, NATS, database and migrations, Nest, partitions, jobs, timers, health. What it needs may come later than
  * it does, and go away while it starts: then it waits, and begins again.
  */
 export const startService = async (
@@ -205,6 +219,7 @@ export const startService = async (
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunningService> => {
   const config = readServiceConfig(env);
+  if (definition.takesTokens === true) refusePlainTokens(config);
   const patience = patienceOf(definition.name, config.dependenciesWaitMs);
   return patiently(
     'what its start asks of NATS and PostgreSQL',
@@ -218,6 +233,8 @@ const startOnce = async (
   config: ServiceConfig,
   patience: Patience,
 ): Promise<RunningService> => {
+  const httpsOptions =
+    config.tls === undefined ? undefined : { ...tlsPair(config.tls), handshakeTimeout: HANDSHAKE_MS };
   const connections = await reachWorld(definition, config, patience);
   let app: NestExpressApplication | undefined;
   try {
@@ -229,6 +246,7 @@ const startOnce = async (
         logLevels: levelsOf(config.logLevel),
       }),
       abortOnError: false,
+      ...(httpsOptions === undefined ? {} : { httpsOptions }),
     });
     await serve(definition, world, app);
     return runningOf(definition, world, app);
@@ -248,14 +266,16 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       pool,
       databaseUrl: config.databaseUrl,
       consumers: consumersOf(definition),
+      reconcilers: definition.reconcilers ?? [],
+      leases: world.leases,
       handle: world.handle,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,
       jobAckWaitMs: config.jobAckWaitMs,
-      log: new Logger('lanes'),
+      log: new Logger('partitions'),
       meter: world.metrics,
     },
-    (lanes: Lanes) => world.lanes.set(lanes),
+    (partitions: PartitionConsumers) => world.partitions.set(partitions),
   );
   const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false, deferInitialization: true });
   microservice.useGlobalFilters(new PassOn());
@@ -267,11 +287,13 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
 };
 
 const runningOf = (definition: ServiceDefinition, world: World, app: NestExpressApplication): RunningService => {
-  const { nc, pool, database } = world;
+  const { config, nc, pool, database } = world;
   const address = app.getHttpServer().address() as { port: number };
+  const unfollow = config.tls === undefined ? undefined : followTlsFiles(app.getHttpServer() as Server, config.tls);
   let stopping = false;
   const stop = async (): Promise<void> => {
     stopping = true;
+    unfollow?.();
     world.signs.stop();
     // Browsers open connections in advance and ask nothing; each would hold the server for up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import {
@@ -40,6 +39,7 @@ import {
   type Positions,
   type Tail,
 } from '@fairlead/event-sourcing/jetstream';
+import { eventually, eventuallyPasses, newFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Controller, Inject, Module } from '@nestjs/common';
@@ -166,14 +166,6 @@ const definition: ServiceDefinition = {
   jobConcurrency: 4,
 };
 
-const eventually = async (what: () => Promise<boolean> | boolean, limitMs = 10_000): Promise<void> => {
-  const deadline = Date.now() + limitMs;
-  while (!(await what())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-
 describe('a service on the kit', () => {
   let environment: TestEnvironment;
   let folder: string;
@@ -208,7 +200,7 @@ describe('a service on the kit', () => {
   const release = async (cluster: string, consumer: string, mode: 'retry' | 'skip' | 'replay'): Promise<void> => {
     const nc = await environment.connect('admin');
     const store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
-    const released: Fact = { type: 'ParkedClusterReleased', data: { service: 'bootstrap-svc', consumer, mode } };
+    const released: Fact = { type: 'ClusterQuarantineReleased', data: { service: 'bootstrap-svc', consumer, mode } };
     const stream = { namespace: 'default', cluster, context: 'audit' };
     const position = { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH };
     await store.append(stream, position, [released], { ...cause, actor: 'user/spec' });
@@ -216,7 +208,7 @@ describe('a service on the kit', () => {
 
   beforeAll(async () => {
     environment = await testEnvironment();
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-kit-'));
+    folder = newFolder('kit');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     await ensureStreams(await environment.connect('admin'));
     service = await startService(definition, env());
@@ -226,7 +218,7 @@ describe('a service on the kit', () => {
     await service?.stop();
     await environment?.stop();
     if (folder !== undefined) rmSync(folder, { recursive: true });
-  }, 30_000);
+  });
 
   it('turns an event into a row, a job, its outcome, and a call of the event handler', async () => {
     await say('one', reached('w1'));
@@ -249,8 +241,10 @@ describe('a service on the kit', () => {
     await say('unfit', reached('unfit'));
     await say('behind-it', reached('patient'));
     await eventually(() => seen.woken.includes('patient'));
-    const left = await service.query<{ cluster_key: string }>('select cluster_key from timers', []);
-    expect(left).toEqual([{ cluster_key: 'default/unfit' }]);
+    await eventuallyPasses(async () => {
+      const left = await service.query<{ cluster_key: string }>('select cluster_key from timers', []);
+      expect(left).toEqual([{ cluster_key: 'default/unfit' }]);
+    });
   });
 
   it('decides the same command once, however often and however concurrently it is asked', async () => {
@@ -310,29 +304,29 @@ describe('a service on the kit', () => {
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');
   });
 
-  it('parks the cluster of an event that it cannot take, goes on with others, and takes it up again on order', async () => {
+  it('quarantines the cluster of an event that it cannot take, goes on with others, and takes it up again on order', async () => {
     await say('poisoned', reached('before'));
     await say('poisoned', reached('poison'));
     const { seq } = await say('healthy', reached('w1'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     expect((await rowOf('healthy'))?.seen).toContain('w1');
-    await eventually(async () => (await service.query('select * from parked where announced', [])).length === 1);
+    await eventually(async () => (await service.query('select * from quarantined where announced', [])).length === 1);
     expect((await rowOf('poisoned'))?.seen).not.toContain('poison');
     await release('poisoned', 'projection:log', 'skip');
-    await eventually(async () => (await service.query('select * from parked', [])).length === 0);
+    await eventually(async () => (await service.query('select * from quarantined', [])).length === 0);
     await say('poisoned', reached('after'));
     await eventually(async () => (await rowOf('poisoned'))?.seen.includes('after') === true);
   });
 
-  it('calls a handler for all that it missed while its cluster was parked, and in order', async () => {
+  it('calls a handler for all that it missed while its cluster was quarantined, and in order', async () => {
     seen.deafTo = 'unheard';
     await say('unheard', { type: 'WorkerJoined', data: { uid, node: 'w1' as NodeName } });
-    await eventually(async () => (await service.query('select * from parked where announced', [])).length === 1);
+    await eventually(async () => (await service.query('select * from quarantined where announced', [])).length === 1);
     const { seq } = await say('unheard', { type: 'WorkerJoined', data: { uid, node: 'w2' as NodeName } });
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     seen.deafTo = undefined;
     await release('unheard', 'handlers', 'retry');
-    await eventually(async () => (await service.query('select * from parked', [])).length === 0);
+    await eventually(async () => (await service.query('select * from quarantined', [])).length === 0);
     const heard = seen.events.flatMap((event) =>
       event.type === 'WorkerJoined' && event.meta.cluster === 'unheard' ? [event.data.node] : [],
     );
@@ -396,9 +390,9 @@ describe('a service on the kit', () => {
           () => true,
           () => false,
         ),
-      20_000,
+      { withinMs: 20_000 },
     );
-    await eventually(() => nodes.length >= 2, 20_000);
+    await eventually(() => nodes.length >= 2, { withinMs: 20_000 });
     stop.abort();
     await following;
     expect(nodes).toEqual(['w1', 'w2']);
@@ -413,9 +407,9 @@ describe('a service on the kit', () => {
           () => true,
           () => false,
         ),
-      20_000,
+      { withinMs: 20_000 },
     );
-    await eventually(async () => (await rowOf('after-nats'))?.seen.length === 2, 20_000);
+    await eventually(async () => (await rowOf('after-nats'))?.seen.length === 2, { withinMs: 20_000 });
     await environment.killPostgres();
     await say('after-postgres', reached('w1'));
     await environment.startPostgres();
@@ -425,7 +419,7 @@ describe('a service on the kit', () => {
           (row) => row?.seen.length === 2,
           () => false,
         ),
-      20_000,
+      { withinMs: 20_000 },
     );
   }, 60_000);
 });

@@ -65,7 +65,7 @@ export class SignsOfLife {
     }
   }
 
-  /** During an outage of NATS nobody is heard, and nobody is to blame. */
+  /** During an outage of NATS no one is heard, and no one is to blame. */
   private async beginAgainOnReconnect(): Promise<void> {
     for await (const { type } of this.nc.status()) {
       if (type === 'reconnect') this.listensSinceMs = this.nowMs();

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureCredentials } from '@fairlead/embedded';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams, JOB_FAILURES, NATS } from '@fairlead/event-sourcing/jetstream';
+import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -26,14 +26,6 @@ const definition: ServiceDefinition = {
   jobConcurrency: 1,
 };
 
-const eventually = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + 60_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-
 describe('a service that starts', () => {
   let environment: TestEnvironment;
   let folder: string;
@@ -52,12 +44,12 @@ describe('a service that starts', () => {
   };
   const isReady = async (): Promise<boolean> =>
     (await fetch(`http://127.0.0.1:${service?.port}/readyz`)).status === 200;
-  const waits = (what: RegExp): Promise<void> =>
+  const waits = (what: RegExp): Promise<true> =>
     eventually(() => said.some((line) => line.startsWith('FAIRLEAD WAITING infra-svc for ') && what.test(line)));
 
   beforeAll(async () => {
     environment = await testEnvironment();
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-start-'));
+    folder = newFolder('start');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     await ensureStreams(await environment.connect('admin'));
   });
@@ -156,6 +148,7 @@ describe('a service that starts', () => {
         database: 'ok',
         log: 'ok',
         services: { gateway: 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' },
+        alarms: {},
       },
     ]);
   });
@@ -184,7 +177,7 @@ describe('a service that starts', () => {
   });
 });
 
-/** As a standby without a primary PostgreSQL replays for ever and refuses everybody (57P03), until it is promoted. */
+/** As a standby without a primary PostgreSQL replays for ever and refuses everyone (57P03), until it is promoted. */
 const heldInRecovery = (environment: TestEnvironment): { begin(): Promise<void>; end(): Promise<void> } => {
   const data = join(environment.dataDir, 'postgres', 'data');
   const { uid, gid } = statSync(data);

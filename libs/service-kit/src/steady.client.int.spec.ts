@@ -15,7 +15,7 @@ const LAST_WORDS = message(
   Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0'),
 );
 
-/** Lets everybody in and dies in the same breath, as a backend does whose postmaster was killed a moment ago. */
+/** Lets everyone in and dies in the same breath, as a backend does whose postmaster was killed a moment ago. */
 const dyingServer = (): Server =>
   createServer((socket) => {
     socket.on('error', () => undefined);

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   EVENTS,
@@ -26,6 +25,7 @@ import {
   type Positions,
 } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
+import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module } from '@nestjs/common';
@@ -89,14 +89,6 @@ const definition: ServiceDefinition = {
   jobConcurrency: 1,
 };
 
-const eventually = async (what: () => Promise<boolean>, limitMs = 15_000): Promise<void> => {
-  const deadline = Date.now() + limitMs;
-  while (!(await what())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-
 /** Names of clusters that share a partition, so that each could hold up the others. */
 const neighbours = function* (): Generator<string> {
   const partition = partitionOf('default', 'cluster-0');
@@ -157,9 +149,9 @@ describe('a log in which anybody may have written', () => {
       `select reason, count, subject from rejected_events where place like $1 order by reason`,
       [`evt.%.default.${cluster}.%`],
     );
-  const parked = () =>
+  const quarantined = () =>
     service.query<{ consumer: string; cluster_key: string; seq: string }>(
-      'select consumer, cluster_key, seq from parked order by consumer',
+      'select consumer, cluster_key, seq from quarantined order by consumer',
       [],
     );
   const counted = async (reason: string): Promise<number> => {
@@ -171,12 +163,12 @@ describe('a log in which anybody may have written', () => {
   const release = async (cluster: string, consumer: string, mode: 'retry' | 'skip' | 'replay'): Promise<number> =>
     state(
       { namespace: 'default', cluster, context: 'audit' },
-      { type: 'ParkedClusterReleased', data: { service: 'bootstrap-svc', consumer, mode } },
+      { type: 'ClusterQuarantineReleased', data: { service: 'bootstrap-svc', consumer, mode } },
     );
 
   beforeAll(async () => {
     environment = await testEnvironment();
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-untrusted-'));
+    folder = newFolder('untrusted');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     admin = await environment.connect('admin');
     await ensureStreams(admin);
@@ -187,12 +179,12 @@ describe('a log in which anybody may have written', () => {
     await service?.stop();
     await environment?.stop();
     if (folder !== undefined) rmSync(folder, { recursive: true });
-  }, 30_000);
+  });
 
   it('moves on over arbitrary bytes and arbitrary JSON on the subjects of events, and shows other clusters', async () => {
     const attacked = nextName();
     const types = fc.constantFrom(...(Object.keys(EVENTS) as EventType[]));
-    const contexts = fc.constantFrom('node-w1', 'wish', 'bootstrap', 'machines', 'rollout', 'desired-w1', 'audit');
+    const contexts = fc.constantFrom('node-w1', 'request', 'bootstrap', 'machines', 'rollout', 'desired-w1', 'audit');
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc.json().map((text) => utf8.encode(text)),
@@ -212,17 +204,17 @@ describe('a log in which anybody may have written', () => {
       { numRuns: 15 },
     );
     expect(await rowOf(attacked)).toBeUndefined();
-    expect(await parked()).toEqual([]);
+    expect(await quarantined()).toEqual([]);
     expect((await rejected(attacked)).length).toBeGreaterThan(0);
   }, 120_000);
 
   it('takes no deletion of a cluster from its node, and counts the try', async () => {
     const cluster = nextName();
-    const wish = encoded(
-      { ...nodeStream(cluster), context: 'wish' },
+    const request = encoded(
+      { ...nodeStream(cluster), context: 'request' },
       { type: 'ClusterDeletionRequested', data: { uid } },
     );
-    const body = { ...wish.envelope, actor: 'user/alice' };
+    const body = { ...request.envelope, actor: 'user/alice' };
     const before = await counted('type');
     const seq = await put(eventSubject(nodeStream(cluster), 'NodeReady'), JSON.stringify(body));
     await shown(seq);
@@ -261,10 +253,10 @@ describe('a log in which anybody may have written', () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('a\u0000b \ud800')));
     expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['a\uFFFDb \uFFFD'] });
-    expect(await parked()).toEqual([]);
+    expect(await quarantined()).toEqual([]);
   });
 
-  it('lets deciders go on after a message that is no event, and links what they state to it', async () => {
+  it('lets deciders go on after a message that is not an event, and links what they state to it', async () => {
     const cluster = nextName();
     await state(bootstrapStream(cluster), joined);
     const seq = await put(eventSubject(bootstrapStream(cluster), 'ClusterFailed'), 'not json');
@@ -284,7 +276,7 @@ describe('a log in which anybody may have written', () => {
     await shown(seq);
   });
 
-  it('parks only the cluster and the consumer that a database refuses, and takes it up on order', async () => {
+  it('quarantines only the cluster and the consumer that a database refuses, and takes it up on order', async () => {
     const [bad, good] = [nextName(), nextName()];
     await state(nodeStream(bad), notReady('first'));
     const unfit = await state(nodeStream(bad), notReady('unfit'));
@@ -292,26 +284,26 @@ describe('a log in which anybody may have written', () => {
     await shown(await state(nodeStream(good), notReady('well')));
     expect(await rowOf(good)).toMatchObject({ texts: ['well'] });
     expect(await rowOf(bad)).toMatchObject({ texts: ['first'] });
-    expect(await parked()).toEqual([
+    expect(await quarantined()).toEqual([
       { consumer: 'projection:said', cluster_key: `default/${bad}`, seq: String(unfit) },
     ]);
-    // Ordered too early it parks again, and nothing else waits for that.
+    // Ordered too early it quarantines again, and nothing else waits for that.
     await release(bad, 'projection:said', 'retry');
     await shown(await state(nodeStream(good), notReady('still')));
-    expect(await parked()).toMatchObject([{ seq: String(unfit) }]);
+    expect(await quarantined()).toMatchObject([{ seq: String(unfit) }]);
     await service.query('alter table said drop constraint fit', []);
     await shown(await release(bad, 'projection:said', 'retry'));
-    await eventually(async () => (await parked()).length === 0);
+    await eventually(async () => (await quarantined()).length === 0);
     expect((await rowOf(bad))?.texts).toEqual(['first', 'unfit', 'third']);
   }, 60_000);
 
-  it('parks a process whose timer has no place in a database, and no projection with it', async () => {
+  it('quarantines a process whose timer has no place in a database, and no projection with it', async () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('timeless')));
     expect((await rowOf(cluster))?.texts).toEqual(['timeless']);
-    expect(await parked()).toMatchObject([{ consumer: 'process:timers@1', cluster_key: `default/${cluster}` }]);
+    expect(await quarantined()).toMatchObject([{ consumer: 'process:timers@1', cluster_key: `default/${cluster}` }]);
     await shown(await release(cluster, 'process:timers@1', 'skip'));
-    expect(await parked()).toEqual([]);
+    expect(await quarantined()).toEqual([]);
   });
 
   it('that was poisoned while a service was away is read when it comes back', async () => {

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { openLocal } from '@fairlead/nspawn';
+import { newFolder, removeFolder } from '@fairlead/testing';
 
 const run = promisify(execFile);
 const FLANNEL = fileURLToPath(new URL('flannel.yaml', import.meta.url));
@@ -27,7 +27,7 @@ export interface ShellHosts {
 }
 
 export const withShellHosts = async <T>(work: (hosts: ShellHosts) => Promise<T>): Promise<T> => {
-  const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-shell-'));
+  const stateDir = newFolder('shell');
   const key = join(stateDir, 'key');
   await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
   const publicKey = readFileSync(`${key}.pub`, 'utf8').trim();
@@ -72,6 +72,6 @@ export const withShellHosts = async <T>(work: (hosts: ShellHosts) => Promise<T>)
     });
   } finally {
     await local.clear();
-    rmSync(stateDir, { recursive: true, force: true });
+    removeFolder(stateDir);
   }
 };

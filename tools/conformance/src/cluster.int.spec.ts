@@ -1,5 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { QUESTIONS } from '../../../test/recorded/questions.js';
@@ -8,9 +8,9 @@ import { Cluster } from './cluster.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-conformance-'));
+  folder = newFolder('conformance');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => removeFolder(folder));
 
 const clusterWhoseKubectl = (does: string): Cluster => {
   const kubectl = join(folder, 'kubectl');
@@ -30,7 +30,7 @@ it.each(RECORDED_VERSIONS)(
   },
 );
 
-it('a kubectl that fails is told in its own words', async () => {
+it('a kubectl that fails is reported in its own words', async () => {
   const cluster = clusterWhoseKubectl("echo 'The connection to the server was refused' >&2; exit 1");
   await expect(cluster.version()).rejects.toThrow(
     'kubectl version -o failed: The connection to the server was refused',

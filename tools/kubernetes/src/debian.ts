@@ -218,11 +218,14 @@ export const writeRepository = async (packages: readonly Package[], into: string
   await rename(join(into, 'Packages.new'), join(into, 'Packages'));
 };
 
-/** Of a package, the members that are wanted, in memory. */
-export async function* membersOf(deb: string, isWanted: (entry: TarEntry) => boolean): AsyncGenerator<LayerItem, void> {
+/** Of a package, the members that are desired, in memory. */
+export async function* membersOf(
+  deb: string,
+  isDesired: (entry: TarEntry) => boolean,
+): AsyncGenerator<LayerItem, void> {
   const child = spawn('dpkg-deb', ['--fsys-tarfile', deb], { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const { entry, content } of readTar(child.stdout)) {
-    if (!isWanted(entry)) continue;
+    if (!isDesired(entry)) continue;
     const parts: Buffer[] = [];
     for await (const part of content) parts.push(Buffer.from(part));
     yield entry.type === 'file' ? { entry, content: Buffer.concat(parts) } : { entry };
@@ -235,8 +238,8 @@ const LIBRARIES = /^usr\/lib\/x86_64-linux-gnu\/(xtables\/)?[^/]+\.so[^/]*$|^usr
 export const programsOf = async (packages: readonly Package[], programs: ReadonlySet<string>): Promise<Layer> => {
   const items: LayerItem[] = [];
   for (const { file } of packages) {
-    const isWanted = ({ path }: TarEntry) => LIBRARIES.test(path) || programs.has(path);
-    for await (const item of membersOf(file, isWanted)) items.push(item);
+    const isDesired = ({ path }: TarEntry) => LIBRARIES.test(path) || programs.has(path);
+    for await (const item of membersOf(file, isDesired)) items.push(item);
   }
   return items.sort((one, other) => (one.entry.path < other.entry.path ? -1 : 1));
 };

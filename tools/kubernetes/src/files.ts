@@ -1,7 +1,7 @@
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Makes the folder that the file shall be in, and gives the file back. */
+/** Makes the folder that the file must be in, and gives the file back. */
 export const folderOf = async (file: string): Promise<string> => {
   await mkdir(dirname(file), { recursive: true });
   return file;

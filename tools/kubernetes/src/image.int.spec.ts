@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { bytesOfFile, readTar } from '@fairlead/mirror';
+import { newFolder } from '@fairlead/testing';
 import { componentImage, etcdImage, makeImage, networkLayer } from './images.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
+  folder = newFolder('image');
   for (const name of ['kube-proxy', 'pause']) writeFileSync(join(folder, name), `program ${name}`, { mode: 0o755 });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -70,7 +70,7 @@ describe('an image made from nothing', () => {
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/cp', 'usr/bin/sh', 'usr/local/bin/etcdutl']));
   });
 
-  it('of kube-proxy names the protocols that nft shall tell by name: of rules with numbers kube-proxy does not know that they are its own', async () => {
+  it('of kube-proxy names the protocols that nft must tell by name: of rules with numbers kube-proxy does not know that they are its own', async () => {
     const file = join(folder, 'kube-proxy.tar');
     await makeImage(file, ['kube-proxy'], componentImage('kube-proxy', folders(), networkLayer([])));
     const found = new Map<string, string>();

@@ -3,7 +3,7 @@ import { directoryEntry, fileEntry, symlinkEntry, type TarEntry } from '@fairlea
 import { programItem, textItem, writeImage, type ImageConfig, type Layer, type LayerItem } from './image.js';
 
 /**
- * What is in which image. No image has a base of somebody else's: the programs are static, and those that are not bring their
+ * What is in which image. No image has a base of someone else's: the programs are static, and those that are not bring their
  * libraries in a layer.
  */
 
@@ -28,7 +28,7 @@ const SYSTEM: Layer = [
 const IPTABLES_NAMES = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
 /**
- * nft says `6` for `tcp` where no file names protocols. kube-proxy then takes the elements of its own maps for somebody else's: each
+ * nft says `6` for `tcp` where no file names protocols. kube-proxy then takes the elements of its own maps for someone else's: each
  * time it writes all of its rules, as at its start, it removes those of every service that was there before.
  */
 export const PROTOCOLS = [

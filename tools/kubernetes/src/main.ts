@@ -1,6 +1,7 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { localMirror } from '@fairlead/mirror';
+import { ensureSigningKey, localMirror, mirrorKeyFile, signMirror } from '@fairlead/mirror';
+import type { MirrorCatalogue } from '@fairlead/contracts';
 import { Builder } from './build.js';
 import { writeCatalogue } from './catalogue.js';
 import { DISTRIBUTIONS, distributionOfMachine, type Distribution } from './debian.js';
@@ -53,15 +54,25 @@ const build = async (options: Options, builder: Builder, mirror: string): Promis
   }
   for (const release of options.releases) {
     await builder.release(release, machine);
-    await writeCatalogue(mirror, builder, machine);
+    await publish(mirror, builder, machine);
   }
   for (const distribution of distributions) await builder.packages(distribution);
   if (options.conformance) for (const { version } of options.releases) await builder.conformance(version, machine);
-  const { releases, files } = await writeCatalogue(mirror, builder, machine);
+  const { releases, files } = await publish(mirror, builder, machine);
   const size = files.reduce((sum, file) => sum + file.size, 0);
   say(
     `${mirror} has ${releases.map(({ version }) => version).join(', ')}: ${files.length} files, ${(size / GIB).toFixed(2)} GiB (${duration(Date.now() - begunAt)}).`,
   );
+  const { publicKey } = await ensureSigningKey(mirrorKeyFile(process.env));
+  say(`Its catalogue is signed by ${publicKey}, which connections name in signedBy.`);
+};
+
+/** The catalogue is signed by this machine's key, which is made at the first build. */
+const publish = async (mirror: string, builder: Builder, machine: Distribution): Promise<MirrorCatalogue> => {
+  const { privateKey } = await ensureSigningKey(mirrorKeyFile(process.env));
+  const catalogue = await writeCatalogue(mirror, builder, machine);
+  await signMirror(mirror, privateKey);
+  return catalogue;
 };
 
 /** Where the images' network tools come from, and whose packages hosts most likely want: Debian's newest, or this Ubuntu. */

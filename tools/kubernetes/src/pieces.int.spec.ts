@@ -1,6 +1,6 @@
+import { newFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Workshop, type Piece } from './pieces.js';
 
@@ -9,7 +9,7 @@ let begun: string[];
 let workshop: Workshop;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-pieces-'));
+  folder = newFolder('pieces');
   begun = [];
   workshop = newWorkshop();
   await workshop.open();

@@ -13,11 +13,11 @@ export interface Piece {
   /** Unique, and a file's name. */
   readonly name: string;
   readonly title: string;
-  /** The folder below which the piece's files shall be. */
+  /** The folder below which the piece's files must be. */
   readonly root: string;
   /** Everything that decides what the files are. */
   readonly recipe: unknown;
-  /** Writes files into `into`, at the paths that they shall have below the root. */
+  /** Writes files into `into`, at the paths that they must have below the root. */
   readonly make: (into: string, note: (text: string) => void) => Promise<void>;
 }
 

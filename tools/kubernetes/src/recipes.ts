@@ -14,9 +14,9 @@ export interface GoRecipe {
   /** The module has `replace` lines for modules of its own repository; these are published as v0.<minor>.<patch>. */
   readonly staging?: true;
   readonly replace?: readonly string[];
-  /** Files of the first module to leave out or to write anew (text), relative to its root. */
+  /** Files of the first module to leave out or to write again (text), relative to its root. */
   readonly changes?: Readonly<Record<string, string | null>>;
-  /** Import path of a package whose test binary is wanted, to that binary's name. */
+  /** Import path of a package whose test binary is desired, to that binary's name. */
   readonly tests?: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +67,7 @@ export const conformanceRecipe = (version: string): GoRecipe => ({
 const ETCD = 'go.etcd.io/etcd';
 
 /**
- * The newest patch of a minor of etcd that all of its modules can be had of stands in for the patch that a kubeadm names:
+ * The newest patch of a minor of etcd that all of its modules is available of stands in for the patch that a kubeadm names:
  * 3.5.24's etcdctl and etcdutl, for one, were never published as modules. Patches of a minor share their data format.
  */
 const ETCD_OF_MINOR: Readonly<Record<string, string>> = { '3.5': '3.5.35', '3.6': '3.6.8' };

@@ -58,7 +58,7 @@ replace (
 });
 
 describe('etcd', () => {
-  it('is the newest patch that can be had of the minor that kubeadm names, and says so', () => {
+  it('is the newest patch that is available of the minor that kubeadm names, and says so', () => {
     expect(etcdOf(release('v1.33.13'))).toEqual({ name: 'etcd', version: '3.5.35', standsInFor: '3.5.24' });
     expect(etcdOf(release('v1.34.4'))).toEqual({ name: 'etcd', version: '3.6.8', standsInFor: '3.6.5' });
   });

@@ -1,10 +1,10 @@
 import { WorldFailure, type Cni } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { newHostsOf, type Known } from '../bootstrap/bootstrap.state.js';
-import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
-import { CLUSTER_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { type Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
@@ -28,42 +28,37 @@ const ROLLED_OUT_WITHIN_MS = 5 * 60_000;
 @Controller()
 export class AddonsEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs' | 'tuning'>,
   ) {}
 
-  @OnJob<StepData>('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  installNetwork(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid, spec } = step.state;
-      const { networkCni: cni } = spec.kubernetes;
-      const { version, manifests } = networkOf(cni, clusterSettings(step.state, this.settings.tuning));
-      const cluster = await this.clusters.of(step.state);
-      await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => cluster.failingChecks());
-      await cluster.apply(manifests(this.networkSettings(step.state)));
-      await step.record({ type: 'NetworkReady', data: { uid, cni, version } });
-    });
+  @OnTask('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  async installNetwork(step: Step): Promise<void> {
+    const { uid, spec } = step.state;
+    const { networkCni: cni } = spec.kubernetes;
+    const { version, manifests } = networkOf(cni, clusterSettings(step.state, this.settings.tuning));
+    const cluster = await this.clusters.of(step.state);
+    await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => cluster.failingChecks());
+    await cluster.apply(manifests(this.networkSettings(step.state)));
+    await step.record({ type: 'NetworkReady', data: { uid, cni, version } });
   }
 
-  @OnJob<StepData>('InstallAddons', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  installAddons(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid, spec } = step.state;
-      const network = networkOf(spec.kubernetes.networkCni, clusterSettings(step.state, this.settings.tuning));
-      const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(step.state)))];
-      const cluster = await this.clusters.of(step.state);
-      for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
-      const addons = {
-        ...(await this.storage(cluster, step.state)),
-        ...(await this.kubeadmAddons(cluster, step.state)),
-      };
-      await this.settled(step, 'see the network and its names served', ROLLED_OUT_WITHIN_MS, () =>
-        rolloutProblems(cluster, workloads),
-      );
-      await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(cluster, step.state));
-      await step.decide({ type: 'FinishCluster', data: { uid, addons } });
-    });
+  @OnTask('InstallAddons', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  async installAddons(step: Step): Promise<void> {
+    const { uid, spec } = step.state;
+    const network = networkOf(spec.kubernetes.networkCni, clusterSettings(step.state, this.settings.tuning));
+    const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(step.state)))];
+    const cluster = await this.clusters.of(step.state);
+    for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
+    const addons = {
+      ...(await this.storage(cluster, step.state)),
+      ...(await this.kubeadmAddons(cluster, step.state)),
+    };
+    await this.settled(step, 'see the network and its names served', ROLLED_OUT_WITHIN_MS, () =>
+      rolloutProblems(cluster, workloads),
+    );
+    await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(cluster, step.state));
+    await step.record({ type: 'FinishCluster', data: { uid, addons } });
   }
 
   private networkSettings(state: Known): NetworkSettings {

@@ -1,9 +1,8 @@
-import type { Cni } from '@fairlead/contracts';
+import { NETWORK_RELEASES, PRELOADED_NETWORK_RELEASES, type Cni, type NetworkRelease } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { calico, canal } from './calico.manifests.js';
 import { cilium } from './cilium.manifests.js';
-import { flannel } from './flannel.manifests.js';
-import { flannelPreloaded } from './flannel-preloaded.manifests.js';
+import { flannel, flannelPreloaded } from './flannel.manifests.js';
 import { kilo } from './kilo.manifests.js';
 import { nfsStorage } from './nfs-storage.manifests.js';
 
@@ -18,28 +17,32 @@ export interface NetworkSettings {
 }
 
 /** Something that can be installed into a cluster. Adding one is adding a row. */
-export interface CatalogueEntry<Settings> {
-  readonly version: string;
-  /** On what it was seen to work: simulated hosts only, or real ones too. */
-  readonly verifiedOn: 'lab' | 'real';
+export interface CatalogueEntry<Settings> extends NetworkRelease {
   readonly manifests: (settings: Settings) => readonly Manifest[];
 }
 
-/** The networks of CB-Ladybug's API, and Cilium. Our own minimal manifests, with the makers' images. */
-export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = {
-  flannel: { version: 'v0.27.4', verifiedOn: 'lab', manifests: flannel('v0.27.4') },
-  calico: { version: 'v3.30.3', verifiedOn: 'lab', manifests: calico('v3.30.3') },
-  canal: { version: 'v3.30.3', verifiedOn: 'lab', manifests: canal({ calico: 'v3.30.3', flannel: 'v0.27.4' }) },
-  kilo: { version: '0.6.0', verifiedOn: 'lab', manifests: kilo('0.6.0') },
-  cilium: { version: 'v1.19.8', verifiedOn: 'lab', manifests: cilium('v1.19.8') },
-};
+type Maker = (version: string) => CatalogueEntry<NetworkSettings>['manifests'];
+
+const made = (release: NetworkRelease, maker: Maker): CatalogueEntry<NetworkSettings> => ({
+  ...release,
+  manifests: maker(release.version),
+});
 
 /**
- * Networks for hosts that pull no images and have those of a mirror. flannel's own version is in the tag of its image; of the
- * others no mirror has images.
+ * The networks of CB-Ladybug's API, and Cilium: what their projects publish (upstream/), with a list of patches each. Kilo and
+ * the NFS provisioner are written here by hand; upstream/README.md says why.
  */
+export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = {
+  flannel: made(NETWORK_RELEASES.flannel, flannel),
+  calico: made(NETWORK_RELEASES.calico, calico),
+  canal: made(NETWORK_RELEASES.canal, canal),
+  kilo: made(NETWORK_RELEASES.kilo, kilo),
+  cilium: made(NETWORK_RELEASES.cilium, cilium),
+};
+
+/** Networks for hosts that pull no images and have those of a mirror. flannel's own version is in the tag of its image. */
 export const PRELOADED_NETWORKS: Readonly<Partial<Record<Cni, CatalogueEntry<NetworkSettings>>>> = {
-  flannel: { version: 'v0.28.4', verifiedOn: 'real', manifests: flannelPreloaded },
+  flannel: made(PRELOADED_NETWORK_RELEASES.flannel, flannelPreloaded),
 };
 
 export interface NfsExport {

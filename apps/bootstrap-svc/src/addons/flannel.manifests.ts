@@ -1,92 +1,78 @@
+import { SHARED_IMAGES } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+import { upstreamManifests } from '../upstream.files.js';
 import type { NetworkSettings } from './catalogue.js';
-import {
-  CNI_CONFIGURATION,
-  CNI_PROGRAMS,
-  clusterAccount,
-  configMap,
-  fromField,
-  hostPath,
-  mount,
-  namespaceOf,
-  nodeDaemon,
-  type Rule,
-} from './manifest.parts.js';
+import { inContainer, inPod, named, patched, remove, set, setEnv, type Patch, type Path } from './manifest.patches.js';
+import { CNI_CONFIGURATION, hostPath, mount } from './manifest.parts.js';
 
-const NAME = 'kube-flannel';
-const PLUGIN_IMAGE = 'ghcr.io/flannel-io/flannel-cni-plugin:v1.8.0-flannel1';
-
-export const flannelImage = (version: string): string => `ghcr.io/flannel-io/flannel:${version}`;
-
-export const FLANNEL_RULES: readonly Rule[] = [
-  { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
-  { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
-];
+const DAEMON = 'DaemonSet/kube-flannel-ds';
+const SETTINGS = 'ConfigMap/kube-flannel-cfg';
 
 /** Routes without a tunnel where nodes share a segment, VXLAN elsewhere; its rules in the same place as kube-proxy's. */
 export const flannelNetwork = ({ podCidr, oneSegment, nftables }: NetworkSettings): string =>
   JSON.stringify({ Network: podCidr, EnableNFTables: nftables, Backend: { Type: oneSegment ? 'host-gw' : 'vxlan' } });
 
-const cniConfiguration = JSON.stringify({
-  name: 'cbr0',
-  cniVersion: '0.3.1',
-  plugins: [
-    { type: 'flannel', delegate: { hairpinMode: true, isDefaultGateway: true } },
-    { type: 'portmap', capabilities: { portMappings: true } },
-  ],
-});
-
-export const flannelContainer = (version: string): Readonly<Record<string, unknown>> => ({
-  name: 'kube-flannel',
-  image: flannelImage(version),
-  command: ['/opt/bin/flanneld'],
-  args: ['--ip-masq', '--kube-subnet-mgr'],
-  resources: { requests: { cpu: '100m', memory: '50Mi' } },
-  securityContext: { privileged: false, capabilities: { add: ['NET_ADMIN', 'NET_RAW'] } },
-  env: [fromField('POD_NAME', 'metadata.name'), fromField('POD_NAMESPACE', 'metadata.namespace')],
-  volumeMounts: [
-    mount('run', '/run/flannel'),
-    mount('flannel-cfg', '/etc/kube-flannel/'),
-    mount('xtables-lock', '/run/xtables.lock'),
-  ],
-});
+const network = (settings: NetworkSettings): Patch =>
+  set(SETTINGS, ['data', 'net-conf.json'], flannelNetwork(settings));
 
 /** github.com/flannel-io/flannel: pod network without network policies. */
 export const flannel =
   (version: string) =>
-  (settings: NetworkSettings): readonly Manifest[] => [
-    namespaceOf(NAME),
-    ...clusterAccount('flannel', NAME, FLANNEL_RULES),
-    configMap('kube-flannel-cfg', NAME, {
-      'cni-conf.json': cniConfiguration,
-      'net-conf.json': flannelNetwork(settings),
-    }),
-    nodeDaemon('kube-flannel-ds', NAME, {
-      serviceAccountName: 'flannel',
-      initContainers: [
-        {
-          name: 'install-cni-plugin',
-          image: PLUGIN_IMAGE,
-          command: ['cp'],
-          args: ['-f', '/flannel', '/opt/cni/bin/flannel'],
-          volumeMounts: [mount('cni-bin', '/opt/cni/bin')],
-        },
-        {
-          name: 'install-cni',
-          image: flannelImage(version),
-          command: ['cp'],
-          args: ['-f', '/etc/kube-flannel/cni-conf.json', '/etc/cni/net.d/10-flannel.conflist'],
-          volumeMounts: [mount('cni-conf', '/etc/cni/net.d'), mount('flannel-cfg', '/etc/kube-flannel/')],
-        },
-      ],
-      containers: [flannelContainer(version)],
-      volumes: [
-        hostPath('run', '/run/flannel'),
-        CNI_PROGRAMS,
-        CNI_CONFIGURATION,
-        { name: 'flannel-cfg', configMap: { name: 'kube-flannel-cfg' } },
-        hostPath('xtables-lock', '/run/xtables.lock', 'FileOrCreate'),
-      ],
-    }),
-  ];
+  (settings: NetworkSettings): readonly Manifest[] =>
+    patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [network(settings)]);
+
+/**
+ * flannel's own CNI plugin is in no mirror, so a bridge with the node's subnet does its work: flanneld writes down which
+ * subnet that is, and this container makes the configuration of it. It stays, because pods of a DaemonSet must.
+ */
+const WRITE_CONFIGURATION = `until [ -s /run/flannel/subnet.env ]; do sleep 0.2; done
+. /run/flannel/subnet.env
+subnet=$(echo "$FLANNEL_SUBNET" | sed 's#[.][0-9]*/#.0/#')
+printf '{"cniVersion":"1.0.0","name":"flannel","plugins":[{"type":"bridge","bridge":"cni0","mtu":%s,"isDefaultGateway":true,"hairpinMode":true,"ipMasq":false,"ipam":{"type":"host-local","ranges":[[{"subnet":"%s"}]],"routes":[{"dst":"%s"}]}},{"type":"portmap","capabilities":{"portMappings":true}}]}' "$FLANNEL_MTU" "$subnet" "$FLANNEL_NETWORK" >/cni/.10-flannel.conflist
+mv /cni/.10-flannel.conflist /cni/10-flannel.conflist
+trap 'exit 0' TERM
+while :; do sleep 3600 & wait $!; done
+`;
+
+const flanneld = (...path: Path): Path => inContainer('kube-flannel', ...path);
+
+const cniConfiguration = {
+  name: 'cni-configuration',
+  image: SHARED_IMAGES.busybox.reference,
+  imagePullPolicy: 'Never',
+  command: ['sh', '-c', WRITE_CONFIGURATION],
+  resources: { requests: { cpu: '1m', memory: '4Mi' } },
+  volumeMounts: [mount('run', '/run/flannel'), mount('cni', '/cni')],
+};
+
+const TOLERATIONS = [
+  { operator: 'Exists', effect: 'NoSchedule' },
+  { operator: 'Exists', effect: 'NoExecute' },
+];
+
+/** flannel from the images of a mirror, for hosts that pull none: they have them before Kubernetes starts. */
+export const flannelPreloaded =
+  (version: string) =>
+  (settings: NetworkSettings): readonly Manifest[] =>
+    patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [
+      network(settings),
+      // No plugin to copy, and its configuration comes from the container beside flanneld.
+      remove(SETTINGS, ['data', 'cni-conf.json']),
+      remove(DAEMON, inPod('initContainers')),
+      remove(DAEMON, inPod('volumes', named('cni-plugin'))),
+      set(DAEMON, inPod('containers', named('cni-configuration')), cniConfiguration),
+      // The mirror's image is built from flannel's module: flanneld is in its PATH.
+      set(DAEMON, flanneld('image'), SHARED_IMAGES.flannel.reference),
+      set(DAEMON, flanneld('imagePullPolicy'), 'Never'),
+      set(DAEMON, flanneld('command'), ['flanneld', '--ip-masq', '--kube-subnet-mgr']),
+      remove(DAEMON, flanneld('args')),
+      // By the balanced address: it need not wait until kube-proxy has made the service's.
+      setEnv(DAEMON, flanneld(), 'KUBERNETES_SERVICE_HOST', settings.endpoint.host),
+      setEnv(DAEMON, flanneld(), 'KUBERNETES_SERVICE_PORT', String(settings.endpoint.port)),
+      // What it was seen to need on hosts of one CPU.
+      set(DAEMON, flanneld('resources'), { requests: { cpu: '20m', memory: '30Mi' } }),
+      set(DAEMON, inPod('terminationGracePeriodSeconds'), 2),
+      set(DAEMON, inPod('tolerations'), TOLERATIONS),
+      set(DAEMON, inPod('volumes', named('run')), hostPath('run', '/run/flannel')),
+      set(DAEMON, inPod('volumes', named('cni')), { ...CNI_CONFIGURATION, name: 'cni' }),
+    ]);

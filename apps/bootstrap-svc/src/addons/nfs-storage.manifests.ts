@@ -1,6 +1,6 @@
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import type { NfsExport } from './catalogue.js';
-import { clusterAccount, mount, namespaceOf } from './manifest.parts.js';
+import { clusterAccount, mount, namespacedRole, namespaceOf } from './manifest.parts.js';
 
 const NAME = 'nfs-storage';
 const PROVISIONER = 'storage.fairlead.dev/nfs';
@@ -11,17 +11,14 @@ export const nfsStorage =
   ({ server, path }: NfsExport): readonly Manifest[] => [
     namespaceOf(NAME),
     ...clusterAccount('nfs-provisioner', NAME, [
-      { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
       { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'watch', 'update'] },
-      { apiGroups: [''], resources: ['endpoints'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
       { apiGroups: [''], resources: ['events'], verbs: ['create', 'update', 'patch'] },
-      {
-        apiGroups: ['coordination.k8s.io'],
-        resources: ['leases'],
-        verbs: ['get', 'list', 'watch', 'create', 'update'],
-      },
       { apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: ['get', 'list', 'watch'] },
+    ]),
+    // The lock of its leader election.
+    ...namespacedRole('nfs-provisioner-leader', NAME, 'nfs-provisioner', [
+      { apiGroups: [''], resources: ['endpoints'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
     ]),
     {
       apiVersion: 'apps/v1',

@@ -11,14 +11,14 @@ export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>
 /** Nodes are Ready before their pods can talk and names are resolved: a cluster is ready when they can. */
 export const rolloutProblems = async (
   cluster: Pick<KubernetesCluster, 'workload'>,
-  wanted: readonly Named[],
+  desired: readonly Named[],
 ): Promise<readonly string[]> => {
   const problems: string[] = [];
-  for (const { kind, namespace, name } of wanted) {
+  for (const { kind, namespace, name } of desired) {
     const found = await cluster.workload(kind, namespace, name);
     if (found === undefined) problems.push(`there is no ${kind} ${namespace}/${name}`);
-    else if (found.wantedPods === 0 || found.readyPods < found.wantedPods)
-      problems.push(`${namespace}/${name} has ${found.readyPods} of ${found.wantedPods} pods ready`);
+    else if (found.desired === 0 || found.ready < found.desired)
+      problems.push(`${namespace}/${name} has ${found.ready} of ${found.desired} pods ready`);
   }
   return problems;
 };

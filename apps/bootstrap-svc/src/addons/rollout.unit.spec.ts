@@ -12,10 +12,10 @@ const CILIUM = workloadsOf(
   }),
 );
 
-const cluster = (pods: Readonly<Record<string, readonly [ready: number, wanted: number]>>) => ({
-  workload: (kind: WorkloadView['kind'], _namespace: string, name: string): Promise<WorkloadView | undefined> => {
-    const [readyPods, wantedPods] = pods[`${kind}/${name}`] ?? [0, undefined];
-    return Promise.resolve(wantedPods === undefined ? undefined : { kind, name, version: '', readyPods, wantedPods });
+const cluster = (pods: Readonly<Record<string, readonly [ready: number, desired: number]>>) => ({
+  workload: (kind: WorkloadView['kind'], _namespace: string, name: string) => {
+    const [ready, desired] = pods[`${kind}/${name}`] ?? [0, undefined];
+    return Promise.resolve(desired === undefined ? undefined : { version: '', ready, desired });
   },
 });
 

@@ -47,7 +47,7 @@ const leave = (state: Known, nodes: readonly NodeName[]): Known => {
   const unknown = nodes.filter((name) => state.hosts[name] === undefined);
   const going = mapHosts(state, (host) =>
     nodes.includes(host.machine.name) && !host.settled && host.removal === 'none'
-      ? { ...host, removal: 'wanted' }
+      ? { ...host, removal: 'desired' }
       : host,
   );
   return { ...going, unwanted: [...going.unwanted, ...unknown] };
@@ -138,7 +138,7 @@ export const retriedHosts = (state: Known): Known =>
   mapHosts(state, (host) => ({
     ...host,
     failed: false,
-    removal: host.removal === 'stuck' ? 'wanted' : host.removal,
+    removal: host.removal === 'stuck' ? 'desired' : host.removal,
   }));
 
 const endsGrowth = ({ type, data }: StoredEvent): boolean =>

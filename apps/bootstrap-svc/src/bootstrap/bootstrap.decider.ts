@@ -1,29 +1,43 @@
-import { refuse, type Cause, type ClusterUid, type Fact, type NodeName, type Refusal } from '@fairlead/contracts';
+import {
+  AGENT_CREDENTIALS_REVOKED_MAX,
+  compareVersions,
+  type ClusterUid,
+  type EventData,
+  type Fact,
+  type NodeName,
+  type Refusal,
+  refuse,
+} from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { failingNodesOf, openRequestsOf, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
 import {
   ABSENT,
+  allOf,
+  credentialsOf,
   hostsOf,
   isExtra,
-  isOlder,
   newHostsOf,
+  type AgentCredentials,
   type Bootstrap,
   type Failure,
   type Host,
   type Known,
-  type WantedAgent,
+  type DesiredAgent,
 } from './bootstrap.state.js';
 
 export type BootstrapFact = Fact<
   | 'HostReached'
   | 'AgentStarted'
-  | 'AgentUpdateWanted'
+  | 'AgentCredentialIssued'
+  | 'AgentCredentialsRevoked'
+  | 'AgentUpdateRequested'
   | 'AgentUpdated'
   | 'NodeBootstrapped'
   | 'ApiBalanced'
   | 'EtcdSnapshotPlaced'
+  | 'EtcdSnapshotRemoved'
   | 'EtcdReady'
   | 'ControlPlaneInitialized'
   | 'KubeconfigRefreshed'
@@ -52,6 +66,7 @@ export type Outcome = Extract<
       | 'NodeBootstrapped'
       | 'ApiBalanced'
       | 'EtcdSnapshotPlaced'
+      | 'EtcdSnapshotRemoved'
       | 'EtcdReady'
       | 'ControlPlaneInitialized'
       | 'KubeconfigRefreshed'
@@ -65,56 +80,30 @@ export type Outcome = Extract<
   }
 >;
 
-export interface StepAttempt {
-  readonly uid: ClusterUid;
-  readonly run: number;
-  readonly step: string;
-  readonly node?: NodeName;
-}
-
-/** May this step begin now? Refused when it is done, not due yet, or no longer wanted. */
-export type BeginStep = Command<'BeginStep', StepAttempt>;
-export type RecordOutcome = Command<'RecordOutcome', Outcome>;
 /** The bootstrap addons are there; with them, and every node Ready, the cluster is. */
 export type FinishCluster = Command<
   'FinishCluster',
   { readonly uid: ClusterUid; readonly addons: Readonly<Record<string, string>> }
 >;
-export type RecordFailure = Command<
-  'RecordFailure',
-  StepAttempt & {
-    readonly reason: string;
-    readonly cause: Cause;
-    readonly attempt: number;
-    readonly attemptsMax: number;
-    readonly nextAttemptAt: string | null;
-  }
+
+/** This service has come with an agent; nodes that run another must have it. */
+export type WantAgent = Command<'WantAgent', DesiredAgent>;
+
+/** The agent of a node is to be given this user; refused where the node is not, or no longer, of the cluster. */
+export type IssueCredential = Command<
+  'IssueCredential',
+  { readonly uid: ClusterUid; readonly node: NodeName; readonly user: string; readonly lifetimeSeconds: number }
 >;
-export type FailCluster = Command<
-  'FailCluster',
-  { readonly uid: ClusterUid; readonly run: number; readonly failure: Failure }
->;
+/** An outcome is a command, too: it is stated if it is news. */
+export type BootstrapCommand = IssueCredential | WantAgent | FinishCluster | Outcome;
 
-/** This service has come with an agent; nodes that run another shall have it. */
-export type WantAgent = Command<'WantAgent', WantedAgent>;
-
-export type BootstrapCommand = WantAgent | BeginStep | RecordOutcome | FinishCluster | RecordFailure | FailCluster;
-
-const isWanted = (state: Bootstrap, key: StepKey): boolean => plan(state).some((operation) => keyOf(operation) === key);
+const isDesired = (state: Bootstrap, key: StepKey): boolean =>
+  plan(state).some((operation) => keyOf(operation) === key);
 
 const present = (state: Bootstrap, uid: ClusterUid): state is Known => state.status !== 'absent' && state.uid === uid;
 
-const begin = (state: Bootstrap, attempt: StepAttempt): readonly never[] | Refusal => {
-  const notWanted = refuse('bootstrap.step-not-wanted', { step: keyOf(attempt), cluster: attempt.uid });
-  if (!present(state, attempt.uid)) return notWanted;
-  if (attempt.step === 'InitControlPlane' && state.controlPlane !== null)
-    return refuse('bootstrap.initialized', { cluster: state.spec.name, node: state.controlPlane.node });
-  if (state.status === 'building' && state.run !== attempt.run) return notWanted;
-  return isWanted(state, keyOf(attempt)) ? nothing : notWanted;
-};
-
 /** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
-const isNews = (state: Known, { type, data }: Outcome): boolean => {
+const isChange = (state: Known, { type, data }: Outcome): boolean => {
   const host = 'node' in data ? state.hosts[data.node] : undefined;
   switch (type) {
     case 'HostReached':
@@ -129,6 +118,8 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
     case 'EtcdSnapshotPlaced':
       return state.restore?.requestId === data.requestId && state.restore.missing.includes(data.node);
+    case 'EtcdSnapshotRemoved':
+      return state.abandoned?.requestId === data.requestId && state.abandoned.nodes.includes(data.node);
     case 'EtcdReady':
       return state.etcd === null;
     case 'ControlPlaneInitialized':
@@ -143,7 +134,7 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !state.healthy.includes(node));
     case 'NodeDrained':
-      return host?.removal === 'wanted';
+      return host?.removal === 'desired';
     case 'NodeRemoved':
       return host !== undefined;
     case 'ClusterDismantled':
@@ -154,11 +145,57 @@ const isNews = (state: Known, { type, data }: Outcome): boolean => {
 const record = (state: Bootstrap, outcome: Outcome): readonly BootstrapFact[] => {
   if (!present(state, outcome.data.uid) || state.status === 'dismantled') return nothing;
   if ((state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
-  return isNews(state, outcome) ? [outcome] : nothing;
+  return isChange(state, outcome) ? [...revocationsBefore(state, outcome), outcome] : nothing;
 };
 
+const revocationOf = (uid: ClusterUid, credentials: AgentCredentials | undefined): readonly BootstrapFact[] => {
+  const { users, lifetimeSeconds } = credentials ?? { users: [], lifetimeSeconds: 1 };
+  const parts = Math.ceil(users.length / AGENT_CREDENTIALS_REVOKED_MAX);
+  return Array.from({ length: parts }, (_, index): BootstrapFact => {
+    const from = index * AGENT_CREDENTIALS_REVOKED_MAX;
+    const part = users.slice(from, from + AGENT_CREDENTIALS_REVOKED_MAX);
+    return { type: 'AgentCredentialsRevoked', data: { uid, users: part, lifetimeSeconds } };
+  });
+};
+
+/** What leaves takes its credentials with it, in the same decision: no crash comes in between. */
+const revocationsBefore = (state: Known, { type, data }: Outcome): readonly BootstrapFact[] => {
+  if (type === 'NodeRemoved') return revocationOf(state.uid, credentialsOf(state, data.node));
+  if (type !== 'ClusterDismantled') return nothing;
+  return revocationOf(state.uid, allOf([state.unrevoked, ...hostsOf(state).map(({ credentials }) => credentials)]));
+};
+
+/** A host is given a new user at each attempt to start its agent. The one that runs is among the last few, and no other is renewed. */
+const USERS_OF_HOST_MAX = 8;
+
+const issueCredential = (
+  state: Bootstrap,
+  { uid, node, user, lifetimeSeconds }: IssueCredential['data'],
+): readonly BootstrapFact[] | Refusal => {
+  const isThere = present(state, uid) && state.status !== 'deleting' && state.status !== 'dismantled';
+  const host = isThere ? state.hosts[node] : undefined;
+  if (host === undefined) return refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
+  const holder = isThere ? hostsOf(state).find(({ credentials }) => credentials?.users.includes(user)) : undefined;
+  if (holder === host) return nothing;
+  // It would be revoked with either.
+  if (holder !== undefined)
+    return refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
+  const { users, lifetimeSeconds: longest } = host.credentials ?? { users: [], lifetimeSeconds };
+  const tooMany = users.slice(0, Math.max(0, users.length + 1 - USERS_OF_HOST_MAX));
+  return [
+    ...revocationOf(uid, { users: tooMany, lifetimeSeconds: longest }),
+    { type: 'AgentCredentialIssued', data: { uid, node, user, lifetimeSeconds } },
+  ];
+};
+
+/** Of hosts whose machines went without their node being removed first. */
+export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
+  state.status === 'building' || state.status === 'ready' || state.status === 'failed'
+    ? revocationOf(state.uid, state.unrevoked)
+    : nothing;
+
 const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
-  if (!present(state, uid) || !isWanted(state, 'InstallAddons')) return nothing;
+  if (!present(state, uid) || !isDesired(state, 'InstallAddons')) return nothing;
   const installed = Object.entries(addons)
     .filter(([addon, version]) => state.addons[addon] !== version)
     .map(([addon, version]) => ({ type: 'AddonInstalled' as const, data: { uid, addon, version } }));
@@ -169,21 +206,20 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
 const failsTheCluster = ({ status }: Known, step: string): boolean =>
   status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster';
 
-const recordFailure = (state: Bootstrap, data: RecordFailure['data']): readonly BootstrapFact[] => {
-  const { uid, run, step, node, reason, cause, attempt, attemptsMax, nextAttemptAt } = data;
-  if (!present(state, uid) || !isWanted(state, keyOf(data))) return nothing;
-  if (state.status === 'building' && state.run !== run) return nothing;
+type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax' | 'nextAttemptAt'>;
+
+/** Every attempt that failed is stated; the last one fails the cluster, or the growth that the step is of, in the same decision. */
+export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts): readonly BootstrapFact[] => {
+  if (state.status === 'absent') return nothing;
+  const { uid } = state;
+  const { step, node, cause } = failure;
   const where = { uid, step, ...(node === undefined ? {} : { node }) };
-  const failed: BootstrapFact = {
-    type: 'BootstrapStepFailed',
-    data: { ...where, cause, attempt, attemptsMax, nextAttemptAt },
-  };
-  if (nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(state, node)) return [failed];
-  const failure = { step, reason, cause, ...(node === undefined ? {} : { node }) };
+  const failed: BootstrapFact = { type: 'BootstrapStepFailed', data: { ...where, cause, ...attempts } };
+  if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(state, node)) return [failed];
   // The failed step is the last word where it is about no node: nothing is on its way by then.
   if (state.provisioned)
     return node === undefined ? [...failGrowth(state, failure), failed] : [failed, ...failGrowth(state, failure)];
-  return [failed, { type: 'ClusterFailed', data: { ...where, reason, cause } }];
+  return [failed, { type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
 const LAST_ATTEMPT = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
@@ -218,8 +254,9 @@ const failGrowth = (state: Known, failure: Failure): readonly BootstrapFact[] =>
 
 const isLeaving = ({ hosts }: Known, node: NodeName): boolean => hosts[node]?.removal !== 'none';
 
-const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data']): readonly BootstrapFact[] => {
-  if (!present(state, uid) || state.status !== 'building' || state.run !== run) return nothing;
+/** What infra-svc or a deadline says of a cluster that is being built. */
+export const failCluster = (state: Known, failure: Failure): readonly BootstrapFact[] => {
+  const { uid } = state;
   const { step, node, cause } = failure;
   if (node !== undefined && isExtra(state, node)) {
     return isLeaving(state, node)
@@ -230,14 +267,14 @@ const failCluster = (state: Bootstrap, { uid, run, failure }: FailCluster['data'
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
-/** Never an older one: while replicas of this service are exchanged, some still come with the agent of before. */
-const wantAgent = (state: Bootstrap, { version, sha256 }: WantedAgent): readonly BootstrapFact[] => {
+/** Never an older one: while replicas of this service are exchanged, some still come with the agent from before. */
+const wantAgent = (state: Bootstrap, { version, sha256 }: DesiredAgent): readonly BootstrapFact[] => {
   if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
   const { agent } = state;
-  if (agent !== null && (agent.sha256 === sha256 || isOlder(version, agent.version))) return nothing;
+  if (agent !== null && (agent.sha256 === sha256 || compareVersions(version, agent.version) < 0)) return nothing;
   const differs = hostsOf(state).some((host) => host.agentSha256 !== null && host.agentSha256 !== sha256);
   if (agent === null && !differs) return nothing;
-  return [{ type: 'AgentUpdateWanted', data: { uid: state.uid, agentVersion: version, sha256 } }];
+  return [{ type: 'AgentUpdateRequested', data: { uid: state.uid, agentVersion: version, sha256 } }];
 };
 
 /** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
@@ -248,18 +285,14 @@ export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
 
   decide: (state, command) => {
     switch (command.type) {
+      case 'IssueCredential':
+        return issueCredential(state, command.data);
       case 'WantAgent':
         return wantAgent(state, command.data);
-      case 'BeginStep':
-        return begin(state, command.data);
-      case 'RecordOutcome':
-        return record(state, command.data);
       case 'FinishCluster':
         return finish(state, command.data);
-      case 'RecordFailure':
-        return recordFailure(state, command.data);
-      case 'FailCluster':
-        return failCluster(state, command.data);
+      default:
+        return record(state, command);
     }
   },
 };

@@ -1,7 +1,7 @@
 import { describe, it } from '@jest/globals';
-import type { Fact, UpgradeId } from '@fairlead/contracts';
+import type { Fact } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
-import { bootstrap, type BeginStep, type RecordFailure } from './bootstrap.decider.js';
+import { bootstrap } from './bootstrap.decider.js';
 import {
   balanced,
   clusterReady,
@@ -9,12 +9,9 @@ import {
   controlPlaneJoined,
   cp,
   created,
-  desired,
   fit,
-  machine,
   machinesOf,
   networkReady,
-  OTHER_UID,
   reached,
   requested,
   UID,
@@ -26,7 +23,6 @@ import {
 const { given } = specification(bootstrap);
 const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const readyToInit: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced, ...fit(...five)];
-const beginInit: BeginStep = { type: 'BeginStep', data: { uid: UID, run: 1, step: 'InitControlPlane', node: cp(1) } };
 const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
 const failed = (step: string): Fact<'ClusterFailed'> => ({
   type: 'ClusterFailed',
@@ -39,45 +35,10 @@ const failed = (step: string): Fact<'ClusterFailed'> => ({
   },
 });
 
-describe('a step', () => {
-  it('begins when it is what the cluster needs', () =>
-    given(...readyToInit)
-      .when(beginInit)
-      .thenNothing());
-
-  it('is refused before it is due', () =>
-    given(...readyToInit.slice(0, -1))
-      .when(beginInit)
-      .thenRefused('bootstrap.step-not-wanted'));
-
-  it('is refused for a cluster that was deleted and made again under the same name', () =>
-    given(...readyToInit)
-      .when({ type: 'BeginStep', data: { ...beginInit.data, uid: OTHER_UID } })
-      .thenRefused('bootstrap.step-not-wanted'));
-
-  it('is refused when it belongs to a run before the last retry', () =>
-    given(...readyToInit, failed('InitControlPlane'), { type: 'ClusterRetryRequested', data: { uid: UID } })
-      .when(beginInit)
-      .thenRefused('bootstrap.step-not-wanted'));
-
-  it('never initialises a control plane that was initialised, whatever happened since', () =>
-    given(...readyToInit, controlPlaneInitialized, failed('InstallNetwork'), {
-      type: 'ClusterRetryRequested',
-      data: { uid: UID },
-    })
-      .when({ type: 'BeginStep', data: { ...beginInit.data, run: 2 } })
-      .thenRefused('bootstrap.initialized'));
-
-  it('is refused once the end of the cluster was asked for', () =>
-    given(...readyToInit, deletion)
-      .when(beginInit)
-      .thenRefused('bootstrap.step-not-wanted'));
-});
-
 describe('an outcome', () => {
   it('is recorded', () =>
     given(requested(3, 2), created(machinesOf(3, 2)))
-      .when({ type: 'RecordOutcome', data: reached(cp(1)) })
+      .when(reached(cp(1)))
       .then(reached(cp(1))));
 
   it.each([
@@ -88,35 +49,35 @@ describe('an outcome', () => {
     ['a joined worker', [workerJoined(w(1))], workerJoined(w(1))],
   ] as const)('is recorded once: %s', (_what, before, outcome) =>
     given(...readyToInit, ...before)
-      .when({ type: 'RecordOutcome', data: outcome })
+      .when(outcome)
       .thenNothing(),
   );
 
   it('is recorded of a cluster that failed meanwhile, so that a retry need not do it again', () =>
     given(...readyToInit, controlPlaneInitialized, failed('JoinWorker'))
-      .when({ type: 'RecordOutcome', data: workerJoined(w(2)) })
+      .when(workerJoined(w(2)))
       .then(workerJoined(w(2))));
 
   it('is not recorded once the end of the cluster was asked for', () =>
     given(...readyToInit, deletion)
-      .when({ type: 'RecordOutcome', data: controlPlaneInitialized })
+      .when(controlPlaneInitialized)
       .thenNothing());
 
   it('is not recorded of a machine that was removed', () =>
     given(...wholeCluster(), { type: 'NodeRemoved', data: { uid: UID, node: w(2) } })
-      .when({ type: 'RecordOutcome', data: workerJoined(w(2)) })
+      .when(workerJoined(w(2)))
       .thenNothing());
 
   it('of a dismantling needs that someone asked for the end', () => {
     const dismantled: Fact<'ClusterDismantled'> = { type: 'ClusterDismantled', data: { uid: UID } };
     given(...wholeCluster())
-      .when({ type: 'RecordOutcome', data: dismantled })
+      .when(dismantled)
       .thenNothing();
     given(...wholeCluster(), deletion)
-      .when({ type: 'RecordOutcome', data: dismantled })
+      .when(dismantled)
       .then(dismantled);
     given(...wholeCluster(), deletion, dismantled)
-      .when({ type: 'RecordOutcome', data: dismantled })
+      .when(dismantled)
       .thenNothing();
   });
 });
@@ -142,118 +103,4 @@ describe('the last step', () => {
     given(...wholeCluster())
       .when(finish)
       .thenNothing());
-});
-
-describe('a failure', () => {
-  const cause = { operation: 'kubeadm init', target: cp(1), message: 'the port is taken' };
-  const record = (more: Partial<RecordFailure['data']> = {}): RecordFailure => ({
-    type: 'RecordFailure',
-    data: {
-      uid: UID,
-      run: 1,
-      step: 'InitControlPlane',
-      node: cp(1),
-      reason: 'InitControlPlaneFailedReason',
-      cause,
-      attempt: 1,
-      attemptsMax: 3,
-      nextAttemptAt: '2026-01-01T00:01:00.000Z',
-      ...more,
-    },
-  });
-  const stepFailed = (attempt: number, nextAttemptAt: string | null): Fact<'BootstrapStepFailed'> => ({
-    type: 'BootstrapStepFailed',
-    data: { uid: UID, step: 'InitControlPlane', node: cp(1), cause, attempt, attemptsMax: 3, nextAttemptAt },
-  });
-
-  it('that is tried again is told with its next attempt', () =>
-    given(...readyToInit)
-      .when(record())
-      .then(stepFailed(1, '2026-01-01T00:01:00.000Z')));
-
-  it("that is the last one makes the cluster Failed, with Ladybug's reason and the cause", () =>
-    given(...readyToInit)
-      .when(record({ attempt: 3, nextAttemptAt: null }))
-      .then(stepFailed(3, null), {
-        type: 'ClusterFailed',
-        data: { uid: UID, step: 'InitControlPlane', node: cp(1), reason: 'InitControlPlaneFailedReason', cause },
-      }));
-
-  it('of another step is not told once the cluster has failed', () =>
-    given(...readyToInit, failed('BootstrapHost'))
-      .when(record({ nextAttemptAt: null }))
-      .thenNothing());
-
-  it('of a removal leaves the cluster as it is', () => {
-    const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
-    given(...wholeCluster(), removal)
-      .when(record({ step: 'RemoveNode', node: w(1), attempt: 5, attemptsMax: 5, nextAttemptAt: null }))
-      .then({
-        type: 'BootstrapStepFailed',
-        data: { uid: UID, step: 'RemoveNode', node: w(1), cause, attempt: 5, attemptsMax: 5, nextAttemptAt: null },
-      });
-  });
-
-  it('that a deadline found counts for its own run only', () => {
-    const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'JoinWorkerFailedReason', cause };
-    const fail = (run: number) => ({ type: 'FailCluster', data: { uid: UID, run, failure } }) as const;
-    given(...readyToInit)
-      .when(fail(1))
-      .then({ type: 'ClusterFailed', data: { uid: UID, ...failure } });
-    given(...readyToInit)
-      .when(fail(2))
-      .thenNothing();
-    given(...wholeCluster())
-      .when(fail(1))
-      .thenNothing();
-  });
-});
-
-describe('a name that is used again', () => {
-  it('is a fresh start', () =>
-    given(
-      ...wholeCluster(),
-      deletion,
-      { type: 'ClusterDeleted', data: { uid: UID } },
-      requested(3, 2),
-      created(machinesOf(3, 2)),
-      desired(cp(1)),
-    )
-      .when({ type: 'BeginStep', data: { uid: UID, run: 1, step: 'BootstrapHost', node: cp(1) } })
-      .thenNothing());
-});
-
-describe('an extra machine', () => {
-  const upgradeId = 'u-8f3k2m9q' as UpgradeId;
-  const cause = { operation: 'kubeadm join', target: w(3), message: 'it is broken' };
-  const withExtra = [
-    ...readyToInit,
-    controlPlaneInitialized,
-    created([{ ...machine(w(3)), surge: upgradeId }]),
-    desired(w(3)),
-  ] as const;
-  const lastFailure = {
-    type: 'BootstrapStepFailed',
-    data: { uid: UID, step: 'BootstrapHost', node: w(3), cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null },
-  } as const;
-
-  it('that cannot be made a node does not fail its cluster, and goes', () => {
-    given(...withExtra)
-      .when({ type: 'RecordFailure', data: { ...lastFailure.data, run: 1, reason: 'SetupBoostrapFailedReason' } })
-      .then(lastFailure);
-    given(...withExtra, lastFailure)
-      .when({ type: 'BeginStep', data: { uid: UID, run: 1, step: 'RemoveNode', node: w(3) } })
-      .thenNothing();
-  });
-
-  it('that keeps everybody waiting does not fail its cluster, either', () =>
-    given(...withExtra)
-      .when({
-        type: 'FailCluster',
-        data: { uid: UID, run: 1, failure: { step: 'InitializeNode', node: w(3), reason: 'x', cause } },
-      })
-      .then({
-        ...lastFailure,
-        data: { ...lastFailure.data, step: 'InitializeNode', attempt: 1, attemptsMax: 1 },
-      }));
 });

@@ -2,11 +2,13 @@ import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contra
 import { evolveAdditions, retriedHosts } from './additions.evolve.js';
 import {
   ABSENT,
+  allOf,
   differenceFrom,
   isExtra,
   newHostsOf,
   surgeKey,
   surgeOf,
+  type AgentCredentials,
   type Bootstrap,
   type Cluster,
   type Host,
@@ -52,6 +54,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   agent: null,
   agentRefused: [],
   restore: null,
+  abandoned: null,
   surgesOver: [],
   provisioned: false,
   requests: {},
@@ -77,9 +80,11 @@ const clusterOf = (state: Known): Cluster => {
     agent,
     agentRefused,
     restore,
+    abandoned,
     surgesOver,
     provisioned,
     requests,
+    unrevoked,
     unwanted,
   } = state;
   return {
@@ -100,9 +105,11 @@ const clusterOf = (state: Known): Cluster => {
     agent,
     agentRefused,
     restore,
+    abandoned,
     surgesOver,
     provisioned,
     requests,
+    ...(unrevoked === undefined ? {} : { unrevoked }),
     unwanted,
   };
 };
@@ -123,18 +130,50 @@ const withMachines = (state: Known, machines: readonly Machine[]): Bootstrap => 
     const surge = surgeOf(machine);
     const isOver = surge !== null && state.surgesOver.includes(surge);
     const goes = isOver || state.unwanted.includes(machine.name);
-    return { ...newHost(machine, set), removal: goes ? 'wanted' : 'none' };
+    return { ...newHost(machine, set), removal: goes ? 'desired' : 'none' };
   };
   const hosts = { ...state.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
   const grown = { ...state, sets: set, hosts };
   return state.status === 'ready' ? building(grown) : grown;
 };
 
+const withUnrevoked = (state: Known, credentials: AgentCredentials | undefined): Known => {
+  const unrevoked = allOf([state.unrevoked, credentials]);
+  return unrevoked === undefined ? state : { ...state, unrevoked };
+};
+
+/** A user whose host is gone meanwhile is still to be revoked. */
+const issued = (state: Known, { node, user, lifetimeSeconds }: EventData<'AgentCredentialIssued'>): Known => {
+  const one = { users: [user], lifetimeSeconds };
+  const host = state.hosts[node];
+  if (host === undefined) return withUnrevoked(state, one);
+  const credentials = allOf([host.credentials, one]);
+  return credentials === undefined ? state : withHost(state, node, { credentials });
+};
+
+const minus = (credentials: AgentCredentials | undefined, users: ReadonlySet<string>): AgentCredentials | undefined =>
+  credentials === undefined
+    ? undefined
+    : allOf([{ ...credentials, users: credentials.users.filter((user) => !users.has(user)) }]);
+
+const revoked = (state: Known, event: EventData<'AgentCredentialsRevoked'>): Known => {
+  const users: ReadonlySet<string> = new Set(event.users);
+  const { unrevoked, ...rest } = state;
+  const left = minus(unrevoked, users);
+  const hosts = Object.entries(state.hosts).map(([name, host]): [string, Host] => {
+    if (host.credentials?.users.some((user) => users.has(user)) !== true) return [name, host];
+    const { credentials, ...others } = host;
+    const kept = minus(credentials, users);
+    return [name, kept === undefined ? others : { ...others, credentials: kept }];
+  });
+  return { ...rest, hosts: Object.fromEntries(hosts), ...(left === undefined ? {} : { unrevoked: left }) };
+};
+
 const withoutHost = (state: Known, name: NodeName): Bootstrap => {
   if (state.hosts[name] === undefined) return state;
-  const { [name]: _gone, ...hosts } = state.hosts;
+  const { [name]: gone, ...hosts } = state.hosts;
   const healthy = state.healthy.filter((node) => node !== name);
-  const left = { ...state, hosts, healthy };
+  const left = withUnrevoked({ ...state, hosts, healthy }, gone?.credentials);
   // What failed was this node: without it the rest may be whole.
   return state.status === 'failed' && state.failure.node === name ? building(left) : left;
 };
@@ -145,12 +184,12 @@ const endSurge = (state: Known, ref: Parameters<typeof surgeKey>[0]): Known => {
   const surgesOver = [...state.surgesOver.filter((surge) => surge !== key), key];
   const hosts = Object.entries(state.hosts).map(([name, host]): [string, Host] => {
     const stays = surgeOf(host.machine) !== key || host.removal === 'drained';
-    return [name, stays ? host : { ...host, removal: 'wanted' }];
+    return [name, stays ? host : { ...host, removal: 'desired' }];
   });
   return { ...state, surgesOver, hosts: Object.fromEntries(hosts) };
 };
 
-/** What the agent reported, measured against what is wanted of the node. */
+/** What the agent reported, measured against what is desired of the node. */
 const reported = (
   state: Known,
   data: EventData<'NodeInitialized'> | EventData<'NodeReady'>,
@@ -168,6 +207,16 @@ const settleAll = (state: Known): Bootstrap => {
     Object.entries(state.hosts).map(([name, host]) => [name, host.ready ? { ...host, settled: true } : host]),
   );
   return { ...clusterOf(state), status: 'ready', hosts };
+};
+
+const failedRestore = ({ abandoned }: Known, { requestId }: EventData<'EtcdRestoreFailed'>): Cluster['abandoned'] =>
+  abandoned?.requestId === requestId ? { ...abandoned, failed: true } : abandoned;
+
+const withoutSnapshot = (state: Known, { node, requestId }: EventData<'EtcdSnapshotRemoved'>): Known => {
+  const { abandoned } = state;
+  if (abandoned?.requestId !== requestId) return state;
+  const nodes = abandoned.nodes.filter((name) => name !== node);
+  return { ...state, abandoned: nodes.length === 0 ? null : { ...abandoned, nodes } };
 };
 
 const placed = (state: Known, { node, requestId }: EventData<'EtcdSnapshotPlaced'>): Known => {
@@ -193,7 +242,11 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       return withHost(state, event.data.node, { hostKey: event.data.hostKey });
     case 'AgentStarted':
       return withHost(state, event.data.node, { agentStartedAt: time, agentSha256: event.data.sha256 });
-    case 'AgentUpdateWanted': {
+    case 'AgentCredentialIssued':
+      return issued(state, event.data);
+    case 'AgentCredentialsRevoked':
+      return revoked(state, event.data);
+    case 'AgentUpdateRequested': {
       const { agentVersion: version, sha256 } = event.data;
       return { ...state, agent: { version, sha256 }, agentRefused: [] };
     }
@@ -236,12 +289,14 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
       const { step, node, nextAttemptAt } = event.data;
       if (node === undefined || nextAttemptAt !== null) return state;
       if (step === 'UpdateAgent') return { ...state, agentRefused: [...state.agentRefused, node] };
-      // Nobody waits for an extra machine that cannot be had: it goes.
-      if (step !== 'RemoveNode') return isExtra(state, node) ? withHost(state, node, { removal: 'wanted' }) : state;
+      // No one waits for an extra machine that is not available: it goes.
+      if (step !== 'RemoveNode') return isExtra(state, node) ? withHost(state, node, { removal: 'desired' }) : state;
       return withHost(state, node, { removal: 'stuck' });
     }
     case 'EtcdSnapshotPlaced':
       return placed(state, event.data);
+    case 'EtcdSnapshotRemoved':
+      return withoutSnapshot(state, event.data);
     case 'NodeDrained':
       return withHost(state, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':
@@ -253,7 +308,7 @@ const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
   }
 };
 
-/** Every step that is still wanted is asked for again; nodes that were kept are on their way again. */
+/** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
 const retried = (state: Known, time: string): Bootstrap => {
   const again = retriedHosts({ ...state, run: state.run + 1, runStartedAt: time, agentRefused: [] });
   const isGrowing = state.status === 'ready' && newHostsOf(again).length > 0;
@@ -284,22 +339,28 @@ const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
       const key = surgeKey(event.data);
       return { ...state, surgesOver: state.surgesOver.filter((surge) => surge !== key) };
     }
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'SurgeFailed':
       return endSurge(state, event.data);
     case 'VmDeleted':
       return withoutHost(state, event.data.name);
     case 'NodeRemovalRequested':
-      return withHost(state, event.data.node, { removal: 'wanted' });
+      return withHost(state, event.data.node, { removal: 'desired' });
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
-      return { ...state, restore: { requestId, snapshot, sha256, missing: members.map(({ node }) => node) } };
+      const nodes = members.map(({ node }) => node);
+      return {
+        ...state,
+        restore: { requestId, snapshot, sha256, missing: nodes },
+        abandoned: { requestId, sha256, nodes, failed: false },
+      };
     }
     case 'EtcdRestoreAdvanced':
       return event.data.step === 'place' ? state : { ...state, restore: null };
     case 'EtcdRestored':
+      return { ...state, restore: null, abandoned: null };
     case 'EtcdRestoreFailed':
-      return { ...state, restore: null };
+      return { ...state, restore: null, abandoned: failedRestore(state, event.data) };
     case 'DesiredVersionsSet': {
       const { revision, software, changesAllowed } = event.data;
       return withHost(state, event.data.node, { desired: { revision, software, changesAllowed } });

@@ -203,5 +203,5 @@ export const wholeCluster = (): Fact[] => {
 export const stateAfter = (...facts: readonly Fact[]): Bootstrap =>
   facts.reduce((state, fact, index) => evolve(state, stored(fact, index + 1)), ABSENT);
 
-/** What is wanted after these facts, by name. */
-export const wantedAfter = (...facts: readonly Fact[]): readonly string[] => plan(stateAfter(...facts)).map(keyOf);
+/** What is desired after these facts, by name. */
+export const desiredAfter = (...facts: readonly Fact[]): readonly string[] => plan(stateAfter(...facts)).map(keyOf);

@@ -2,7 +2,7 @@ import type { Fact, NodeName, SecretRef } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { bootstrap } from './bootstrap.decider.js';
-import { cp, fit, machinesOf, requested, created, UID, wantedAfter, wholeCluster } from './bootstrap.fixtures.js';
+import { cp, fit, machinesOf, requested, created, UID, desiredAfter, wholeCluster } from './bootstrap.fixtures.js';
 import { controlPlaneInitialized } from './bootstrap.fixtures.js';
 
 const { given } = specification(bootstrap);
@@ -31,7 +31,7 @@ const refreshed: Fact<'KubeconfigRefreshed'> = {
   },
 };
 const refreshes = (...facts: readonly Fact[]): readonly string[] =>
-  wantedAfter(...facts).filter((key) => key.startsWith('RefreshKubeconfig'));
+  desiredAfter(...facts).filter((key) => key.startsWith('RefreshKubeconfig'));
 
 describe("the administrator's kubeconfig of a cluster (F)", () => {
   const asMade = [...wholeCluster(), reported(cp(1), FIRST_END), reported(cp(2), SOON_AFTER)];
@@ -48,14 +48,14 @@ describe("the administrator's kubeconfig of a cluster (F)", () => {
     const whole = [...asMade, reported(cp(2), RENEWED_END), refreshed];
     expect(refreshes(...whole, reported(cp(3), '2027-11-22T10:05:00.000Z'))).toEqual([]);
     given(...whole)
-      .when({ type: 'RecordOutcome', data: refreshed })
+      .when(refreshed)
       .thenNothing();
   });
 
   it('is known from the first report of its node, also where that comes before kubeadm init is told of', () => {
     const early = [requested(1, 0), created(machinesOf(1, 0)), ...fit(cp(1)), reported(cp(1), FIRST_END)];
     given(...early, controlPlaneInitialized)
-      .when({ type: 'RecordOutcome', data: { ...refreshed, data: { ...refreshed.data, expiresAt: FIRST_END } } })
+      .when({ ...refreshed, data: { ...refreshed.data, expiresAt: FIRST_END } })
       .thenNothing();
   });
 });

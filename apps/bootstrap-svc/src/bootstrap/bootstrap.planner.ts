@@ -8,7 +8,6 @@ import {
   renewedKubeconfig,
   type Bootstrap,
   type Cluster,
-  type Failure,
   type Host,
 } from './bootstrap.state.js';
 
@@ -31,6 +30,7 @@ export type NodeStep =
   | 'RemoveNode'
   | 'UpdateAgent'
   | 'PlaceSnapshot'
+  | 'RemoveSnapshot'
   | 'RefreshKubeconfig';
 export type ClusterStep =
   'SetupExternalEtcd' | 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
@@ -38,12 +38,11 @@ export type ClusterStep =
 /** One thing to do next, and why. */
 export type Operation =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
-  | { readonly step: ClusterStep; readonly reason: string }
-  | { readonly step: 'FailCluster'; readonly failure: Failure; readonly reason: string };
+  | { readonly step: ClusterStep; readonly reason: string };
 
 export type StepKey = string;
 
-/** Names an operation inside its cluster: while it is wanted it is done once. */
+/** Names an operation inside its cluster: while it is desired it is done once. */
 export const keyOf = (operation: { readonly step: string; readonly node?: NodeName }): StepKey =>
   operation.node === undefined ? operation.step : `${operation.step}/${operation.node}`;
 
@@ -61,11 +60,11 @@ const prepareHosts = (cluster: Cluster): readonly Operation[] => {
     .map((host) => onNode('BootstrapHost', host, 'its machine runs and its software is decided'));
   const toVerify = fresh
     .filter((host) => host.agentStartedAt !== null && host.initialized && !host.bootstrapped)
-    .map((host) => onNode('VerifyNode', host, 'its agent reported every package at the wanted version'));
+    .map((host) => onNode('VerifyNode', host, 'its agent reported every package at the desired version'));
   return [...toReach, ...toVerify];
 };
 
-/** Before a control plane is one it balances the address that it is reached by; and anew when others come or go. */
+/** Before a control plane is one it balances the address that it is reached by; and again when others come or go. */
 const balance = (cluster: Cluster): readonly Operation[] => {
   if (!cluster.balancedByNodes) return [];
   return hostsOf(cluster)
@@ -109,7 +108,7 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
 
 const finish = (cluster: Cluster): readonly Operation[] =>
   newHostsOf(cluster).every((host) => host.joinedAt !== null && host.ready)
-    ? [{ step: 'InstallAddons', reason: 'every node is Ready at the wanted version' }]
+    ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
 const grow = (cluster: Cluster): readonly Operation[] => {
@@ -130,7 +129,11 @@ const goesBecause = ({ machine }: Host): string =>
 /** Control planes leave one at a time: each departure changes the quorum of the next. */
 const removals = (cluster: Cluster): readonly Operation[] => {
   if (cluster.controlPlane === null) return [];
-  const leaving = hostsOf(cluster).filter((host) => host.removal === 'wanted' || host.removal === 'drained');
+  // Those that are drained come first: a further request must not interrupt one whose etcd member may be gone.
+  const leaving = [
+    ...hostsOf(cluster).filter((host) => host.removal === 'drained'),
+    ...hostsOf(cluster).filter((host) => host.removal === 'desired'),
+  ];
   return [
     ...leaving.filter(isControlPlane).slice(0, 1),
     ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
@@ -141,7 +144,16 @@ const removals = (cluster: Cluster): readonly Operation[] => {
 const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
   (restore?.missing ?? []).flatMap((name) => {
     const host = hosts[name];
-    return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd shall be set back to it')];
+    return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd is to be restored from it')];
+  });
+
+/** Everything that is secret in the cluster is in it. */
+const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
+  (abandoned?.failed === true ? abandoned.nodes : []).flatMap((name) => {
+    const host = hosts[name];
+    return host === undefined || host.removal !== 'none'
+      ? []
+      : [onNode('RemoveSnapshot', host, 'its restore has failed')];
   });
 
 const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
@@ -158,12 +170,12 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .filter(({ settled, removal, agentSha256 }) => settled && removal === 'none' && agentSha256 !== agent.sha256)
     .toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1))
     .slice(0, AGENTS_AT_ONCE_MAX)
-    .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is wanted`));
+    .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
 
 /**
- * What is to be done now, from what is known: the whole order of a bootstrap in one place. It is what the process asks for,
- * what a step looks at before it begins, and what people are shown.
+ * What is to be done now, from what is known: the whole order of a bootstrap in one place. What only has to be stated stands in
+ * bootstrap.reconciler.ts.
  */
 export const plan = (state: Bootstrap): readonly Operation[] => {
   switch (state.status) {
@@ -173,19 +185,17 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return [...removals(state), ...placeSnapshots(state)];
+      return [...removals(state), ...placeSnapshots(state), ...removeSnapshots(state)];
     case 'ready':
       return [
         ...balance(state),
         ...removals(state),
         ...updateAgents(state),
         ...placeSnapshots(state),
+        ...removeSnapshots(state),
         ...refreshKubeconfig(state),
       ];
-    case 'building': {
-      const failure = state.broken;
-      if (failure !== null) return [{ step: 'FailCluster', failure, reason: failure.cause.message }];
-      return [...grow(state), ...removals(state)];
-    }
+    case 'building':
+      return state.broken === null ? [...grow(state), ...removals(state)] : [];
   }
 };

@@ -25,7 +25,7 @@ import {
   SOFTWARE,
   UID,
   w,
-  wantedAfter,
+  desiredAfter,
   wholeCluster,
   workerJoined,
 } from './bootstrap.fixtures.js';
@@ -35,42 +35,54 @@ const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
 
 describe('before the control plane', () => {
   it('nothing is done to hosts whose software is not decided', () => {
-    expect(wantedAfter(...machines)).toEqual([]);
+    expect(desiredAfter(...machines)).toEqual([]);
   });
 
   it('all hosts are prepared at the same time', () => {
-    expect(wantedAfter(...machines, ...five.map(desired))).toEqual(five.map((node) => `BootstrapHost/${node}`));
+    expect(desiredAfter(...machines, ...five.map(desired))).toEqual(five.map((node) => `BootstrapHost/${node}`));
   });
 
   it('a large cluster has a limit of hosts that are prepared at a time', () => {
     const many = Array.from({ length: 40 }, (_, index) => w(index + 1));
     const facts = [requested(1, 40), created([machine(cp(1), true), ...many.map((name) => machine(name))])];
-    expect(wantedAfter(...facts, ...[cp(1), ...many].map(desired))).toHaveLength(20);
+    expect(desiredAfter(...facts, ...[cp(1), ...many].map(desired))).toHaveLength(20);
+  });
+
+  it('hosts of a later request interrupt none that is being prepared, whatever their names', () => {
+    const many = Array.from({ length: 30 }, (_, index) => w(index + 10));
+    const facts = [
+      requested(1, 30),
+      created([machine(cp(1), true), ...many.map((name) => machine(name))]),
+      ...[cp(1), ...many].map(desired),
+    ];
+    const before = desiredAfter(...facts);
+    expect(before).toHaveLength(20);
+    expect(desiredAfter(...facts, created([machine(w(1))]), desired(w(1)))).toEqual(before);
   });
 
   it('a host is verified once its agent has reported, also when the report came before our record of its start', () => {
     const facts = [...machines, desired(w(1)), initialized(w(1)), reached(w(1)), agentStarted(w(1))];
-    expect(wantedAfter(...facts)).toEqual([`VerifyNode/${w(1)}`]);
+    expect(desiredAfter(...facts)).toEqual([`VerifyNode/${w(1)}`]);
   });
 
-  it('an agent that reports another version than the wanted one is not believed to be done', () => {
+  it('an agent that reports another version than the desired one is not believed to be done', () => {
     const facts = [
       ...machines,
       desired(w(1)),
       agentStarted(w(1)),
       initialized(w(1), { ...SOFTWARE, kubelet: '1.33.13' }),
     ];
-    expect(wantedAfter(...facts)).toEqual([]);
+    expect(desiredAfter(...facts)).toEqual([]);
   });
 
   it.each(five)('kubeadm init waits for every host of the set: %s', (late) => {
     const others = five.filter((node) => node !== late);
-    expect(wantedAfter(...machines, ...fit(...others))).toEqual([]);
-    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...others))).toEqual([]);
+    expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
   it('kubeadm init waits for the address of the API server', () => {
-    expect(wantedAfter(requested(3, 2), created(machinesOf(3, 2)), ...fit(...five))).toEqual([]);
+    expect(desiredAfter(requested(3, 2), created(machinesOf(3, 2)), ...fit(...five))).toEqual([]);
   });
 });
 
@@ -78,14 +90,14 @@ describe('after kubeadm init', () => {
   const begun = [...machines, ...fit(...five), controlPlaneInitialized];
 
   it('the network comes before any join', () => {
-    expect(wantedAfter(...begun)).toEqual(['InstallNetwork']);
+    expect(desiredAfter(...begun)).toEqual(['InstallNetwork']);
   });
 
   const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
 
   it('control planes join strictly one at a time, and workers beside them', () => {
-    expect(wantedAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`, ...workers]);
-    expect(wantedAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([
+    expect(desiredAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`, ...workers]);
+    expect(desiredAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([
       `JoinControlPlane/${cp(3)}`,
       ...workers,
     ]);
@@ -93,19 +105,19 @@ describe('after kubeadm init', () => {
 
   it('the control planes are looked at when all of them have joined, whoever else still joins', () => {
     const joined = [...begun, networkReady, controlPlaneJoined(cp(2)), controlPlaneJoined(cp(3))];
-    expect(wantedAfter(...joined)).toEqual([...workers, 'VerifyControlPlane']);
-    expect(wantedAfter(...joined, workerJoined(w(1)))).toEqual([`JoinWorker/${w(2)}`, 'VerifyControlPlane']);
-    expect(wantedAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual(workers);
+    expect(desiredAfter(...joined)).toEqual([...workers, 'VerifyControlPlane']);
+    expect(desiredAfter(...joined, workerJoined(w(1)))).toEqual([`JoinWorker/${w(2)}`, 'VerifyControlPlane']);
+    expect(desiredAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual(workers);
   });
 
-  it('addons wait until every node is Ready at the wanted version', () => {
+  it('addons wait until every node is Ready at the desired version', () => {
     const joined = wholeCluster().filter(({ type }) => type !== 'ClusterReady' && type !== 'NodeReady');
     const ready = five.map((node) => nodeReady(node));
-    expect(wantedAfter(...joined, ...ready.slice(1))).toEqual([]);
-    expect(wantedAfter(...joined, ...ready.slice(1), nodeReady(cp(1), { ...SOFTWARE, kubelet: '1.33.13' }))).toEqual(
+    expect(desiredAfter(...joined, ...ready.slice(1))).toEqual([]);
+    expect(desiredAfter(...joined, ...ready.slice(1), nodeReady(cp(1), { ...SOFTWARE, kubelet: '1.33.13' }))).toEqual(
       [],
     );
-    expect(wantedAfter(...joined, ...ready)).toEqual(['InstallAddons']);
+    expect(desiredAfter(...joined, ...ready)).toEqual(['InstallAddons']);
   });
 
   it('a ready cluster wants nothing, whatever its nodes say later', () => {
@@ -113,8 +125,8 @@ describe('after kubeadm init', () => {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
     };
-    expect(wantedAfter(...wholeCluster())).toEqual([]);
-    expect(wantedAfter(...wholeCluster(), notReady)).toEqual([]);
+    expect(desiredAfter(...wholeCluster())).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), notReady)).toEqual([]);
   });
 });
 
@@ -127,19 +139,19 @@ describe('more workers', () => {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
     };
-    expect(wantedAfter(...grown, ...fit(w(3)), desired(w(4)))).toEqual([`BootstrapHost/${w(4)}`]);
-    expect(wantedAfter(...grown, notReady, ...fit(...more))).toEqual([`JoinWorker/${w(3)}`, `JoinWorker/${w(4)}`]);
+    expect(desiredAfter(...grown, ...fit(w(3)), desired(w(4)))).toEqual([`BootstrapHost/${w(4)}`]);
+    expect(desiredAfter(...grown, notReady, ...fit(...more))).toEqual([`JoinWorker/${w(3)}`, `JoinWorker/${w(4)}`]);
     const joined = more.flatMap((node): Fact[] => [workerJoined(node), nodeReady(node)]);
-    expect(wantedAfter(...grown, notReady, ...fit(...more), ...joined)).toEqual(['InstallAddons']);
-    expect(wantedAfter(...grown, ...fit(...more), ...joined, clusterReady)).toEqual([]);
+    expect(desiredAfter(...grown, notReady, ...fit(...more), ...joined)).toEqual(['InstallAddons']);
+    expect(desiredAfter(...grown, ...fit(...more), ...joined, clusterReady)).toEqual([]);
   });
 });
 
 it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set', () => {
   const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
-  expect(wantedAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
-  expect(wantedAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
-  expect(wantedAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual([
+  expect(desiredAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
+  expect(desiredAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
+  expect(desiredAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual([
     `JoinWorker/${w(3)}`,
     'VerifyControlPlane',
   ]);
@@ -153,13 +165,13 @@ describe('an end', () => {
     ['while hosts are prepared', [...machines, ...five.map(desired)]],
     ['when it is ready', wholeCluster()],
   ])('a cluster whose end is asked for is dismantled and nothing else: %s', (_when, facts) => {
-    expect(wantedAfter(...facts, deletion)).toEqual(['DismantleCluster']);
+    expect(desiredAfter(...facts, deletion)).toEqual(['DismantleCluster']);
   });
 
   it('workers leave some at a time, control planes one at a time', () => {
     const removal = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid: UID, node } });
     const facts = [...wholeCluster(), removal(cp(2)), removal(cp(3)), removal(w(1)), removal(w(2))];
-    expect(wantedAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
+    expect(desiredAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
   });
 
   it('a failed cluster wants nothing until someone asks it to go on, and then goes on from the step that failed', () => {
@@ -174,9 +186,9 @@ describe('an end', () => {
       },
     };
     const before = [...machines, ...fit(cp(1), cp(2), cp(3), w(1)), ...fit(w(2)).slice(0, -1)];
-    expect(wantedAfter(...before)).toEqual([`VerifyNode/${w(2)}`]);
-    expect(wantedAfter(...before, failed)).toEqual([]);
-    expect(wantedAfter(...before, failed, { type: 'ClusterRetryRequested', data: { uid: UID } })).toEqual([
+    expect(desiredAfter(...before)).toEqual([`VerifyNode/${w(2)}`]);
+    expect(desiredAfter(...before, failed)).toEqual([]);
+    expect(desiredAfter(...before, failed, { type: 'ClusterRetryRequested', data: { uid: UID } })).toEqual([
       `VerifyNode/${w(2)}`,
     ]);
   });
@@ -194,39 +206,33 @@ describe('an end', () => {
     };
     const facts = [...wholeCluster(), created([machine(w(3))]), ...fit(w(3)), failed];
     const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(3) } };
-    expect(wantedAfter(...facts, removal)).toEqual([`RemoveNode/${w(3)}`]);
-    expect(wantedAfter(...facts, removal, { type: 'NodeRemoved', data: { uid: UID, node: w(3) } })).toEqual([
+    expect(desiredAfter(...facts, removal)).toEqual([`RemoveNode/${w(3)}`]);
+    expect(desiredAfter(...facts, removal, { type: 'NodeRemoved', data: { uid: UID, node: w(3) } })).toEqual([
       'InstallAddons',
     ]);
   });
 
-  it('what infra-svc gives up fails the cluster in its words', () => {
-    const broken: Fact = {
-      type: 'InfrastructureFailed',
-      data: {
-        uid: UID,
-        step: 'CreateMachines',
-        reason: 'CreateMCISFailedReason',
-        cause: { operation: 'create machines', target: 'lab', message: 'quota exceeded' },
-      },
-    };
-    expect(wantedAfter(requested(3, 2), broken)).toEqual(['FailCluster']);
+  it('nothing is done for a cluster that infra-svc gives up', () => {
+    const cause = { operation: 'create machines', target: 'lab', message: 'quota exceeded' };
+    const data = { uid: UID, step: 'CreateMachines', reason: 'CreateMCISFailedReason', cause };
+    const broken: Fact = { type: 'InfrastructureFailed', data };
+    expect(desiredAfter(requested(3, 2), created(machinesOf(3, 2)), desired(cp(1)), broken)).toEqual([]);
   });
 
   it('an external etcd comes when every host is fit and before kubeadm init, once', () => {
     const begun = [requested(3, 2, { etcd: 'external' }), created(machinesOf(3, 2)), balanced];
-    expect(wantedAfter(...begun, ...fit(...five.slice(1)))).toEqual([]);
-    expect(wantedAfter(...begun, ...fit(...five))).toEqual(['SetupExternalEtcd']);
-    expect(wantedAfter(...begun, ...fit(...five), etcdReady)).toEqual([`InitControlPlane/${cp(1)}`]);
-    expect(wantedAfter(...begun, ...fit(...five), etcdReady, controlPlaneInitialized)).toEqual(['InstallNetwork']);
+    expect(desiredAfter(...begun, ...fit(...five.slice(1)))).toEqual([]);
+    expect(desiredAfter(...begun, ...fit(...five))).toEqual(['SetupExternalEtcd']);
+    expect(desiredAfter(...begun, ...fit(...five), etcdReady)).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...begun, ...fit(...five), etcdReady, controlPlaneInitialized)).toEqual(['InstallNetwork']);
   });
 
   it("kubeadm's own etcd needs no step before it", () => {
-    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
   it('verified hosts are verified once', () => {
-    expect(wantedAfter(...machines, ...fit(...five), bootstrapped(w(1)))).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...five), bootstrapped(w(1)))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 });
 
@@ -236,8 +242,8 @@ describe('an API that its control planes balance themselves', () => {
   const onAll = all.map((node) => apiBalanced(node, ...all));
 
   it('is balanced on each as soon as it is fit, and kubeadm init waits for the first', () => {
-    expect(wantedAfter(...begun, ...fit(...five))).toEqual(all.map((node) => `BalanceApi/${node}`));
-    expect(wantedAfter(...begun, ...fit(...five), apiBalanced(cp(1), ...all))).toEqual([
+    expect(desiredAfter(...begun, ...fit(...five))).toEqual(all.map((node) => `BalanceApi/${node}`));
+    expect(desiredAfter(...begun, ...fit(...five), apiBalanced(cp(1), ...all))).toEqual([
       `BalanceApi/${cp(2)}`,
       `BalanceApi/${cp(3)}`,
       `InitControlPlane/${cp(1)}`,
@@ -247,24 +253,24 @@ describe('an API that its control planes balance themselves', () => {
   it('is balanced on a control plane before it joins; workers wait for none of that', () => {
     const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
     const joining = [...begun, ...fit(...five), apiBalanced(cp(1), ...all), controlPlaneInitialized, networkReady];
-    expect(wantedAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`, ...workers]);
-    expect(wantedAfter(...joining, apiBalanced(cp(2), ...all))).toEqual([
+    expect(desiredAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`, ...workers]);
+    expect(desiredAfter(...joining, apiBalanced(cp(2), ...all))).toEqual([
       `BalanceApi/${cp(3)}`,
       `JoinControlPlane/${cp(2)}`,
       ...workers,
     ]);
   });
 
-  it('is balanced anew when a control plane has left, in a ready cluster too', () => {
+  it('is balanced again when a control plane has left, in a ready cluster too', () => {
     const ready = wholeCluster().flatMap((fact) => (fact.type === 'LoadBalancerReady' ? [balancedByNodes] : [fact]));
     const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: cp(3) } };
-    expect(wantedAfter(...ready, ...onAll)).toEqual([]);
-    expect(wantedAfter(...ready, ...onAll, removed)).toEqual([`BalanceApi/${cp(1)}`, `BalanceApi/${cp(2)}`]);
+    expect(desiredAfter(...ready, ...onAll)).toEqual([]);
+    expect(desiredAfter(...ready, ...onAll, removed)).toEqual([`BalanceApi/${cp(1)}`, `BalanceApi/${cp(2)}`]);
     const left = [cp(1), cp(2)].map((node) => apiBalanced(node, cp(1), cp(2)));
-    expect(wantedAfter(...ready, ...onAll, removed, ...left)).toEqual([]);
+    expect(desiredAfter(...ready, ...onAll, removed, ...left)).toEqual([]);
   });
 
   it('asks nothing of control planes whose provider balances', () => {
-    expect(wantedAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 });

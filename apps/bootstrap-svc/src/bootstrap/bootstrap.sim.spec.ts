@@ -25,17 +25,17 @@ const STEPS_MAX = 1_000;
 const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'workers' };
 
 const begin = async (simulation: Simulation): Promise<void> => {
-  await simulation.say('wish', requested(3, 2));
+  await simulation.say('request', requested(3, 2));
   await simulation.say('machines', created(machinesOf(3, 2)), balanced);
 };
 
 const beginOnOwnHosts = async (simulation: Simulation): Promise<void> => {
-  await simulation.say('wish', requested(3, 2));
+  await simulation.say('request', requested(3, 2));
   await simulation.say('machines', created(machinesOf(3, 2)), balancedByNodes);
 };
 
 const beginWithEtcdBeside = async (simulation: Simulation): Promise<void> => {
-  await simulation.say('wish', requested(3, 2, { etcd: 'external' }));
+  await simulation.say('request', requested(3, 2, { etcd: 'external' }));
   await simulation.say('machines', created(machinesOf(3, 2)), balanced);
 };
 
@@ -56,7 +56,7 @@ const untilReady = async (simulation: Simulation): Promise<void> => {
   await simulation.run();
   for (let retry = 0; isFailed(simulation); retry += 1) {
     if (retry > RETRIES_MAX) throw new Error('it fails again and again');
-    await simulation.say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+    await simulation.say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
     await simulation.run();
   }
 };
@@ -117,7 +117,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         const workers = [
           { connection: 'lab', spec: 'lab.medium', rootDisk: { type: 'd', size: 'd' }, count: 2 },
         ] as never;
-        await simulation.say('wish', { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
+        await simulation.say('request', { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
         await simulation.say('machines', plannedFor('r1', nodes), created(nodes.map((name) => machine(name))));
         await simulation.run();
         const isRolledBack = simulation.count('NodesFailed') > 0;
@@ -125,7 +125,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(isRolledBack || simulation.count('ClusterReady') === 2).toBe(true);
         for (let tries = 0; isRolledBack && tries < RETRIES_MAX; tries += 1) {
           if (nodes.every((node) => simulation.count('NodeRemoved', node) === 1)) return;
-          await simulation.say('wish', { type: 'ClusterRetryRequested', data: { uid: UID } });
+          await simulation.say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
           await simulation.run();
         }
         if (isRolledBack) throw new Error('a node that could not join never left');
@@ -145,7 +145,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         for (const node of all) expect([node, balances(node)]).toEqual([node, all]);
         const told = simulation.types;
         expect(told.indexOf('ApiBalanced')).toBeLessThan(told.indexOf('ControlPlaneInitialized'));
-        await simulation.say('wish', { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(3) } });
+        await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(3) } });
         await simulation.run();
         if (simulation.count('NodeRemoved', cp(3)) === 0) return; // Too many troubles: it is told as stuck.
         for (const node of [cp(1), cp(2)]) {
@@ -181,7 +181,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         const sealed = simulation.secrets.values.get(ref)?.value ?? '';
         expect([cp(1), cp(2), cp(3)].map((node) => simulation.world.host(node).etcd)).toEqual([sealed, sealed, sealed]);
         expect(JSON.stringify(simulation.store.events)).not.toContain(sealed);
-        await simulation.say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+        await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
         await simulation.run();
         await simulation.say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
         await simulation.run();
@@ -196,10 +196,10 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
       forAllSeeds(async (simulation) => {
         await begin(simulation);
         await simulation.run(simulation.below(700));
-        await simulation.say('wish', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+        await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
         await simulation.run();
         expect(simulation.count('ClusterDismantled')).toBe(1);
-        expect(simulation.steps.holds.size).toBe(0);
+        expect(await simulation.leases.of('any').held('default/demo')).toEqual([]);
         const own = simulation.store.events.filter(({ meta }) => meta.context === 'bootstrap').map(({ type }) => type);
         expect(own.at(-1)).toBe('ClusterDismantled');
         await simulation.say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
@@ -250,7 +250,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
         const stuck = (): boolean => simulation.count('NodeRemoved', w(1)) === 0;
         for (let tries = 0; tries === 0 || (stuck() && tries < RETRIES_MAX); tries += 1) {
-          await simulation.say('wish', removal);
+          await simulation.say('request', removal);
           await simulation.run();
         }
         expect(simulation.count('NodeRemoved', w(1))).toBe(1);
@@ -276,7 +276,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         if (!isLate) await simulation.say('machines', came);
         if (simulation.chance(0.5)) await untilBegun(simulation, `start JoinWorker ${w(3)}`);
         else await simulation.run(simulation.below(500));
-        const returned: Fact = { type: 'SurgeReturned', data: { ...surge, nodes: [] } };
+        const returned: Fact = { type: 'SurgeReleased', data: { ...surge, nodes: [] } };
         await simulation.say('rollout', returned);
         if (isLate) await simulation.say('machines', came);
         await untilReady(simulation);
@@ -310,7 +310,7 @@ describe('dead machines', () => {
   it.each([w(1), cp(2)] as NodeName[])('a node whose host is dead is removed without it: %s', async (node) => {
     const simulation = await ready();
     simulation.world.unreachable.add(node);
-    await simulation.say('wish', { type: 'NodeRemovalRequested', data: { uid: UID, node } });
+    await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node } });
     await simulation.run();
     const drained = simulation.store.events.find((event) => event.type === 'NodeDrained');
     expect(drained?.data).toEqual({ uid: UID, node, evictedPods: 0, dead: true });
@@ -321,12 +321,12 @@ describe('dead machines', () => {
   it('a node that still joins is removed when that has ended: it would come back', async () => {
     const simulation = await ready();
     const joining = `JoinWorker/${w(1)}`;
-    await simulation.steps.hold(UID, joining, 'another replica');
-    await simulation.say('wish', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
+    const lease = await simulation.leases.of('another replica').acquire('default/demo', joining);
+    await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
     await simulation.run(500);
     expect(simulation.count('NodeRemoved', w(1))).toBe(0);
     expect(simulation.world.nodes.has(w(1))).toBe(true);
-    await simulation.steps.release(UID, joining, 'another replica');
+    await lease?.release();
     await simulation.run();
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });

@@ -31,23 +31,32 @@ export interface Host {
   readonly agentStartedAt: string | null;
   /** Checksum of the agent that runs there. */
   readonly agentSha256: string | null;
-  /** The agent reported every package at the wanted version. */
+  /** The NATS users that its agents were given; absent: none that is known by its key. */
+  readonly credentials?: AgentCredentials;
+  /** The agent reported every package at the desired version. */
   readonly initialized: boolean;
   readonly bootstrapped: boolean;
   /** The control planes over which it balances the API, where that is its work; empty: it does not. */
   readonly balances: readonly NodeName[];
   readonly joinedAt: string | null;
-  /** Kubernetes calls it Ready, and it runs the wanted software. */
+  /** Kubernetes calls it Ready, and it runs the desired software. */
   readonly ready: boolean;
   /** When the client certificate in its admin.conf ends, as its agent said last. */
   readonly adminEndsAt: string | null;
   /** What its agent last complained about. */
   readonly trouble: Cause | null;
-  /** It was there when the cluster was last called ready: what happens to it now is no part of a bootstrap. */
+  /** It was there when the cluster was last called ready: what happens to it now is not part of a bootstrap. */
   readonly settled: boolean;
-  readonly removal: 'none' | 'wanted' | 'drained' | 'stuck';
+  readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
+}
+
+export interface AgentCredentials {
+  /** Public keys, the newest last. Only these are renewed. */
+  readonly users: readonly string[];
+  /** No claims of theirs last longer. */
+  readonly lifetimeSeconds: number;
 }
 
 export interface ControlPlane {
@@ -64,8 +73,8 @@ export interface EtcdMember {
   readonly address: string;
 }
 
-/** The agent that every node shall run. */
-export interface WantedAgent {
+/** The agent that every node must run. */
+export interface DesiredAgent {
   readonly version: string;
   readonly sha256: string;
 }
@@ -78,8 +87,16 @@ export interface Failure {
   readonly cause: Cause;
 }
 
-/** A snapshot that shall lie on every control plane, so that etcd can be set back to it. */
-export interface WantedSnapshot {
+/** Removed from there once its restore has failed; members of a restore that succeeds remove it themselves. */
+export interface PlacedSnapshot {
+  readonly requestId: string;
+  readonly sha256: string;
+  readonly nodes: readonly NodeName[];
+  readonly failed: boolean;
+}
+
+/** A snapshot that must lie on every control plane, so that etcd can be set back to it. */
+export interface DesiredSnapshot {
   readonly requestId: string;
   readonly snapshot: string;
   readonly sha256: string;
@@ -90,7 +107,7 @@ export interface WantedSnapshot {
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
-  /** Counts the retries that people asked for; work of an earlier run is no longer wanted. */
+  /** Counts the retries that people asked for; work of an earlier run is no longer desired. */
   readonly run: number;
   /** When the present run began: waits are not longer than their limit from then. */
   readonly runStartedAt: string;
@@ -110,16 +127,20 @@ export interface Cluster {
   readonly healthy: readonly NodeName[];
   readonly addons: Readonly<Record<string, string>>;
   /** null: the one that each node began with. */
-  readonly agent: WantedAgent | null;
-  /** Nodes on which the wanted agent did not come up: a person or the next agent has to come. */
+  readonly agent: DesiredAgent | null;
+  /** Nodes on which the desired agent did not come up: a person or the next agent has to come. */
   readonly agentRefused: readonly NodeName[];
-  readonly restore: WantedSnapshot | null;
-  /** Surges whose machines shall go, also those that are yet to come. */
+  readonly restore: DesiredSnapshot | null;
+  /** The snapshot of the restore that is under way or has failed: it may lie on these control planes. */
+  readonly abandoned: PlacedSnapshot | null;
+  /** Surges whose machines must go, also those that are yet to come. */
   readonly surgesOver: readonly string[];
   /** It was Ready once: from then on nodes that cannot join do not make it Failed. */
   readonly provisioned: boolean;
   /** Requests for more nodes that are not done. */
   readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */
+  readonly unrevoked?: AgentCredentials;
   /** Nodes that are given up before anybody was told that their machines run. */
   readonly unwanted: readonly NodeName[];
 }
@@ -148,12 +169,32 @@ export const isMember = (bootstrap: Bootstrap, uid: string, node: string): boole
   bootstrap.uid === uid &&
   Object.hasOwn(bootstrap.hosts, node);
 
+/** The users of that host; undefined: there is no such host, or its users are not known. */
+export const credentialsOf = (bootstrap: Bootstrap, node: string): AgentCredentials | undefined =>
+  bootstrap.status !== 'absent' && Object.hasOwn(bootstrap.hosts, node)
+    ? bootstrap.hosts[node]?.credentials
+    : undefined;
+
+/** The users of both. */
+export const allOf = (credentials: readonly (AgentCredentials | undefined)[]): AgentCredentials | undefined => {
+  const known = credentials.filter((candidate) => candidate !== undefined);
+  const users = [...new Set(known.flatMap((candidate) => candidate.users))];
+  if (users.length === 0) return undefined;
+  return { users, lifetimeSeconds: Math.max(...known.map(({ lifetimeSeconds }) => lifetimeSeconds)) };
+};
+
 export const isOnItsWay = ({ settled, removal, failed }: Host): boolean => !settled && removal === 'none' && !failed;
 
-/** Hosts that are still on their way into the cluster. */
-export const newHostsOf = (cluster: Cluster): readonly Host[] => hostsOf(cluster).filter(isOnItsWay);
+/**
+ * Hosts that are still on their way into the cluster. Earlier sets come first: under a limit, nodes of a later request must not interrupt
+ * those that are being prepared or joined.
+ */
+export const newHostsOf = (cluster: Cluster): readonly Host[] =>
+  hostsOf(cluster)
+    .filter(isOnItsWay)
+    .toSorted((one, other) => one.set - other.set);
 
-/** The surge that a machine is extra for; null: it is of its pool's wished size. */
+/** The surge that a machine is extra for; null: it is of its pool's requested size. */
 export const surgeOf = ({ surge, pool }: Pick<Machine, 'surge' | 'pool'>): string | null =>
   surge === undefined ? null : surgeKey({ upgradeId: surge, pool });
 
@@ -197,14 +238,14 @@ export const balancedOver = (cluster: Cluster): readonly NodeName[] =>
 
 /** Does the host balance the API over what it should? */
 export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
-  const wanted = balancedOver(cluster);
-  return balances.length === wanted.length && wanted.every((name) => balances.includes(name));
+  const desired = balancedOver(cluster);
+  return balances.length === desired.length && desired.every((name) => balances.includes(name));
 };
 
 const RUNTIME = 'containerd';
 
 /**
- * Packages whose reported version is not the wanted one, as a sentence; undefined: there are none. Another container runtime is for
+ * Packages whose reported version is not the desired one, as a sentence; undefined: there are none. Another container runtime is for
  * the agent to judge, of a revision that it was told: it alone knows what its distribution has, and Debian 12 has no containerd 1.7.
  */
 export const differenceFrom = (
@@ -218,12 +259,4 @@ export const differenceFrom = (
   );
   if (wrong.length === 0) return undefined;
   return wrong.map(([name, version]) => `${name} is ${reported[name] ?? 'missing'}, not ${version}`).join('; ');
-};
-
-/** Versions of three numbers. */
-export const isOlder = (version: string, than: string): boolean => {
-  const parts = (text: string): readonly number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
-  const [left, right] = [parts(version), parts(than)];
-  const at = left.findIndex((part, index) => part !== (right[index] ?? 0));
-  return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0);
 };

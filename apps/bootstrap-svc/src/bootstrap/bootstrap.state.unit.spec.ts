@@ -7,15 +7,15 @@ describe('what an agent reports of its software', () => {
   const reports = (revision: number, changes: Readonly<Record<string, string>>): string | undefined =>
     differenceFrom(desired, { revision, software: { ...SOFTWARE, ...changes } });
 
-  it('is what was wanted of it', () => expect(reports(2, {})).toBeUndefined());
+  it('is what was desired of it', () => expect(reports(2, {})).toBeUndefined());
 
   it('may be the container runtime that its distribution has, for Debian 12 has no other', () =>
     expect(reports(2, { containerd: '1.6.20' })).toBeUndefined());
 
-  it('is no answer about the runtime before it was told what is wanted now', () =>
+  it('is no answer about the runtime before it was told what is desired now', () =>
     expect(reports(1, { containerd: '1.6.20' })).toBe(`containerd is 1.6.20, not ${SOFTWARE['containerd']}`));
 
-  it('must be the wanted Kubernetes, and a runtime at all', () => {
+  it('must be the desired Kubernetes, and a runtime at all', () => {
     expect(reports(2, { kubelet: '1.33.0' })).toBe(`kubelet is 1.33.0, not ${SOFTWARE['kubelet']}`);
     const { containerd: _, ...without } = SOFTWARE;
     expect(differenceFrom(desired, { revision: 2, software: without })).toContain('containerd is missing');

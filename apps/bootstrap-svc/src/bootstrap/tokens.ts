@@ -1,6 +1,4 @@
 /** Injection tokens of this service's own parts. */
-export const STEP_RUNNER = Symbol('bootstrap-svc.step-runner');
-export const RUNNING_STEPS = Symbol('bootstrap-svc.running-steps');
 export const HOST_ACCESS = Symbol('bootstrap-svc.host-access');
 export const HOST_SHELL = Symbol('bootstrap-svc.host-shell');
 export const KUBERNETES_API = Symbol('bootstrap-svc.kubernetes-api');

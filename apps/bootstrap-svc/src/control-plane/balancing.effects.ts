@@ -1,11 +1,11 @@
 import { fnv1a32, WorldFailure } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
 import { balancedOver, balancesWell, type Host, type Known } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { HOST_ACCESS, REMEMBERED_SECRETS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
@@ -21,26 +21,23 @@ const routerId = (uid: string): number => (fnv1a32(uid) % ROUTER_IDS) + 1;
 @Controller()
 export class BalancingEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(REMEMBERED_SECRETS) private readonly secrets: RememberedSecrets,
   ) {}
 
-  @OnJob<StepData>('BalanceApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 6 * 60_000 })
-  balanceApi(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { state } = step;
-      const host = hostOf(step);
-      const { name } = host.machine;
-      const rendered = renderStep('balance-api', await this.inputOf(step));
-      await this.hosts.on(host, step, (worker) => worker.run(rendered));
-      const controlPlanes = [...balancedOver(state)];
-      const after = await step.record({ type: 'ApiBalanced', data: { uid: state.uid, node: name, controlPlanes } });
-      // A control plane that came or went meanwhile asks for no second job: this one is still wanted.
-      const now = after.status === 'absent' ? undefined : after.hosts[name];
-      if (after.status === 'absent' || now === undefined || balancesWell(after, now)) return undefined;
-      return context.later(AGAIN_MS, 'other control planes came or went meanwhile');
-    });
+  @OnTask('BalanceApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 6 * 60_000 })
+  async balanceApi(step: Step): Promise<RequeueAfter | void> {
+    const { state } = step;
+    const host = hostOf(step);
+    const { name } = host.machine;
+    const rendered = renderStep('balance-api', await this.inputOf(step));
+    await this.hosts.on(host, step, (worker) => worker.run(rendered));
+    const controlPlanes = [...balancedOver(state)];
+    const after = await step.record({ type: 'ApiBalanced', data: { uid: state.uid, node: name, controlPlanes } });
+    // A control plane that came or went meanwhile asks for no second job: this one is still desired.
+    const now = after.status === 'absent' ? undefined : after.hosts[name];
+    if (after.status === 'absent' || now === undefined || balancesWell(after, now)) return undefined;
+    return step.requeueAfter(AGAIN_MS, 'other control planes came or went meanwhile');
   }
 
   private async inputOf(step: Step) {

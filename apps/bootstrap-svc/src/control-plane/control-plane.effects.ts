@@ -1,11 +1,11 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { administratorFrom, serverAt, type ExpectedCluster } from '@fairlead/kubernetes/kubeconfig';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
@@ -28,77 +28,70 @@ const expectedOf = ({ machine }: Host, server: string, caCertHash: string | null
 @Controller()
 export class ControlPlaneEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning' | 'lookEveryMs'>,
   ) {}
 
-  @OnJob<StepData>('InitControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  initControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { state } = step;
-      const host = hostOf(step);
-      const cluster = clusterSettings(state, this.settings.tuning);
-      const rendered = renderStep('kubeadm-init', {
+  @OnTask('InitControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  async initControlPlane(step: Step): Promise<void> {
+    const { state } = step;
+    const host = hostOf(step);
+    const cluster = clusterSettings(state, this.settings.tuning);
+    const rendered = renderStep('kubeadm-init', {
+      uid: state.uid,
+      cluster,
+      node: nodeSettings(host, this.settings.tuning),
+      schedulable: state.spec.singleNode,
+    });
+    const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
+    const server = serverAt(cluster.endpoint);
+    // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
+    const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));
+    await step.record({
+      type: 'ControlPlaneInitialized',
+      data: {
         uid: state.uid,
-        cluster,
-        node: nodeSettings(host, this.settings.tuning),
-        schedulable: state.spec.singleNode,
-      });
-      const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
-      const server = serverAt(cluster.endpoint);
-      // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
-      const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));
-      await step.record({
-        type: 'ControlPlaneInitialized',
-        data: {
-          uid: state.uid,
-          node: host.machine.name,
-          endpoint: server,
-          kubeconfigRef: await this.clusters.seal(state, administrator),
-          caCertHash: administrator.caCertHash,
-        },
-      });
+        node: host.machine.name,
+        endpoint: server,
+        kubeconfigRef: await this.clusters.seal(state, administrator),
+        caCertHash: administrator.caCertHash,
+      },
     });
   }
 
-  /** Tried for half a day: without it nobody gets in when the certificate of before has ended. */
-  @OnJob<StepData>('RefreshKubeconfig', {
+  /** Tried for half a day: without it no one gets in when the certificate from before has ended. */
+  @OnTask('RefreshKubeconfig', {
     attemptsMax: 75,
     backoffFirstMs: 2_000,
     backoffMaxMs: 600_000,
     timeoutMs: 120_000,
   })
-  refreshKubeconfig(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid, controlPlane, kubeconfigEndsAt } = step.state;
-      if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
-      const host = hostOf(step);
-      const result = await this.hosts.on(host, step, (worker) => worker.run(renderStep('read-kubeconfig', {})));
-      const { endpoint, caCertHash } = controlPlane;
-      const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, endpoint, caCertHash));
-      const { expiresAt } = administrator;
-      if (kubeconfigEndsAt !== null && expiresAt <= kubeconfigEndsAt)
-        throw new WorldFailure({
-          operation: 'take the kubeconfig',
-          target: host.machine.name,
-          message: `the kubeconfig is refused: its client certificate ends ${expiresAt}, and that of the one in use ${kubeconfigEndsAt}`,
-        });
-      const kubeconfigRef = await this.clusters.seal(step.state, administrator);
-      await step.record({
-        type: 'KubeconfigRefreshed',
-        data: { uid, node: host.machine.name, kubeconfigRef, expiresAt },
+  async refreshKubeconfig(step: Step): Promise<void> {
+    const { uid, controlPlane, kubeconfigEndsAt } = step.state;
+    if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
+    const host = hostOf(step);
+    const result = await this.hosts.on(host, step, (worker) => worker.run(renderStep('read-kubeconfig', {})));
+    const { endpoint, caCertHash } = controlPlane;
+    const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, endpoint, caCertHash));
+    const { expiresAt } = administrator;
+    if (kubeconfigEndsAt !== null && expiresAt <= kubeconfigEndsAt)
+      throw new WorldFailure({
+        operation: 'take the kubeconfig',
+        target: host.machine.name,
+        message: `the kubeconfig is refused: its client certificate ends ${expiresAt}, and that of the one in use ${kubeconfigEndsAt}`,
       });
+    const kubeconfigRef = await this.clusters.seal(step.state, administrator);
+    await step.record({
+      type: 'KubeconfigRefreshed',
+      data: { uid, node: host.machine.name, kubeconfigRef, expiresAt },
     });
   }
 
-  @OnJob<StepData>('VerifyControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
-  verifyControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const nodes = await this.healthyControlPlanes(step);
-      await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.uid, nodes: [...nodes] } });
-    });
+  @OnTask('VerifyControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
+  async verifyControlPlane(step: Step): Promise<void> {
+    const nodes = await this.healthyControlPlanes(step);
+    await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.uid, nodes: [...nodes] } });
   }
 
   private async healthyControlPlanes({ state, signal }: Step) {

@@ -13,7 +13,7 @@ const podProblems = (
   pods: readonly StaticPodView[],
 ): readonly string[] =>
   components
-    .filter((component) => !pods.some((pod) => pod.node === name && pod.component === component && pod.ready))
+    .filter((component) => !pods.some((pod) => pod.node === name && pod.labels['component'] === component && pod.ready))
     .map((component) => `${component} on ${name} is not ready`);
 
 /**

@@ -11,7 +11,7 @@ import type { RememberedSecrets } from '../secrets.cache.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 3_600_000;
-/** Nobody renews what this authority issues, so it lasts as long as the authority itself: as long as kubeadm's do. */
+/** No one renews what this authority issues, so it lasts as long as the authority itself: as long as kubeadm's do. */
 const LIFE_DAYS = 3_650;
 /** Hosts whose clocks differ a little must not meet a certificate from the future. */
 const BACKDATE_MS = 5 * 60_000;
@@ -39,7 +39,7 @@ const privatePem = async (key: webcrypto.CryptoKey): Promise<string> =>
 const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
   webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 
-/** One etcd's certificate authority: everybody whom it has issued a certificate to may be a member, or read everything. */
+/** One etcd's certificate authority: everyone whom it has issued a certificate to may be a member, or read everything. */
 export class EtcdAuthority {
   private constructor(
     private readonly certificate: x509.X509Certificate,
@@ -133,7 +133,7 @@ export class EtcdAuthorities {
   private async open(ref: SecretRef, sealed: string): Promise<EtcdAuthority> {
     const pair = Sealed.safeParse(JSON.parse(sealed));
     if (pair.success) return EtcdAuthority.load(pair.data);
-    // Its text is no part of the message: it is a key.
+    // Its text is not part of the message: it is a key.
     const message = 'what is sealed there is no certificate authority';
     throw new WorldFailure({ operation: 'open the authority of etcd', target: ref, message, retryable: false });
   }

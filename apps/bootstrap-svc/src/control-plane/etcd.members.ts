@@ -1,11 +1,11 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
 import { hasExternalEtcd, hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.runner.js';
+import type { Step } from '../bootstrap/step.js';
 import type { HostAccess } from '../hosts/host.access.js';
 
 /**
- * Takes a control plane's member out of etcd, from a survivor; a member that etcd does not know is no failure. It comes before
+ * Takes a control plane's member out of etcd, from a survivor; a member that etcd does not know is not a failure. It comes before
  * whatever makes the member's data vanish: etcd must never count on a member that will not come back.
  */
 export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): Promise<void> => {

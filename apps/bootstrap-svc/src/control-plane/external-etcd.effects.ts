@@ -1,10 +1,10 @@
 import { imagesOf, releaseOf, WorldFailure, type KubernetesRelease, type SecretRef } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
-import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
-import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { type Step } from '../bootstrap/step.js';
+import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { tuningOf } from '../hosts/node.settings.js';
@@ -31,40 +31,37 @@ const allOf = async <T>(works: readonly Promise<T>[]): Promise<void> => {
 @Controller()
 export class ExternalEtcdEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(ETCD_AUTHORITIES) private readonly authorities: Authorities,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
   ) {}
 
-  @OnJob<StepData>('SetupExternalEtcd', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 15 * 60_000 })
-  setUp(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid, spec } = step.state;
-      const release = releaseOf(spec.kubernetes.version);
-      if (release === undefined) {
-        const message = `Kubernetes ${spec.kubernetes.version} is not among the known releases`;
-        throw new WorldFailure({ operation: 'set up etcd', target: spec.name, message, retryable: false });
-      }
-      const { authority, ref } = await this.authorities.of(uid);
-      const members = membersOf(step.state);
-      const peers = members.map(peerOf);
-      await allOf(
-        members.map(async (host) => {
-          const certificates = await authority.certificatesOf(peerOf(host));
-          return this.start(step, host, { uid, members: peers, certificates, ...this.softwareOf(host, release) });
-        }),
-      );
-      await allOf(members.map((host) => this.verify(step, host, members.length)));
-      await step.record({
-        type: 'EtcdReady',
-        data: {
-          uid,
-          version: this.softwareOf(members[0], release).version,
-          members: members.map(({ machine }) => ({ node: machine.name, address: machine.privateIp })),
-          caRef: ref,
-        },
-      });
+  @OnTask('SetupExternalEtcd', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 15 * 60_000 })
+  async setUp(step: Step): Promise<void> {
+    const { uid, spec } = step.state;
+    const release = releaseOf(spec.kubernetes.version);
+    if (release === undefined) {
+      const message = `Kubernetes ${spec.kubernetes.version} is not among the known releases`;
+      throw new WorldFailure({ operation: 'set up etcd', target: spec.name, message, retryable: false });
+    }
+    const { authority, ref } = await this.authorities.of(uid);
+    const members = membersOf(step.state);
+    const peers = members.map(peerOf);
+    await allOf(
+      members.map(async (host) => {
+        const certificates = await authority.certificatesOf(peerOf(host));
+        return this.start(step, host, { uid, members: peers, certificates, ...this.softwareOf(host, release) });
+      }),
+    );
+    await allOf(members.map((host) => this.verify(step, host, members.length)));
+    await step.record({
+      type: 'EtcdReady',
+      data: {
+        uid,
+        version: this.softwareOf(members[0], release).version,
+        members: members.map(({ machine }) => ({ node: machine.name, address: machine.privateIp })),
+        caRef: ref,
+      },
     });
   }
 

@@ -1,16 +1,14 @@
 import type { Fact } from '@fairlead/contracts';
-import { afterAll, describe, expect, it, jest } from '@jest/globals';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixtures.js';
 import { CALM, Simulation } from '../../test/simulation.js';
 import { balanced, cp, created, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 import { kubeconfigRef } from '../kubernetes/cluster.access.js';
 
-jest.setTimeout(60_000); // A busy machine: some answers have a hundred megabytes.
-
-const folder = mkdtempSync(join(tmpdir(), 'fairlead-hostile-'));
+const folder = newFolder('hostile');
 const marker = join(folder, 'executed');
 const { genuine, tricks } = await makeKubeconfigs({ marker, elsewhere: 'http://127.0.0.1:1' });
 const OTHER_SERVER = genuine.replace('https://198.18.7.1:6443', 'https://203.0.113.7:6443');
@@ -23,7 +21,7 @@ const answers = [
 
 const begun = async (): Promise<Simulation> => {
   const simulation = new Simulation(7, CALM);
-  await simulation.say('wish', requested(1, 1));
+  await simulation.say('request', requested(1, 1));
   await simulation.say('machines', created(machinesOf(1, 1)), balanced);
   return simulation;
 };
@@ -36,9 +34,9 @@ const reports = (node: ReturnType<typeof cp>, expiresAt: string): Fact => ({
 const said = (simulation: Simulation, type: string): readonly string[] =>
   simulation.store.events.filter((event) => event.type === type).map(({ data }) => JSON.stringify(data));
 
-/** bootstrap-svc's own code from process to effects; what is played is a control plane of somebody who is root on it. */
+/** bootstrap-svc's own code from process to effects; what is played is a control plane of someone who is root on it. */
 describe('a hostile control plane', () => {
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it.each(answers)(
     'that answers kubeadm init with %s has no effect: nothing is sealed, and the step fails with the reason',

@@ -2,19 +2,23 @@ import {
   AGENT_RENEW_FILTER,
   agentOutputSubject,
   AgentRenewMessage,
+  isRefusal,
+  NodeName,
   parseAgentInput,
   wordsOf,
   type AgentCredentialsMessage,
   type NodeAddress,
 } from '@fairlead/contracts';
-import { NATS } from '@fairlead/event-sourcing/jetstream';
+import type { Reconciled } from '@fairlead/event-sourcing';
+import { HANDLE, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { LRUCache } from 'lru-cache';
+import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { isMember } from '../bootstrap/bootstrap.state.js';
-import type { Following } from '../bootstrap/bootstrap.process.js';
+import { bootstrap } from '../bootstrap/bootstrap.decider.js';
+import { credentialsOf, isMember, type Bootstrap } from '../bootstrap/bootstrap.state.js';
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
 
@@ -31,7 +35,7 @@ const requestIn = (message: Msg): AgentRenewMessage | undefined => {
   }
 };
 
-/** Signs new claims for the users of nodes that ask before theirs end, as long as their cluster has the node. */
+/** Signs new claims for the users that nodes were given, as long as their cluster has the node. */
 @Injectable()
 export class AgentCredentialsEffects implements OnApplicationBootstrap {
   private readonly log = new Logger('agent-credentials');
@@ -41,7 +45,9 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,
     @Inject(DATABASE) private readonly database: DataSource,
-    @Inject(AGENT_KIT) private readonly kit: Pick<AgentKit, 'renewedClaims'>,
+    @Inject(AGENT_KIT)
+    private readonly kit: Pick<AgentKit, 'renewedClaims' | 'credentialLifetimeSeconds' | 'natsTrust'>,
+    @Inject(HANDLE) private readonly handle: Handle,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -62,13 +68,14 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
       const address = parseAgentInput(message.subject);
       const request = requestIn(message);
       if (address === undefined || request === undefined || this.asksTooOften(message.subject)) return;
-      if (!(await this.hasNode(address, request.uid))) {
-        this.log.warn(`${message.subject} is not answered: no cluster has this node`);
+      const lifetimeSeconds = await this.lifetimeOf(address, request);
+      if (typeof lifetimeSeconds === 'string') {
+        this.log.warn(`${message.subject} is not answered: ${lifetimeSeconds}`);
         return;
       }
-      const jwt = this.kit.renewedClaims(address, request.user);
+      const jwt = this.kit.renewedClaims(address, request.user, lifetimeSeconds);
       if (jwt === undefined) return;
-      const answer: AgentCredentialsMessage = { user: request.user, jwt };
+      const answer: AgentCredentialsMessage = { user: request.user, jwt, ...this.kit.natsTrust() };
       this.nats.publish(agentOutputSubject(address, 'credentials'), JSON.stringify(answer));
     } catch (error) {
       this.log.warn(`${message.subject} is not answered: ${wordsOf(error)}`);
@@ -82,11 +89,34 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     return false;
   }
 
-  private async hasNode({ namespace, cluster, node }: NodeAddress, uid: string): Promise<boolean> {
-    const found = await this.database.query<{ doc: Following }[]>(
+  /** How long claims of the user may last; in words, why it gets none. */
+  private async lifetimeOf(address: NodeAddress, { uid, user }: AgentRenewMessage): Promise<number | string> {
+    const { namespace, cluster, node } = address;
+    const found = await this.database.query<{ doc: Partial<Reconciled<Bootstrap>> }[]>(
       `select doc from process_state where process like 'process:bootstrap@%' and cluster_key = $1`,
       [`${namespace}/${cluster}`],
     );
-    return found.some(({ doc }) => isMember(doc.bootstrap, uid, node));
+    // A row of an earlier version of the process has no state of this shape.
+    const bootstrapped = found.flatMap(({ doc }) => doc.state ?? []).find((known) => isMember(known, uid, node));
+    if (bootstrapped === undefined) return 'no cluster has this node';
+    const credentials = credentialsOf(bootstrapped, node);
+    if (credentials === undefined) return this.adopt(address, { uid, user });
+    return credentials.users.includes(user) ? credentials.lifetimeSeconds : 'its user was not issued to this node';
+  }
+
+  /** A node from before users were recorded: its first one is, and then none but those that were. */
+  private async adopt(
+    { namespace, cluster, node }: NodeAddress,
+    { uid, user }: AgentRenewMessage,
+  ): Promise<number | string> {
+    const { credentialLifetimeSeconds: lifetimeSeconds } = this.kit;
+    const id = randomUUID();
+    const decided = await this.handle(
+      bootstrap,
+      { namespace, cluster, context: 'bootstrap' },
+      { type: 'IssueCredential', data: { uid, node: NodeName.parse(node), user, lifetimeSeconds } },
+      { actor: 'system/bootstrap-svc', correlationId: id, causationId: id },
+    );
+    return isRefusal(decided) ? decided.message : lifetimeSeconds;
   }
 }

@@ -1,5 +1,4 @@
 import {
-  AGENT_PATHS,
   WorldFailure,
   wordsOf,
   type AgentConfig,
@@ -17,7 +16,7 @@ import { promisify } from 'node:util';
 import type { Host, Known } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { NodeRuntime } from './node.runtime.js';
-import { nodeLabels, tuningOf } from './node.settings.js';
+import { agentSource, nodeLabels, tuningOf } from './node.settings.js';
 import { SoftwareBundles, type NamedBundle } from './software.bundles.js';
 
 const VERSION_TIMEOUT_MS = 10_000;
@@ -34,13 +33,12 @@ const versionOf = async (file: string): Promise<string> => {
 };
 
 /** What the agent is told of its host's kind: as kubeadm is, and where its software comes from. */
-const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentProfile => {
+const agentProfile = (tuning: Tuning, profile: HostProfile | undefined, signers: readonly string[]): AgentProfile => {
   const told = tuningOf(tuning, profile);
   const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = told;
   const { source = { kind: 'packages' } as const } = profile ?? {};
   return {
-    // By the time that the agent starts, the bundle is a folder of its host.
-    source: source.kind === 'bundle' ? { kind: 'files', location: AGENT_PATHS.mirror } : source,
+    source: agentSource(source, signers),
     cgroupDriver,
     failSwapOn,
     imagePullPolicy,
@@ -52,7 +50,9 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined): AgentPr
 /** The archive that a host's software comes in; null: it comes from elsewhere. */
 export const bundleOf = ({ machine }: Host): NamedBundle | null => {
   const source = machine.profile?.source;
-  return source?.kind === 'bundle' ? { path: source.path, sha256: source.sha256 } : null;
+  if (source?.kind !== 'bundle') return null;
+  const { path, sha256, signedBy } = source;
+  return { path, sha256, ...(signedBy === undefined ? {} : { signedBy }) };
 };
 
 /** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
@@ -118,13 +118,19 @@ export class AgentKit {
       node: machine.name,
       role: machine.role,
       leader: machine.leader,
-      profile: agentProfile(this.tuning, machine.profile),
+      profile: agentProfile(this.tuning, machine.profile, this.settings.softwareSigners),
       natsUrls: [...this.settings.natsUrls],
-      ...(this.settings.natsCa === undefined ? {} : { natsCa: this.settings.natsCa }),
+      ...this.natsTrust(),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,
       desired: { ...desired, software: { ...desired.software } },
       nodeLabels: { ...nodeLabels(machine) },
     } as AgentConfig;
+  }
+
+  /** What agents trust now; an authority that is rotated reaches them with their renewed credentials. */
+  natsTrust(): { readonly natsCa?: string } {
+    const { natsCa } = this.settings;
+    return natsCa === undefined ? {} : { natsCa: natsCa() };
   }
 
   private credentialsOf({ namespace, cluster }: StreamId, { machine }: Host): string | null {
@@ -133,9 +139,15 @@ export class AgentKit {
     return mintNodeCredentials(signing, { namespace, cluster, node: machine.name, expiresInSeconds });
   }
 
-  /** New claims for a node's user; undefined: the NATS server asks for none. */
-  renewedClaims(address: NodeAddress, userPublicKey: string): string | undefined {
-    const { signing, credentialLifetimeSeconds: expiresInSeconds } = this.settings;
+  /** New claims for a node's user, which last no longer than its first; undefined: the NATS server asks for none. */
+  renewedClaims(address: NodeAddress, userPublicKey: string, lifetimeSeconds: number): string | undefined {
+    const { signing, credentialLifetimeSeconds } = this.settings;
+    const expiresInSeconds = Math.min(credentialLifetimeSeconds, lifetimeSeconds);
     return signing === null ? undefined : mintNodeJwt(signing, { ...address, expiresInSeconds }, userPublicKey);
+  }
+
+  /** The lifetime of credentials that are issued now. */
+  get credentialLifetimeSeconds(): number {
+    return this.settings.credentialLifetimeSeconds;
   }
 }

@@ -20,7 +20,7 @@ const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * When this service starts it says, once for each cluster, that its nodes shall run the agent that it has come with; the plan
+ * When this service starts it says, once for each cluster, that its nodes must run the agent that it has come with; the plan
  * then brings it to a few at a time. What is said already is not said again, so any replica may do this at any start.
  */
 @Controller()

@@ -2,9 +2,17 @@ import { WorldFailure, type SshEndpoint } from '@fairlead/contracts';
 import { parseResult, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.runner.js';
+import type { Step } from '../bootstrap/step.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
-import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from './hosts.ports.js';
+import {
+  PROVIDERS_KEYS,
+  type HostAddress,
+  type HostSession,
+  type HostShell,
+  type MachineHostKeys,
+  type OpenOptions,
+  type SshHop,
+} from './hosts.ports.js';
 
 /** What each step does, in words for people. */
 const OPERATIONS: Readonly<Record<StepName, string>> = {
@@ -20,6 +28,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'balance-api': 'balance the API address',
   'read-kubeconfig': 'read the kubeconfig',
   'etcd-member': 'start the etcd member',
+  'remove-snapshot': 'remove the snapshot of etcd',
   'etcd-health': 'look at the health of etcd',
 };
 
@@ -34,11 +43,8 @@ export class HostWorker {
   /** Runs a rendered step. Its file has a name that no other run has, so that two runs never share one. */
   async run<Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> {
     const { step, script, input, result, limitMs } = rendered;
-    const { job, attempt, signal } = this.step;
-    const unique = createHash('sha256')
-      .update(`${job.id}/${attempt}/${this.host.machine.name}`)
-      .digest('hex')
-      .slice(0, 12);
+    const { id, attempt, signal } = this.step;
+    const unique = createHash('sha256').update(`${id}/${attempt}/${this.host.machine.name}`).digest('hex').slice(0, 12);
     const { stdout } = await this.session.run(
       { name: `${step}-${unique}`, operation: OPERATIONS[step], text: script, input, limitMs },
       signal,
@@ -59,6 +65,7 @@ export class HostAccess {
     private readonly shell: HostShell,
     private readonly secrets: Pick<RememberedSecrets, 'get'>,
     private readonly patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
+    private readonly keys: MachineHostKeys = PROVIDERS_KEYS,
   ) {}
 
   /** Does some work on a host that is expected to be there, and gives the connection back in any case. */
@@ -86,11 +93,15 @@ export class HostAccess {
     }
   }
 
-  /** The first host key that was seen counts, where the provider vouches for none. */
-  private async addressOf({ machine: { name, ssh }, hostKey }: Host): Promise<HostAddress> {
+  /** What is known now comes before what the provider said then; the first host key that was seen counts where neither knows one. */
+  private async addressOf({ machine, hostKey }: Host): Promise<HostAddress> {
+    const { name, ssh } = machine;
+    const known = await this.keys.of(machine);
     const hop = await this.hopOf(name, ssh);
-    const address = { name, ...hop, hostKey: hop.hostKey ?? hostKey };
-    return ssh.jump === undefined ? address : { ...address, jump: await this.hopOf(name, ssh.jump) };
+    const address = { name, ...hop, hostKey: known.host ?? hop.hostKey ?? hostKey };
+    if (ssh.jump === undefined) return address;
+    const jump = await this.hopOf(name, ssh.jump);
+    return { ...address, jump: { ...jump, hostKey: known.jump ?? jump.hostKey } };
   }
 
   private async hopOf(

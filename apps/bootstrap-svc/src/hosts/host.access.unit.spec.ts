@@ -1,12 +1,14 @@
-import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { WorldFailure, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
 import { MemorySecrets } from '../../test/world.js';
 import { cp, machine, stateAfter, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
 import type { Known } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.runner.js';
+import type { Step } from '../bootstrap/step.js';
 import { RememberedSecrets } from '../secrets.cache.js';
 import { HostAccess } from './host.access.js';
-import type { HostAddress, HostSession } from './hosts.ports.js';
+import { LogHostKeys } from './host.keys.effects.js';
+import { PROVIDERS_KEYS, type HostAddress, type HostSession } from './hosts.ports.js';
 
 describe('the way onto a host', () => {
   const host = (stateAfter(...wholeCluster()) as Known).hosts[cp(1)]!;
@@ -18,7 +20,7 @@ describe('the way onto a host', () => {
     return { ...host, machine: { ...machine(cp(1)), ssh } };
   };
 
-  const open = async (reached: typeof host): Promise<HostAddress> => {
+  const open = async (reached: typeof host, keys = PROVIDERS_KEYS): Promise<HostAddress> => {
     const opened: HostAddress[] = [];
     const shell = {
       open: async (address: HostAddress) => {
@@ -30,7 +32,7 @@ describe('the way onto a host', () => {
     const secrets = new MemorySecrets();
     await secrets.put(own, 'own key', 'shared');
     await secrets.put(other, 'key of the gate', 'shared');
-    const access = new HostAccess(shell, new RememberedSecrets(secrets), { triesMax: 1, deadlineMs: 1 });
+    const access = new HostAccess(shell, new RememberedSecrets(secrets), { triesMax: 1, deadlineMs: 1 }, keys);
     await access.on(reached, step, async () => undefined);
     return opened[0]!;
   };
@@ -51,6 +53,52 @@ describe('the way onto a host', () => {
   it('is pinned to the first key that was seen where the provider vouches for none', async () => {
     const seen = { ...behind({ hostKey: null }), hostKey: 'SHA256:seen' };
     expect((await open(seen)).hostKey).toBe('SHA256:seen');
+  });
+
+  describe('of an inventory', () => {
+    const key = (letter: string): string => `SHA256:${letter.repeat(43)}`;
+    const jump = { host: '192.0.2.1', port: 2222, user: 'gate', keyRef: other, hostKey: key('G') };
+    const own = () => {
+      const reached = behind({ hostKey: key('A'), jump });
+      return {
+        ...reached,
+        machine: { ...reached.machine, providerId: 'ssh://rack-1/demo', connection: 'site' as never },
+      };
+    };
+    const logOf = (...facts: readonly object[]) => {
+      const events = facts.map((fact, at) => ({ event: { ...fact, meta: { seq: at + 1 } } as StoredEvent, hash: '' }));
+      const read = async (filter: string, after: number) =>
+        events.filter(
+          ({ event }) =>
+            event.meta.seq > after && filter.endsWith('HostKeyPinned') === (event.type === 'HostKeyPinned'),
+        );
+      return new LogHostKeys({ read } as unknown as EventStore);
+    };
+    const accepted = (host: string | null, address: string, hostKey: string) => ({
+      type: 'HostKeyAccepted',
+      data: { name: 'site', host, address, hostKey },
+    });
+
+    it('is pinned to the key that was accepted since its machine was made, and so is its jump host', async () => {
+      const keys = logOf(accepted('rack-1', '10.0.0.7:22', key('B')), accepted(null, '192.0.2.1:2222', key('H')));
+      expect(await open(own(), keys)).toMatchObject({ hostKey: key('B'), jump: { hostKey: key('H') } });
+    });
+
+    it('is not concerned by what was accepted for another host, connection or jump host', async () => {
+      const keys = logOf(
+        accepted('rack-2', '10.0.0.7:22', key('B')),
+        { ...accepted('rack-1', '10.0.0.7:22', key('B')), data: { name: 'other', host: 'rack-1', hostKey: key('B') } },
+        accepted(null, '192.0.2.9:2222', key('H')),
+      );
+      expect(await open(own(), keys)).toMatchObject({ hostKey: key('A'), jump: { hostKey: key('G') } });
+    });
+
+    it('is pinned to the key that infra-svc saw first, where its machine was made before keys were pinned', async () => {
+      const pin = { connection: 'site', host: 'rack-1', address: '10.0.0.7:22', hostKey: key('C') };
+      const reached = own();
+      const before = { ...reached, machine: { ...reached.machine, ssh: { ...reached.machine.ssh, hostKey: null } } };
+      expect((await open(before, logOf({ type: 'HostKeyPinned', data: pin }))).hostKey).toBe(key('C'));
+    });
   });
 
   it('ends where there is no key behind the reference', async () => {

@@ -1,15 +1,16 @@
 import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { claimsOfCreds } from '@fairlead/embedded/credentials';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type PrepareResult } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostOf, streamOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { AGENT_KIT, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { hostOf, streamOf, type Step } from '../bootstrap/step.js';
+import { AGENT_KIT, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { bundleOf, type AgentKit } from './agent.kit.js';
 import { tuningOf, versionOn } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
-/** A replica that has the wanted agent may take the job meanwhile. */
+/** A replica that has the desired agent may take the job meanwhile. */
 const OTHER_REPLICA_MS = 5_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
@@ -18,69 +19,65 @@ const PRIVATE = { mode: 0o600 } as const;
 @Controller()
 export class HostsEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(AGENT_KIT) private readonly kit: AgentKit,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
   ) {}
 
-  @OnJob<StepData>('BootstrapHost', { attemptsMax: 3, backoffFirstMs: 1_000, timeoutMs: 15 * 60_000 })
-  bootstrapHost(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, (step) =>
-      this.hosts.on(hostOf(step), step, async (worker) => {
-        const { name } = hostOf(step).machine;
-        const { hostKey, attempts } = worker.session;
-        const { uid } = step.state;
-        await step.record({
-          type: 'HostReached',
-          data: { uid, node: name, hostKey, attempts: Math.max(attempts, 1) },
-        });
-        const { sha256, version } = await this.startAgent(step, worker);
-        await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
-      }),
-    );
+  @OnTask('BootstrapHost', { attemptsMax: 3, backoffFirstMs: 1_000, timeoutMs: 15 * 60_000 })
+  async bootstrapHost(step: Step): Promise<void> {
+    await this.hosts.on(hostOf(step), step, async (worker) => {
+      const { name } = hostOf(step).machine;
+      const { hostKey, attempts } = worker.session;
+      const { uid } = step.state;
+      await step.record({
+        type: 'HostReached',
+        data: { uid, node: name, hostKey, attempts: Math.max(attempts, 1) },
+      });
+      const { sha256, version } = await this.startAgent(step, worker);
+      await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
+    });
   }
 
   /** The one that runs is put back by the host itself if the new one does not come up; then this fails. */
-  @OnJob<StepData>('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
-  updateAgent(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { sha256, version } = await this.kit.bundle();
-      // Another replica came with the wanted one.
-      if (step.state.agent?.sha256 !== sha256) return context.later(OTHER_REPLICA_MS, 'the wanted agent is not ours');
-      await this.hosts.on(hostOf(step), step, (worker) => this.startAgent(step, worker));
-      const { name: node } = hostOf(step).machine;
-      await step.record({ type: 'AgentUpdated', data: { uid: step.state.uid, node, agentVersion: version, sha256 } });
-      return undefined;
-    });
+  @OnTask('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
+  async updateAgent(step: Step): Promise<RequeueAfter | void> {
+    const { sha256, version } = await this.kit.bundle();
+    // Another replica came with the desired one.
+    if (step.state.agent?.sha256 !== sha256)
+      return step.requeueAfter(OTHER_REPLICA_MS, 'the desired agent is not ours');
+    await this.hosts.on(hostOf(step), step, (worker) => this.startAgent(step, worker));
+    const { name: node } = hostOf(step).machine;
+    await step.record({ type: 'AgentUpdated', data: { uid: step.state.uid, node, agentVersion: version, sha256 } });
+    return undefined;
   }
 
-  @OnJob<StepData>('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
-  verifyNode(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const host = hostOf(step);
-      const { name, role, privateIp, profile } = host.machine;
-      const { problems } = await this.hosts.on(host, step, (worker) =>
-        worker.run(
-          renderStep('verify', {
-            controlPlane: role === 'control-plane',
-            address: privateIp,
-            kubernetesVersion: versionOn(step.state, host),
-            failSwapOn: tuningOf(this.settings.tuning, profile).failSwapOn,
-          }),
-        ),
-      );
-      if (problems.length > 0)
-        throw new WorldFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
-      await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.uid, node: name } });
-    });
+  @OnTask('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
+  async verifyNode(step: Step): Promise<void> {
+    const host = hostOf(step);
+    const { name, role, privateIp, profile } = host.machine;
+    const { problems } = await this.hosts.on(host, step, (worker) =>
+      worker.run(
+        renderStep('verify', {
+          controlPlane: role === 'control-plane',
+          address: privateIp,
+          kubernetesVersion: versionOn(step.state, host),
+          failSwapOn: tuningOf(this.settings.tuning, profile).failSwapOn,
+        }),
+      ),
+    );
+    if (problems.length > 0)
+      throw new WorldFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
+    await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.uid, node: name } });
   }
 
   /** What is pushed is pushed once: the host itself says what it has, by checksum. */
   private async startAgent(step: Step, worker: HostWorker): Promise<{ sha256: string; version: string }> {
     const host = hostOf(step);
     const { sha256, version } = await this.kit.bundle();
-    const prepare = renderStep('prepare', await this.kit.prepareInput(streamOf(step.job), step.state, host));
+    const input = await this.kit.prepareInput(streamOf(step), step.state, host);
+    if (input.credentials !== null) await this.issue(step, claimsOfCreds(input.credentials).sub);
+    const prepare = renderStep('prepare', input);
     const found = await worker.run(prepare);
     if (found.agent === 'started') return { sha256, version };
     await this.bring(found, step, worker);
@@ -90,6 +87,13 @@ export class HostsEffects {
       target: host.machine.name,
       message: `the agent was put at ${AGENT_PATHS.nextProgram} and is not there`,
     });
+  }
+
+  /** Before the host has it: a user that is not on record could not be revoked. */
+  private async issue(step: Step, user: string): Promise<void> {
+    const { credentialLifetimeSeconds: lifetimeSeconds } = this.kit;
+    const data = { uid: step.state.uid, node: hostOf(step).machine.name, user, lifetimeSeconds };
+    await step.record({ type: 'IssueCredential', data });
   }
 
   private async bring(found: PrepareResult, step: Step, { session }: HostWorker): Promise<void> {

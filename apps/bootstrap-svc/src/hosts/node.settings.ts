@@ -1,4 +1,14 @@
-import { releaseOf, WorldFailure, type HostProfile, type Machine } from '@fairlead/contracts';
+import {
+  AGENT_PATHS,
+  isOfficial,
+  isUrl,
+  releaseOf,
+  usesCatalogue,
+  WorldFailure,
+  type HostProfile,
+  type Machine,
+  type SoftwareSource,
+} from '@fairlead/contracts';
 import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
 import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
 
@@ -40,7 +50,7 @@ const first = (state: Known): Host | undefined => {
   return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
 };
 
-/** What the host shall run: that of its cluster when it was asked for, or what an upgrade has brought the cluster to since. */
+/** What the host must run: that of its cluster when it was asked for, or what an upgrade has brought the cluster to since. */
 export const versionOn = ({ spec }: Known, { desired }: Host): string => {
   const kubelet = desired?.software['kubelet'];
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
@@ -77,4 +87,16 @@ export const clusterSettings = (
     etcdEndpoints: endpointsOf(state),
     tuning: tuningOf(configured, first(state)?.machine.profile),
   };
+};
+
+/**
+ * By the time that the agent starts, a bundle is a folder of its host that came out of the archive with the pinned checksum.
+ * Machines that were made before sources said why they may be believed have nothing of that: of theirs a folder of the host
+ * is used as it was, and a mirror at a URL when one of the instance's own signers vouches for it.
+ */
+export const agentSource = (source: SoftwareSource, signers: readonly string[]): SoftwareSource => {
+  if (source.kind === 'bundle') return { kind: 'files', location: AGENT_PATHS.mirror, unsigned: true };
+  if (source.kind === 'packages' || source.digests !== undefined || usesCatalogue(source)) return source;
+  if (!isUrl(source.location)) return { ...source, unsigned: true };
+  return signers.length === 0 || isOfficial(source.location) ? source : { ...source, signedBy: [...signers] };
 };

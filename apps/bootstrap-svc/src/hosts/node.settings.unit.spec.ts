@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Fact, Machine } from '@fairlead/contracts';
 import { DEFAULT_TUNING } from '@fairlead/node-scripts';
 import {
@@ -13,10 +13,10 @@ import {
   w,
 } from '../bootstrap/bootstrap.fixtures.js';
 import { hostsOf, type Host, type Known } from '../bootstrap/bootstrap.state.js';
-import { clusterSettings, nodeSettings, tuningOf, versionOn } from './node.settings.js';
+import { agentSource, clusterSettings, nodeSettings, tuningOf, versionOn } from './node.settings.js';
 
 const CONTAINER: Machine['profile'] = {
-  source: { kind: 'files', location: '/opt/fairlead/mirror' },
+  source: { kind: 'files', location: '/opt/fairlead/mirror', unsigned: true },
   nodeBinary: '/opt/fairlead/node',
   cgroupDriver: 'cgroupfs',
   kubeProxyMode: 'nftables',
@@ -47,15 +47,45 @@ it("the cluster is set as its first control plane's host asks for, each node as 
   expect(nodeSettings(hostNamed(state, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
-it('a host that comes after an upgrade is looked at and joins at the version that is wanted of it, and not at the one asked for once', () => {
+it('a host that comes after an upgrade is looked at and joins at the version that is desired of it, and not at the one asked for once', () => {
   const software = { kubeadm: '1.35.4', kubelet: '1.35.4', kubectl: '1.35.4' };
-  const wanted: Fact = {
+  const desired: Fact = {
     type: 'DesiredVersionsSet',
     data: { uid: UID, node: w(1), revision: 1, software, changesAllowed: true },
   };
-  const state = stateAfter(requested(1, 1), created([machine(cp(1), true), machine(w(1))]), balanced, wanted) as Known;
+  const state = stateAfter(requested(1, 1), created([machine(cp(1), true), machine(w(1))]), balanced, desired) as Known;
   expect(versionOn(state, hostNamed(state, w(1)))).toBe('v1.35.4');
   expect(versionOn(state, hostNamed(state, cp(1)))).toBe(VERSION);
   const joining = clusterSettings(state, DEFAULT_TUNING, versionOn(state, hostNamed(state, w(1))));
   expect(joining.kubernetesVersion).toBe('v1.35.4');
+});
+
+describe('the source that an agent is told', () => {
+  const signer = `ed25519:${'A'.repeat(43)}=`;
+  const url = 'https://mirror.example/kubernetes';
+
+  it('is the folder that a bundle was unpacked into', () =>
+    expect(agentSource({ kind: 'bundle', path: 'k.tar.gz', sha256: 'a'.repeat(64) }, [signer])).toEqual({
+      kind: 'files',
+      location: '/var/lib/fairlead/mirror',
+      unsigned: true,
+    }));
+
+  it.each([
+    { location: url, catalogueSha256: 'a'.repeat(64) },
+    { location: url, signedBy: [`ed25519:${'B'.repeat(43)}=`] },
+    { location: url, digests: {} },
+    { location: url, unsigned: true as const },
+    { location: 'https://dl.k8s.io' },
+  ])('is what its connection says: %o', (given) => {
+    const source = { kind: 'files' as const, ...given };
+    expect(agentSource(source, [signer])).toEqual(source);
+  });
+
+  it('of a machine whose connection said nothing yet is signed by a signer of the instance, or believed nowhere', () => {
+    const before = { kind: 'files', location: url } as const;
+    expect(agentSource(before, [signer])).toEqual({ ...before, signedBy: [signer] });
+    expect(agentSource(before, [])).toEqual(before);
+    expect(agentSource({ kind: 'files', location: '/opt/mirror' }, [])).toMatchObject({ unsigned: true });
+  });
 });

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newSigningKey, signBundle } from '@fairlead/mirror';
+import { newFolder } from '@fairlead/testing';
 import { SoftwareBundles } from './software.bundles.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('the bundles that hosts may get', () => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'fairlead-bundles-')));
+  const root = realpathSync(newFolder('bundles'));
   const folder = join(root, 'bundles');
   const bundles = new SoftwareBundles(folder);
 
@@ -42,6 +43,17 @@ describe('the bundles that hosts may get', () => {
     await expect(asked).rejects.not.toThrow(sha256('good'));
     writeFileSync(join(folder, 'good.tar.gz'), 'changed');
     await expect(bundles.file({ path: 'good.tar.gz', sha256: sha256('good') })).rejects.toThrow('another checksum');
+  });
+
+  it('are sent only with a signature of a key that their connection names, where it names any', async () => {
+    const { privateKey, publicKey } = newSigningKey();
+    writeFileSync(join(folder, 'signed.tar.gz'), 'signed');
+    const named = { path: 'signed.tar.gz', sha256: sha256('signed'), signedBy: [publicKey] };
+    await expect(bundles.file(named)).rejects.toThrow('it is not signed');
+    await signBundle(join(folder, 'signed.tar.gz'), newSigningKey().privateKey);
+    await expect(bundles.file(named)).rejects.toThrow('none of the keys');
+    await signBundle(join(folder, 'signed.tar.gz'), privateKey);
+    expect(await bundles.file(named)).toBe(join(folder, 'signed.tar.gz'));
   });
 
   it('are none where no folder is configured', async () => {

@@ -1,4 +1,5 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { bundleSigner } from '@fairlead/mirror';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -9,25 +10,41 @@ import { pipeline } from 'node:stream/promises';
 export interface NamedBundle {
   readonly path: string;
   readonly sha256: string;
+  /** Absent: its checksum in the connection is enough. */
+  readonly signedBy?: readonly string[];
 }
 
 const failure = (target: string, message: string, cause?: unknown): WorldFailure =>
   new WorldFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
 
-/** The archives of one folder. No connection can name a file outside of it, and none is sent whose checksum is another. */
+/** The archives of one folder. No connection can name a file outside of it, and none is sent whose checksum is another or that is not signed as is asked for. */
 export class SoftwareBundles {
   private readonly hashes = new Map<string, Promise<string>>();
 
   constructor(private readonly folder: string | undefined) {}
 
   /** The archive's file, which has the checksum. Rejects with WorldFailure, which never says what else the file holds. */
-  async file({ path, sha256 }: NamedBundle): Promise<string> {
+  async file({ path, sha256, signedBy }: NamedBundle): Promise<string> {
     const name = basename(path);
     if (this.folder === undefined)
       throw failure(name, 'this bootstrap-svc has no folder of bundles (SOFTWARE_BUNDLES)');
     const file = await this.find(this.folder, name);
-    if ((await this.hashOf(file)) === sha256) return file;
-    throw failure(name, `the archive in the folder of bundles has another checksum than ${sha256}`);
+    if ((await this.hashOf(file)) !== sha256)
+      throw failure(name, `the archive in the folder of bundles has another checksum than ${sha256}`);
+    if (signedBy !== undefined) await this.refuseUnsigned(name, file, { sha256, signedBy });
+    return file;
+  }
+
+  private async refuseUnsigned(
+    name: string,
+    file: string,
+    { sha256, signedBy }: { readonly sha256: string; readonly signedBy: readonly string[] },
+  ): Promise<void> {
+    try {
+      await bundleSigner(file, sha256, signedBy);
+    } catch (error) {
+      throw failure(name, wordsOf(error), error);
+    }
   }
 
   private async find(folder: string, name: string): Promise<string> {

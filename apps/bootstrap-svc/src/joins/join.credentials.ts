@@ -3,7 +3,7 @@ import { renderStep, type JoinCredentials } from '@fairlead/node-scripts';
 import type { Clock } from '@fairlead/service-kit';
 import { z } from 'zod';
 import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.runner.js';
+import type { Step } from '../bootstrap/step.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings } from '../hosts/node.settings.js';
@@ -19,7 +19,7 @@ type Sealed = z.infer<typeof Sealed>;
 
 type Issued = JoinCredentials & { readonly certificateKey: string | null };
 
-/** Join credentials: made on a control plane, sealed with their end, made anew when they are too old. */
+/** Join credentials: made on a control plane, sealed with their end, made again when they are too old. */
 export class JoinCredentialsSource {
   private readonly issuing = new Map<string, Promise<JoinCredentials>>();
 
@@ -71,7 +71,7 @@ export class JoinCredentialsSource {
   /** Asks the first control plane, and where that one is lost the others. */
   private async issue(step: Step, certificates: boolean): Promise<Issued> {
     const { controlPlane } = step.state;
-    if (controlPlane === null) throw new Error('the plan lets nobody join before the control plane is initialised');
+    if (controlPlane === null) throw new Error('the plan lets no node join before the control plane is initialised');
     const cluster = clusterSettings(step.state, this.settings.tuning);
     const issuers = this.issuers(step);
     let failure: Error = new WorldFailure({
@@ -97,9 +97,9 @@ export class JoinCredentialsSource {
     throw failure;
   }
 
-  private issuers({ state, job }: Step): readonly Host[] {
+  private issuers({ state, data }: Step): readonly Host[] {
     const joined = hostsOf(state).filter(
-      (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== job.data.node,
+      (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== data.node,
     );
     return joined.toSorted((one, other) => Number(other.machine.leader) - Number(one.machine.leader));
   }

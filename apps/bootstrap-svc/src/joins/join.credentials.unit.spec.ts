@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeShell, FakeWorld, MemorySecrets } from '../../test/world.js';
 import { cp, stateAfter, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
 import type { Known } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.runner.js';
+import type { Step } from '../bootstrap/step.js';
 import { HostAccess } from '../hosts/host.access.js';
 import { RememberedSecrets } from '../secrets.cache.js';
 import { JoinCredentialsSource } from './join.credentials.js';
@@ -20,7 +20,8 @@ describe('join credentials', () => {
   const state = stateAfter(...wholeCluster()) as Known;
   const stepOf = (node: string, attempt = 1): Step =>
     ({
-      job: { id: 'job', data: { node } },
+      id: 'task',
+      data: { node },
       state,
       attempt,
       signal: new AbortController().signal,
@@ -37,7 +38,7 @@ describe('join credentials', () => {
     source = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, { tuning: DEFAULT_TUNING });
   });
 
-  it('are shared by the workers of the next minutes, sealed with their end, and made anew before they end', async () => {
+  it('are shared by the workers of the next minutes, sealed with their end, and made again before they end', async () => {
     const first = await source.forWorker(stepOf(w(1)));
     expect(await source.forWorker(stepOf(w(2)))).toEqual(first);
     expect(JSON.parse((await secrets.get(`bootstrap-svc.join.${UID}` as never)) ?? '')).toEqual({

@@ -1,8 +1,8 @@
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type StepResults } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS } from '../bootstrap/tokens.js';
 import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
@@ -14,40 +14,35 @@ import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings
 @Controller()
 export class JoinsEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(JOIN_CREDENTIALS) private readonly credentials: JoinCredentialsSource,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'tuning'>,
   ) {}
 
-  @OnJob<StepData>('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  joinControlPlane(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const host = hostOf(step);
-      // An etcd that is not kubeadm's gets no member by a join, so none can have been left in it.
-      const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state));
-      if (interrupted) {
-        await leaveEtcd(this.hosts, step, host);
-        await this.join(step, host, true);
-      }
-      await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.uid, node: host.machine.name } });
-    });
+  @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  async joinControlPlane(step: Step): Promise<void> {
+    const host = hostOf(step);
+    // An etcd that is not kubeadm's gets no member by a join, so none can have been left in it.
+    const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state));
+    if (interrupted) {
+      await leaveEtcd(this.hosts, step, host);
+      await this.join(step, host, true);
+    }
+    await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.uid, node: host.machine.name } });
   }
 
-  @OnJob<StepData>('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  joinWorker(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { state } = step;
-      const host = hostOf(step);
-      const rendered = renderStep('kubeadm-join-worker', {
-        uid: state.uid,
-        cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
-        node: nodeSettings(host, this.settings.tuning),
-        credentials: await this.credentials.forWorker(step),
-      });
-      await this.hosts.on(host, step, (worker) => worker.run(rendered));
-      await step.record({ type: 'WorkerJoined', data: { uid: state.uid, node: host.machine.name } });
+  @OnTask('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
+  async joinWorker(step: Step): Promise<void> {
+    const { state } = step;
+    const host = hostOf(step);
+    const rendered = renderStep('kubeadm-join-worker', {
+      uid: state.uid,
+      cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
+      node: nodeSettings(host, this.settings.tuning),
+      credentials: await this.credentials.forWorker(step),
     });
+    await this.hosts.on(host, step, (worker) => worker.run(rendered));
+    await step.record({ type: 'WorkerJoined', data: { uid: state.uid, node: host.machine.name } });
   }
 
   private async join(

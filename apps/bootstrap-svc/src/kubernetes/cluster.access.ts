@@ -1,5 +1,10 @@
 import { WorldFailure, type SecretRef } from '@fairlead/contracts';
-import { kubeconfigOf, type Administrator } from '@fairlead/kubernetes/kubeconfig';
+import {
+  kubeconfigOf,
+  sealedAdministrator,
+  type Administrator,
+  type RecordedCluster,
+} from '@fairlead/kubernetes/kubeconfig';
 import type { Known } from '../bootstrap/bootstrap.state.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 import type { KubernetesApi, KubernetesCluster } from './kubernetes.ports.js';
@@ -8,6 +13,23 @@ export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconf
 export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
 
+/** The sealed kubeconfig that answers an operator's request. */
+export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
+
+/** What has to be known of a cluster to reach its API. */
+export interface Reachable {
+  readonly uid: string;
+  readonly cluster: string;
+  /** What the log says of it since it was initialised. */
+  readonly recorded: RecordedCluster | undefined;
+}
+
+export interface SealedReader {
+  readonly uid: string;
+  readonly requestId: string;
+  readonly kubeconfig: string;
+}
+
 /** Opens clusters: knows where their administrator's kubeconfig is sealed. */
 export class ClusterAccess {
   constructor(
@@ -15,24 +37,17 @@ export class ClusterAccess {
     private readonly secrets: RememberedSecrets,
   ) {}
 
-  async of(state: Known): Promise<KubernetesCluster> {
-    const kubeconfig = await this.secrets.get(kubeconfigRef(state.uid));
-    if (kubeconfig === undefined)
-      throw new WorldFailure({
-        operation: 'reach the Kubernetes API',
-        target: state.spec.name,
-        message: 'the kubeconfig of the cluster is not among the secrets any more',
-        retryable: false,
-      });
-    const { controlPlane } = state;
-    return this.api.of({
-      uid: state.uid,
-      cluster: state.spec.name,
-      kubeconfig,
-      ...(controlPlane === null
-        ? {}
-        : { recorded: { server: controlPlane.endpoint, caCertHash: controlPlane.caCertHash } }),
-    });
+  async of({ uid, spec, controlPlane }: Known): Promise<KubernetesCluster> {
+    const recorded =
+      controlPlane === null ? undefined : { server: controlPlane.endpoint, caCertHash: controlPlane.caCertHash };
+    return this.reach({ uid, cluster: spec.name, recorded }, await this.kubeconfig(uid, spec.name));
+  }
+
+  /** The API, and the administrator as whom it is reached. */
+  async open(at: Reachable): Promise<{ readonly api: KubernetesCluster; readonly administrator: Administrator }> {
+    const kubeconfig = await this.kubeconfig(at.uid, at.cluster);
+    const administrator = sealedAdministrator(kubeconfig, at.cluster, at.recorded);
+    return { api: await this.reach(at, kubeconfig), administrator };
   }
 
   /** Seals a kubeconfig of the administrator under the cluster's own key: one that is written here, of what was checked. */
@@ -42,9 +57,35 @@ export class ClusterAccess {
     return ref;
   }
 
-  /** After this nobody can read any secret of the cluster. */
+  /** Seals the kubeconfig that answers an operator's request. */
+  async sealReader({ uid, requestId, kubeconfig }: SealedReader): Promise<SecretRef> {
+    const ref = readerRef(requestId);
+    await this.secrets.seal(ref, kubeconfig, uid);
+    return ref;
+  }
+
+  async removeReader(requestId: string): Promise<void> {
+    await this.secrets.delete(readerRef(requestId));
+  }
+
+  /** After this no one can read any secret of the cluster. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
     await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);
+  }
+
+  private async kubeconfig(uid: string, cluster: string): Promise<string> {
+    const kubeconfig = await this.secrets.get(kubeconfigRef(uid));
+    if (kubeconfig !== undefined) return kubeconfig;
+    throw new WorldFailure({
+      operation: 'reach the Kubernetes API',
+      target: cluster,
+      message: 'the kubeconfig of the cluster is not among the secrets any more',
+      retryable: false,
+    });
+  }
+
+  private reach({ uid, cluster, recorded }: Reachable, kubeconfig: string): Promise<KubernetesCluster> {
+    return this.api.of({ uid, cluster, kubeconfig, ...(recorded === undefined ? {} : { recorded }) });
   }
 }

@@ -1,62 +1,35 @@
-import { WorldFailure, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
-import { OnEvent, OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { WorldFailure, type ClusterUid } from '@fairlead/contracts';
+import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Logger } from '@nestjs/common';
-import type { RunningSteps } from '../bootstrap/steps.ports.js';
-import type { Step, StepData, StepJob, StepRunner } from '../bootstrap/step.runner.js';
-import { CLUSTER_ACCESS, RUNNING_STEPS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import type { Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 
 const STEPS_END_AGAIN_MS = 250;
 
-/** Ends what runs for a cluster that failed or shall go, and releases what a cluster holds outside its machines. */
+/** Releases what a cluster holds outside its machines, once nothing works on it any more. */
 @Controller()
 export class DismantlingEffects {
   private readonly log = new Logger('dismantling');
 
-  constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
-    @Inject(RUNNING_STEPS) private readonly steps: RunningSteps,
-    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-  ) {}
+  constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
 
-  @OnJob<StepData>('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
-  dismantle(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid } = step.state;
-      const others = await this.steps.others(uid, job.type);
-      if (others.length > 0) return context.later(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
-      await this.releaseOutside(step);
-      await step.record({ type: 'ClusterDismantled', data: { uid } });
-      return undefined;
-    });
+  @OnTask('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
+  async dismantle(step: Step): Promise<RequeueAfter | void> {
+    const { uid } = step.state;
+    const others = await step.othersAtWork();
+    if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
+    await this.releaseOutside(step);
+    await step.record({ type: 'ClusterDismantled', data: { uid } });
+    return undefined;
   }
 
-  @OnJob<{ uid: ClusterUid }>('DestroySecrets', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 60_000 })
-  async destroySecrets(job: { readonly data: { readonly uid: ClusterUid } }): Promise<void> {
-    await this.clusters.destroy(job.data.uid);
+  @OnTask('DestroySecrets', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async destroySecrets({ data }: TaskContext<unknown, never, { uid: ClusterUid }>): Promise<void> {
+    await this.clusters.destroy(data.uid);
   }
 
-  @OnEvent('ClusterFailed')
-  async clusterFailed(event: StoredEvent<'ClusterFailed'>): Promise<void> {
-    this.runner.cancel(event);
-  }
-
-  @OnEvent('ClusterDeletionRequested')
-  async deletionRequested(event: StoredEvent<'ClusterDeletionRequested'>): Promise<void> {
-    this.runner.cancel(event);
-  }
-
-  @OnEvent('NodesFailed')
-  async nodesFailed(event: StoredEvent<'NodesFailed'>): Promise<void> {
-    this.runner.cancelOn(event);
-  }
-
-  @OnEvent('NodesAbandoned')
-  async nodesAbandoned(event: StoredEvent<'NodesAbandoned'>): Promise<void> {
-    this.runner.cancelOn(event);
-  }
-
-  /** What the cluster holds outside its machines would be forgotten by everybody once the machines are gone. */
+  /** What the cluster holds outside its machines would be forgotten by everyone once the machines are gone. */
   private async releaseOutside(step: Step): Promise<void> {
     const { state } = step;
     if (state.controlPlane === null) return;

@@ -1,17 +1,20 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { drainNode, type Drained } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import type { Evicted, KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 
 const STEPS_END_AGAIN_MS = 500;
+/** Under this mark a node that leaves is cordoned. */
+const REMOVAL = 'removal';
 
 /** Takes nodes out of their clusters. A host that is dead does not stop it. */
 @Controller()
@@ -19,41 +22,35 @@ export class NodeRemovalEffects {
   private readonly log = new Logger('removal');
 
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs'>,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs' | 'lookEveryMs'>,
   ) {}
 
-  @OnJob<StepData>('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
-  removeNode(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { uid } = step.state;
-      const host = hostOf(step);
-      const { name } = host.machine;
-      const others = await this.runner.othersOn(name, step);
-      // A node that is still joining would come back after it was removed.
-      if (others.length > 0) return context.later(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
-      const cluster = await this.clusters.of(step.state);
-      if (host.removal === 'wanted') {
-        const { dead, evictedPods } = await this.drain(cluster, name, step);
-        await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
-      }
-      if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
-      await this.reset(step, host);
-      await cluster.deleteNode(name);
-      await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
-      return undefined;
-    });
+  @OnTask('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
+  async removeNode(step: Step): Promise<RequeueAfter | void> {
+    const { uid } = step.state;
+    const host = hostOf(step);
+    const { name } = host.machine;
+    const others = await othersOn(name, step);
+    // A node that is still joining would come back after it was removed.
+    if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
+    const cluster = await this.clusters.of(step.state);
+    if (host.removal === 'desired') {
+      const { dead, evictedPods } = await this.drain(cluster, name, step);
+      await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
+    }
+    if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
+    await this.reset(step, host);
+    await cluster.deleteNode(name);
+    await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
+    return undefined;
   }
 
-  /** A node that is not Ready has nobody on it who could end pods: it is dead to Kubernetes, and is not waited for. */
-  private async drain(cluster: KubernetesCluster, name: string, { signal }: Step): Promise<Evicted> {
-    const node = (await cluster.nodes()).find((candidate) => candidate.name === name);
-    if (node === undefined) return { dead: true, evictedPods: 0 };
-    await cluster.cordon(name);
-    if (!node.ready) return { dead: true, evictedPods: 0 };
-    return cluster.drain(name, { deadlineMs: this.settings.drainLimitMs, signal });
+  private async drain(cluster: KubernetesCluster, name: string, { signal }: Step): Promise<Drained> {
+    await cluster.cordon(name, REMOVAL, { leaving: true });
+    const { drainLimitMs: deadlineMs, lookEveryMs: everyMs } = this.settings;
+    return drainNode(cluster, name, { deadlineMs, everyMs, signal });
   }
 
   /** Its machine goes anyway; a host that comes from a stock is better given back clean. */

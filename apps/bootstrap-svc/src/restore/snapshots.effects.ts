@@ -1,45 +1,71 @@
 import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
-import { OnJob, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
 import type { SnapshotStore } from '@fairlead/service-kit/snapshots';
 import { Controller, Inject } from '@nestjs/common';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { WantedSnapshot } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type StepData, type StepJob, type StepRunner } from '../bootstrap/step.runner.js';
-import { HOST_ACCESS, SNAPSHOTS, STEP_RUNNER } from '../bootstrap/tokens.js';
+import { keyOf, type NodeStep } from '../bootstrap/bootstrap.planner.js';
+import type { Host, DesiredSnapshot } from '../bootstrap/bootstrap.state.js';
+import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { HOST_ACCESS, SNAPSHOTS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 
 const PRIVATE = 0o600;
+const AGAIN_MS = 1_000;
 
-/** Brings a snapshot of etcd to the control planes on which it is restored: while etcd is away, SSH is the only way there. */
+/** Brings a snapshot of etcd to the control planes on which it is restored, and takes it away from there when that has failed: while etcd is away, SSH is the only way. */
 @Controller()
 export class SnapshotsEffects {
   constructor(
-    @Inject(STEP_RUNNER) private readonly runner: StepRunner,
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(SNAPSHOTS) private readonly snapshots: Pick<SnapshotStore, 'read'>,
   ) {}
 
-  @OnJob<StepData>('PlaceSnapshot', { attemptsMax: 4, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
-  placeSnapshot(job: StepJob, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (step) => {
-      const { restore, uid } = step.state;
-      if (restore === null) throw new Error('the plan brings no snapshot where none is restored');
-      const host = hostOf(step);
-      const { requestId, snapshot, sha256 } = restore;
-      await this.opened(restore, (content) =>
-        this.hosts.on(host, step, ({ session }) =>
-          session.upload({ path: AGENT_PATHS.snapshot, content, mode: PRIVATE, sha256 }, step.signal),
-        ),
-      );
-      const data = { uid, node: host.machine.name, requestId, snapshot, sha256 };
-      await step.record({ type: 'EtcdSnapshotPlaced', data });
-    });
+  @OnTask('PlaceSnapshot', { attemptsMax: 4, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
+  async placeSnapshot(step: Step): Promise<RequeueAfter | void> {
+    const { restore, uid } = step.state;
+    if (restore === null) throw new Error('the plan brings no snapshot where none is restored');
+    const host = hostOf(step);
+    const { requestId, snapshot, sha256 } = restore;
+    if (await this.isAtWork('RemoveSnapshot', host, step))
+      return step.requeueAfter(AGAIN_MS, 'the one before still goes');
+    await this.opened(restore, (content) =>
+      this.hosts.on(host, step, ({ session }) =>
+        session.upload({ path: AGENT_PATHS.snapshot, content, mode: PRIVATE, sha256 }, step.signal),
+      ),
+    );
+    const data = { uid, node: host.machine.name, requestId, snapshot, sha256 };
+    const after = await step.record({ type: 'EtcdSnapshotPlaced', data });
+    const isOver = after.status === 'absent' || after.abandoned?.requestId !== requestId || after.abandoned.failed;
+    // It came too late: whoever removes it may have been here before.
+    if (isOver) await this.remove(host, step);
+    return undefined;
+  }
+
+  @OnTask('RemoveSnapshot', { attemptsMax: 8, backoffFirstMs: 5_000, timeoutMs: 5 * 60_000 })
+  async removeSnapshot(step: Step): Promise<RequeueAfter | void> {
+    const { abandoned, uid } = step.state;
+    if (abandoned === null) throw new Error('the plan removes no snapshot where none was placed');
+    const host = hostOf(step);
+    const { requestId } = abandoned;
+    if (await this.isAtWork('PlaceSnapshot', host, step)) return step.requeueAfter(AGAIN_MS, 'it is still on its way');
+    await this.remove(host, step);
+    await step.record({ type: 'EtcdSnapshotRemoved', data: { uid, node: host.machine.name, requestId } });
+    return undefined;
+  }
+
+  private async remove(host: Host, step: Step): Promise<void> {
+    await this.hosts.on(host, step, (worker) => worker.run(renderStep('remove-snapshot', {})));
+  }
+
+  private async isAtWork(other: NodeStep, { machine: { name } }: Host, step: Step): Promise<boolean> {
+    return (await othersOn(name, step)).includes(keyOf({ step: other, node: name }));
   }
 
   /** It is larger than memory may be, and lies open in a folder that only this process may read, for as long as it is copied. */
-  private async opened({ snapshot, sha256 }: WantedSnapshot, use: (path: string) => Promise<void>): Promise<void> {
+  private async opened({ snapshot, sha256 }: DesiredSnapshot, use: (path: string) => Promise<void>): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'fairlead-snapshot-'));
     try {
       const path = join(folder, 'snapshot.db');

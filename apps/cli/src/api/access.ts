@@ -4,6 +4,7 @@ import { CliFailure, codeOf, wordsOf } from '../failures.js';
 import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
 import { UNTRUSTED } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
+import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
 
 /** Where the REST API is and what opens it. */
 export interface Access {
@@ -14,11 +15,14 @@ export interface Access {
   readonly instance: Instance | undefined;
   /** Ctrl-C ends whatever is being asked. */
   readonly interrupted: AbortSignal;
+  /** Trusts whom the user said. */
+  readonly fetch: Fetch;
 }
 
 export interface AccessOptions {
   readonly server?: string | undefined;
   readonly tokenFile?: string | undefined;
+  readonly caFile?: string | undefined;
   readonly data?: string | undefined;
 }
 
@@ -40,6 +44,7 @@ export const findAccess = (
     token: tokenOf(options, env, local),
     instance: local,
     interrupted: interrupts.first,
+    fetch: fetchTrusting(readAuthority(cwd, options.caFile ?? nonEmpty(env['FAIRLEAD_CA_FILE']) ?? local?.caFile)),
   };
 };
 

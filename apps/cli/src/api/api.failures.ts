@@ -4,12 +4,12 @@ import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
 import { inCommands } from './commands.text.js';
 
-/** Nobody answered. */
+/** No one answered. */
 export const unreachable = ({ server, instance }: Access, error: unknown): CliFailure => {
   const isGone = codeOf(error instanceof Error ? error.cause : undefined) === 'ECONNREFUSED';
   return new CliFailure('unreachable', {
     code: 'cli.unreachable',
-    message: isGone ? `Nobody answers at ${server}` : `${server} cannot be reached: ${wordsOf(error)}`,
+    message: isGone ? `No server answers at ${server}` : `${server} cannot be reached: ${wordsOf(error)}`,
     help:
       instance === undefined
         ? 'Check the address (--server, FAIRLEAD_SERVER) and that the gateway runs.'
@@ -18,7 +18,7 @@ export const unreachable = ({ server, instance }: Access, error: unknown): CliFa
   });
 };
 
-/** Somebody answered, in words that are no gateway's. */
+/** Someone answered, in words that are no gateway's. */
 export const notFairlead = ({ server }: Access, error: unknown): CliFailure =>
   new CliFailure('failed', {
     code: 'cli.not-fairlead',
@@ -65,7 +65,7 @@ const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
     const body: unknown = JSON.parse(text);
     return typeof body === 'object' && body !== null ? body : {};
   } catch {
-    return {}; // A proxy's page: the status tells.
+    return {}; // A proxy's page: the status decides.
   }
 };
 

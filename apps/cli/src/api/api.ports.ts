@@ -3,14 +3,14 @@ import type {
   ClusterRequest,
   ConnectionRequest,
   NodeSetRequest,
-  ParkedReleaseRequest,
+  QuarantineReleaseRequest,
   Quota,
   TokenRequest,
   UpgradeRequest,
 } from '@fairlead/contracts';
 
 /** What is asked for, as a user may leave it: the server fills in the defaults and refuses what is wrong. */
-export type { ClusterRequest, NodeSetRequest, ParkedReleaseRequest, TokenRequest };
+export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenRequest };
 
 /** What the server answers. */
 export type AuditView = Schemas['Audit'];
@@ -21,7 +21,9 @@ export type EventView = Schemas['Event'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
-export type ParkedView = Schemas['Parked'];
+export type StepView = Schemas['Step'];
+export type NodeProgressView = Schemas['NodeProgress'];
+export type QuarantinedClusterView = Schemas['QuarantinedCluster'];
 export type RejectedView = Schemas['Rejected'];
 export type SpecView = Schemas['SpecList']['items'][number];
 export type TokenView = Schemas['Token'];
@@ -37,7 +39,7 @@ export type VersionView = Schemas['Version'];
 export type ConnectionSettings = Pick<ConnectionRequest, 'provider'> & Partial<ConnectionRequest>;
 
 /** What may be left out, is. */
-export type UpgradeWish = Partial<Omit<UpgradeRequest, 'strategy'>> & {
+export type UpgradeFields = Partial<Omit<UpgradeRequest, 'strategy'>> & {
   readonly strategy?: Readonly<Record<string, unknown>>;
 };
 
@@ -55,7 +57,7 @@ export interface ClusterAt {
   readonly cluster: string;
 }
 
-/** The gateway took a wish down: it is the event of that sequence. What follows from it comes later. */
+/** The gateway took a request down: it is the event of that sequence. What follows from it comes later. */
 export interface Accepted {
   readonly seq: number;
 }
@@ -69,6 +71,8 @@ export interface MoreNodes {
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
+  /** For what is no route of the API: the readiness of the server. */
+  readonly fetch: (request: Request) => Promise<Response>;
   version(): Promise<VersionView>;
 
   namespaces(): Promise<readonly NamespaceView[]>;
@@ -84,6 +88,9 @@ export interface Api {
   putConnection(name: string, settings: ConnectionSettings): Promise<ConnectionView>;
   /** Asks for another look, and for another try to clean hosts that were kept out. */
   verifyConnection(name: string): Promise<void>;
+  /** `host` null: the jump host. */
+  acceptHostKey(name: string, host: string | null, hostKey: string): Promise<void>;
+  acceptHost(name: string, host: string): Promise<void>;
   deleteConnection(name: string): Promise<void>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
@@ -97,9 +104,12 @@ export interface Api {
   ): Promise<Accepted & { readonly cluster: ClusterView }>;
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
+  /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */
+  kubeconfig(at: ClusterAt, ttlSeconds?: number): Promise<string>;
   /** The administrator's kubeconfig, as YAML. Reading it is recorded. */
-  kubeconfig(at: ClusterAt): Promise<string>;
-  operations(at: ClusterAt): Promise<readonly OperationView[]>;
+  administratorKubeconfig(at: ClusterAt): Promise<string>;
+  /** Oldest first; also of a cluster that is gone. Shows at least what the log held at `minSeq`. */
+  operations(at: ClusterAt, minSeq?: number): Promise<readonly OperationView[]>;
 
   nodes(at: ClusterAt): Promise<readonly NodeView[]>;
   node(at: ClusterAt, node: string): Promise<NodeView>;
@@ -115,21 +125,21 @@ export interface Api {
   /** Answers when there is a plan, or after a while without one. The same key asks for the same upgrade. */
   requestUpgrade(
     at: ClusterAt,
-    wish: UpgradeWish,
+    request: UpgradeFields,
     how: { readonly dryRun: boolean; readonly idempotencyKey: string },
   ): Promise<UpgradeView>;
   steerUpgrade(at: ClusterAt, upgrade: string, steering: Steering): Promise<UpgradeView>;
   setUpdates(
     at: ClusterAt,
     of: { readonly scope: 'node' | 'pool'; readonly name: string },
-    wish: { readonly disabled: boolean; readonly reason: string },
+    request: { readonly disabled: boolean; readonly reason: string },
   ): Promise<UpdatesView>;
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
   restoreEtcd(
     at: ClusterAt,
-    wish: { readonly snapshot: string; readonly confirm: string },
+    request: { readonly snapshot: string; readonly confirm: string },
     idempotencyKey: string,
   ): Promise<EtcdRequestView>;
   etcdRequest(at: ClusterAt, request: string): Promise<EtcdRequestView>;
@@ -139,12 +149,12 @@ export interface Api {
   events(at: ClusterAt, since: number): Promise<readonly EventView[]>;
   /** The same, and then each new one as it happens. Comes back by itself after a lost connection; ends with the signal. */
   followEvents(at: ClusterAt, since: number, signal: AbortSignal): AsyncIterable<EventView>;
-  /** The history with its causes, and the hash chains checked anew. */
-  audit(at: ClusterAt): Promise<AuditView>;
+  /** The history with its causes, and the verified hash chains, page by page. */
+  auditPages(at: ClusterAt): AsyncIterable<AuditView>;
 
-  parked(): Promise<readonly ParkedView[]>;
+  quarantined(): Promise<readonly QuarantinedClusterView[]>;
   rejected(): Promise<readonly RejectedView[]>;
-  releaseParked(release: ParkedReleaseRequest): Promise<void>;
+  releaseQuarantined(release: QuarantineReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;
   createToken(request: TokenRequest): Promise<CreatedTokenView>;

@@ -1,4 +1,6 @@
 import { createFairleadClient, events as streamEvents, type FairleadClient, type Schemas } from '@fairlead/api-client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CliFailure } from '../failures.js';
 import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
 import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
@@ -6,14 +8,18 @@ import type { Accepted, Api, ClusterAt, EventView, Steering } from './api.ports.
 
 /** Longer than the gateway's own longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
+/** Together longer than a gateway that was killed holds the key of a request (10 s). */
+const REPEAT_EVERY_MS = 500;
+const REPETITIONS_MAX = 40;
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 1_000;
 
-/** The commands' wishes and questions through the generated client. */
+/** The commands' requests and questions through the generated client. */
 export const clientApi = (access: Access): Api => {
   const client = createFairleadClient({ baseUrl: access.server, token: access.token ?? '', fetch: answering(access) });
   return {
     server: access.server,
+    fetch: access.fetch,
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
     ...connectionMethods(access, client),
@@ -26,24 +32,39 @@ export const clientApi = (access: Access): Api => {
   };
 };
 
-/** Sends a request and lets only a success through; everything else is a `CliFailure`. */
+/**
+ * Sends a request and lets only a success through; everything else is a `CliFailure`. A request that is being carried out already, for
+ * another command or by a gateway that was killed, is sent again until it is answered.
+ */
 const answering =
   (access: Access) =>
   async (request: Request): Promise<Response> => {
     if (access.token === undefined) request.headers.delete('authorization');
-    const late = deadlineAfter(TIMEOUT_MS);
-    const signal = AbortSignal.any([access.interrupted, late.signal]);
-    try {
-      const response = await fetch(request, { signal }).catch((error: unknown) => {
-        throw access.interrupted.aborted ? error : unreachable(access, error);
-      });
-      if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
-      const body = await response.arrayBuffer(); // Here, while there is a limit.
-      return new Response(body.byteLength === 0 ? null : body, response);
-    } finally {
-      late.clear();
+    for (let repetitions = 0; ; repetitions += 1) {
+      try {
+        return await answered(access, request.clone());
+      } catch (error) {
+        const isUnderWay = error instanceof CliFailure && error.code === 'idempotency.in-progress';
+        if (!isUnderWay || repetitions === REPETITIONS_MAX) throw error;
+        await sleep(REPEAT_EVERY_MS, undefined, { signal: access.interrupted });
+      }
     }
   };
+
+const answered = async (access: Access, request: Request): Promise<Response> => {
+  const late = deadlineAfter(TIMEOUT_MS);
+  const signal = AbortSignal.any([access.interrupted, late.signal]);
+  try {
+    const response = await access.fetch(new Request(request, { signal })).catch((error: unknown) => {
+      throw access.interrupted.aborted ? error : unreachable(access, error);
+    });
+    if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
+    const body = await response.arrayBuffer(); // Here, while there is a limit.
+    return new Response(body.byteLength === 0 ? null : body, response);
+  } finally {
+    late.clear();
+  }
+};
 
 interface Answered<Data> {
   readonly data?: Data;
@@ -70,10 +91,31 @@ const itemsOf = async <Item>(
   asked: Promise<Answered<{ readonly items: Item[] }>>,
 ): Promise<readonly Item[]> => (await dataOf(access, asked)).items;
 
+interface ListPage<Item> {
+  readonly items: Item[];
+  readonly metadata?: Schemas['ListMeta'];
+}
+
+/** Every item of a list that is answered in pages. */
+const allItemsOf = async <Item>(
+  access: Access,
+  page: (query: { readonly continue?: string }) => Promise<Answered<ListPage<Item>>>,
+): Promise<readonly Item[]> => {
+  const items: Item[] = [];
+  let query: { readonly continue?: string } = {};
+  for (let count = 0; count < PAGES_MAX; count += 1) {
+    const found = await dataOf(access, page(query));
+    items.push(...found.items);
+    if (found.metadata === undefined) break;
+    query = { continue: found.metadata.continue };
+  }
+  return items;
+};
+
 const acceptedOf = async (access: Access, asked: Promise<Answered<unknown>>): Promise<Accepted> =>
   accepted((await answerOf(access, asked)).response);
 
-/** The position of the wish in the log; 0 when the gateway does not say. */
+/** The position of the request in the log; 0 when the gateway does not say. */
 const accepted = (response: Response): Accepted => ({ seq: Number(response.headers.get('x-fairlead-seq') ?? 0) });
 
 const done = async (asked: Promise<unknown>): Promise<void> => {
@@ -86,7 +128,7 @@ const namespaceMethods = (
   access: Access,
   client: FairleadClient,
 ): Pick<Api, 'namespaces' | 'createNamespace' | 'setNamespaceQuota' | 'deleteNamespace'> => ({
-  namespaces: () => itemsOf(access, client.GET('/ns')),
+  namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
   setNamespaceQuota: (namespace, quota) =>
     dataOf(
@@ -96,13 +138,22 @@ const namespaceMethods = (
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
 });
 
-const connectionMethods = (
-  access: Access,
-  client: FairleadClient,
-): Pick<Api, 'connections' | 'connection' | 'specs' | 'putConnection' | 'verifyConnection' | 'deleteConnection'> => {
+type ConnectionMethods = Pick<
+  Api,
+  | 'connections'
+  | 'connection'
+  | 'specs'
+  | 'putConnection'
+  | 'verifyConnection'
+  | 'acceptHostKey'
+  | 'acceptHost'
+  | 'deleteConnection'
+>;
+
+const connectionMethods = (access: Access, client: FairleadClient): ConnectionMethods => {
   const named = (connection: string) => ({ params: { path: { connection } } });
   return {
-    connections: () => itemsOf(access, client.GET('/connections')),
+    connections: () => allItemsOf(access, (query) => client.GET('/connections', { params: { query } })),
     connection: (name) => dataOf(access, client.GET('/connections/{connection}', named(name))),
     specs: (name) => itemsOf(access, client.GET('/mcir/connections/{connection}/specs', named(name))),
     putConnection: (name, settings) =>
@@ -112,6 +163,10 @@ const connectionMethods = (
         client.PUT('/connections/{connection}', { ...named(name), body: settings as Schemas['ConnectionRequest'] }),
       ),
     verifyConnection: (name) => done(client.POST('/connections/{connection}/verify', named(name))),
+    acceptHostKey: (name, host, hostKey) =>
+      done(client.POST('/connections/{connection}/accept-host-key', { ...named(name), body: { host, hostKey } })),
+    acceptHost: (name, host) =>
+      done(client.POST('/connections/{connection}/accept-host', { ...named(name), body: { host } })),
     deleteConnection: (name) => done(client.DELETE('/connections/{connection}', named(name))),
   };
 };
@@ -121,10 +176,18 @@ const withKey = <Path>(path: Path, key: string) => ({
 });
 
 type ClusterMethods =
-  'clusters' | 'cluster' | 'createCluster' | 'deleteCluster' | 'retryCluster' | 'kubeconfig' | 'operations';
+  | 'clusters'
+  | 'cluster'
+  | 'createCluster'
+  | 'deleteCluster'
+  | 'retryCluster'
+  | 'kubeconfig'
+  | 'administratorKubeconfig'
+  | 'operations';
 
 const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, ClusterMethods> => ({
-  clusters: (namespace) => itemsOf(access, client.GET('/ns/{namespace}/clusters', { params: { path: { namespace } } })),
+  clusters: (namespace) =>
+    allItemsOf(access, (query) => client.GET('/ns/{namespace}/clusters', { params: { path: { namespace }, query } })),
   cluster: (address, minSeq = 0) =>
     dataOf(
       access,
@@ -141,9 +204,25 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
   },
   deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
-  kubeconfig: (address) =>
-    dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig', { ...at(address), parseAs: 'text' })),
-  operations: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/operations', at(address))),
+  kubeconfig: (address, ttlSeconds) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig', {
+        params: { ...at(address).params, query: ttlSeconds === undefined ? {} : { ttlSeconds } },
+        parseAs: 'text',
+      }),
+    ),
+  administratorKubeconfig: (address) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig/administrator', { ...at(address), parseAs: 'text' }),
+    ),
+  operations: (address, minSeq = 0) =>
+    allItemsOf(access, (query) =>
+      client.GET('/ns/{namespace}/clusters/{cluster}/operations', {
+        params: { path: { ...address }, query: { ...query, minSeq } },
+      }),
+    ),
 });
 
 const nodeMethods = (
@@ -152,7 +231,10 @@ const nodeMethods = (
 ): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode'> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
-    nodes: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes', at(address))),
+    nodes: (address) =>
+      allItemsOf(access, (query) =>
+        client.GET('/ns/{namespace}/clusters/{cluster}/nodes', { params: { path: { ...address }, query } }),
+      ),
     node: (address, node) =>
       dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
     addNodes: (address, request, key) => {
@@ -175,7 +257,10 @@ const PLAN_WAIT_SECONDS = 50;
 type UpgradeMethods = 'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setUpdates' | 'certificates';
 
 const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, UpgradeMethods> => ({
-  upgrades: (address) => itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/upgrades', at(address))),
+  upgrades: (address) =>
+    allItemsOf(access, (query) =>
+      client.GET('/ns/{namespace}/clusters/{cluster}/upgrades', { params: { path: { ...address }, query } }),
+    ),
   upgrade: (address, upgrade, minSeq = 0) =>
     dataOf(
       access,
@@ -183,7 +268,7 @@ const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, Upgra
         params: { path: { ...address, upgrade }, query: { minSeq } },
       }),
     ),
-  requestUpgrade: (address, wish, { dryRun, idempotencyKey }) =>
+  requestUpgrade: (address, request, { dryRun, idempotencyKey }) =>
     dataOf(
       access,
       client.POST('/ns/{namespace}/clusters/{cluster}/upgrades', {
@@ -193,7 +278,7 @@ const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, Upgra
           header: { 'Idempotency-Key': idempotencyKey, Prefer: `wait=${PLAN_WAIT_SECONDS}` },
         },
         // The generated type wants what has a default, too; the server does not.
-        body: wish as Schemas['UpgradeRequest'],
+        body: request as Schemas['UpgradeRequest'],
       }),
     ),
   steerUpgrade: (address, upgrade, steering) =>
@@ -260,7 +345,7 @@ const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMeth
     ),
 });
 
-const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'audit'> => ({
+const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'auditPages'> => ({
   events: (address, since) => {
     const page = (after: number) =>
       dataOf(
@@ -272,7 +357,15 @@ const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events
     return allEvents(page, since);
   },
   followEvents: (address, since, signal) => followed(access, address, { since, signal }),
-  audit: (address) => dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/audit', at(address))),
+  auditPages: (address) =>
+    pagesFrom(0, (after) =>
+      dataOf(
+        access,
+        client.GET('/ns/{namespace}/clusters/{cluster}/audit', {
+          params: { path: { ...address }, query: { after, limit: PAGE_SIZE } },
+        }),
+      ),
+    ),
 });
 
 const allEvents = async (
@@ -280,15 +373,23 @@ const allEvents = async (
   since: number,
 ): Promise<readonly EventView[]> => {
   const events: EventView[] = [];
-  let after = since;
-  for (let count = 0; count < PAGES_MAX; count += 1) {
-    const { items, next } = await page(after);
-    events.push(...items);
-    if (next === null) return events;
-    after = next;
-  }
+  for await (const { items } of pagesFrom(since, page)) events.push(...items);
   return events;
 };
+
+/** Yields each page as it arrives, until the end of the log. Older gateways have no pages: their answers have no `next`. */
+async function* pagesFrom<Page extends { readonly next?: number | null }>(
+  since: number,
+  page: (after: number) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let after = since;
+  for (let count = 0; count < PAGES_MAX; count += 1) {
+    const found = await page(after);
+    yield found;
+    if (found.next === null || found.next === undefined) return;
+    after = found.next;
+  }
+}
 
 /** However it is left, the connection ends with it: the gateway would keep it open, and could not stop in good order. */
 async function* followed(
@@ -299,7 +400,14 @@ async function* followed(
   const left = new AbortController();
   const ends = AbortSignal.any([signal, left.signal]);
   try {
-    yield* streamEvents({ baseUrl: access.server, token: access.token ?? '', of, after: since, signal: ends });
+    yield* streamEvents({
+      baseUrl: access.server,
+      token: access.token ?? '',
+      of,
+      after: since,
+      signal: ends,
+      fetch: access.fetch,
+    });
   } catch (error) {
     throw streamFailureOf(access, error);
   } finally {
@@ -307,13 +415,14 @@ async function* followed(
   }
 }
 
-type OperatorMethods = 'parked' | 'rejected' | 'releaseParked' | 'tokens' | 'createToken' | 'revokeToken';
+type OperatorMethods = 'quarantined' | 'rejected' | 'releaseQuarantined' | 'tokens' | 'createToken' | 'revokeToken';
 
 const operatorMethods = (access: Access, client: FairleadClient): Pick<Api, OperatorMethods> => ({
-  parked: () => itemsOf(access, client.GET('/parked')),
-  rejected: async () => (await dataOf(access, client.GET('/parked'))).rejected,
-  releaseParked: (release) => done(client.POST('/parked/release', { body: release })),
-  tokens: () => itemsOf(access, client.GET('/tokens')),
-  createToken: (request) => dataOf(access, client.POST('/tokens', { body: request })),
+  quarantined: () => itemsOf(access, client.GET('/quarantine')),
+  rejected: async () => (await dataOf(access, client.GET('/quarantine'))).rejected,
+  releaseQuarantined: (release) => done(client.POST('/quarantine/release', { body: release })),
+  tokens: () => allItemsOf(access, (query) => client.GET('/tokens', { params: { query } })),
+  createToken: ({ expiresAt, ...request }) =>
+    dataOf(access, client.POST('/tokens', { body: { ...request, ...(expiresAt === undefined ? {} : { expiresAt }) } })),
   revokeToken: (token) => done(client.DELETE('/tokens/{token}', { params: { path: { token } } })),
 });

@@ -8,7 +8,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^POST \/connections\/([^/]+)\/verify$/, (name = '') => `connection verify ${name}`],
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
-  [/^GET \/parked$/, () => 'parked list'],
+  [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/clusters$/, (namespace = '') => `cluster list${within(namespace)}`],
   [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/operations$/,

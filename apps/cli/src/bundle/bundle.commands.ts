@@ -1,14 +1,29 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
-import { isUrl, WorldFailure, type MirrorCatalogue, type MirrorComponent } from '@fairlead/contracts';
+import { Option, type Command } from 'commander';
 import {
+  isUrl,
+  mirrorPaths,
+  MirrorTrust,
+  signatureOf,
+  WorldFailure,
+  type MirrorCatalogue,
+  type MirrorComponent,
+} from '@fairlead/contracts';
+import {
+  bundleSigner,
   cacheFolder,
+  catalogueOf,
   createBundle,
   Downloads,
   inspectBundle,
   localMirror,
+  newSigningKey,
   openSource,
+  publicKeyOf,
+  signBundle,
+  signMirror,
+  writeWhole,
   type Bundle,
   type Progress,
 } from '@fairlead/mirror';
@@ -22,12 +37,27 @@ export const addBundleCommands = (program: Command, io: Io): void => {
   const bundle = addGroup(program, 'bundle', 'Kubernetes in one file, for hosts without any network');
   addCreate(bundle, io);
   addInspect(bundle, io);
+  addKey(bundle, io);
+  addSign(bundle, io);
+  addVerify(bundle, io);
 };
 
-interface CreateOptions {
+interface TrustOptions {
+  readonly catalogueSha256?: string;
+  readonly signedBy?: readonly string[];
+  readonly unsigned?: true;
+}
+
+interface CreateOptions extends TrustOptions {
   readonly from?: string;
   readonly out?: string;
+  readonly key?: string;
 }
+
+const SIGNED_BY = [
+  '--signed-by <key...>',
+  'public keys as "fairlead bundle key" prints them; one must have signed it',
+] as const;
 
 const addCreate = (parent: Command, io: Io): void => {
   addCommand(parent, {
@@ -39,24 +69,37 @@ const addCreate = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead bundle create v1.34.4', 'From the mirror that "npm run kubernetes:build" made on this machine'],
       [
-        'fairlead bundle create v1.33.13 v1.34.4 --from https://mirror.example/kubernetes -o kubernetes.tar.gz',
-        'Two versions, of a mirror elsewhere',
+        'fairlead bundle create v1.33.13 v1.34.4 --from https://mirror.example/kubernetes --signed-by ed25519:... -o kubernetes.tar.gz',
+        'Two versions, of a mirror elsewhere whose catalogue this key has signed',
       ],
+      ['fairlead bundle create v1.34.4 --key signing.pem', 'Signed: kubernetes-v1.34.4.tar.gz.sig lies beside it'],
     ],
   })
     .option('--from <mirror>', 'URL or folder of a mirror; else the one in the cache of this machine')
+    .option('--catalogue-sha256 <digest>', 'with --from: use the catalogue.json that has this SHA-256, and no other')
+    .option(SIGNED_BY[0], `with --from: ${SIGNED_BY[1]}`)
+    .addOption(
+      new Option(
+        '--unsigned',
+        'with --from: use a catalogue that is neither pinned nor signed; not over http',
+      ).conflicts(['catalogueSha256', 'signedBy']),
+    )
+    .option('--key <file>', 'sign the bundle with this private key')
     .option('-o, --out <file>', 'write it there; else kubernetes-<versions>.tar.gz here')
     .action(runs(io, create));
 };
 
 const create = async ({ io }: Session, versions: readonly string[], options: CreateOptions): Promise<Answer> => {
   const location = locationOf(options.from, io);
+  const trust = trustOf(options);
   const named = versions.map((version) => (version.startsWith('v') ? version : `v${version}`));
   const file = resolve(io.cwd, options.out ?? `kubernetes-${named.join('-')}.tar.gz`);
   const region = io.isLive ? io.openRegion() : undefined;
   try {
     const bundle = await createBundle({
       source: openSource(location, { signal: io.interrupts.first }),
+      trust,
+      ...(options.key === undefined ? {} : { signingKey: await keyIn(options.key, io) }),
       versions: named,
       file,
       ...(isUrl(location) ? { downloads: new Downloads(join(cacheFolder(io.env), 'downloads')) } : {}),
@@ -68,6 +111,31 @@ const create = async ({ io }: Session, versions: readonly string[], options: Cre
   } finally {
     region?.close();
   }
+};
+
+/** The mirror in the cache is this user's own; of any other it must be said why it may be believed. */
+const trustOf = ({ from, catalogueSha256, signedBy, unsigned }: CreateOptions): MirrorTrust => {
+  if (from === undefined) return { unsigned: true };
+  return parsedTrust({
+    ...(catalogueSha256 === undefined ? {} : { catalogueSha256 }),
+    ...(signedBy === undefined ? {} : { signedBy: [...signedBy] }),
+    ...(unsigned === undefined ? {} : { unsigned }),
+  });
+};
+
+const OPTION_OF: Readonly<Record<string, string>> = { catalogueSha256: '--catalogue-sha256', signedBy: '--signed-by' };
+
+const parsedTrust = (given: MirrorTrust): MirrorTrust => {
+  const read = MirrorTrust.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw usageFailure(`${OPTION_OF[String(issue?.path[0])] ?? 'An option'} ${issue?.message ?? 'is wrong'}.`);
+};
+
+const keyIn = async (name: string, io: Io): Promise<string> => {
+  const file = resolve(io.cwd, name);
+  await refuseNoFile(file);
+  return readFile(file, 'utf8');
 };
 
 /** A folder is told from where the user is. */
@@ -97,6 +165,127 @@ const addInspect = (parent: Command, io: Io): void => {
   );
 };
 
+const addKey = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'key <file>',
+    summary: 'Make a key that signs bundles and mirrors',
+    description:
+      'Make an Ed25519 key: the private half goes to the file that only its owner may read; the public half is printed. Connections name it in signedBy. If the file exists, its public half is printed and nothing is changed.',
+    shared: 'output',
+    examples: [['fairlead bundle key signing.pem', 'Print what connections take as signedBy']],
+  }).action(
+    runs(io, async (_: Session, name: string) => {
+      const file = resolve(io.cwd, name);
+      try {
+        return keyAnswer(file, await ensureKey(file));
+      } catch (error) {
+        throw asKeyFailure(error, file);
+      }
+    }),
+  );
+};
+
+const KEY_MODE = 0o600;
+
+const ensureKey = async (file: string): Promise<string> => {
+  if (await isThere(file)) return publicKeyOf(await readFile(file, 'utf8'));
+  const { privateKey, publicKey } = newSigningKey();
+  await writeWhole(file, privateKey, KEY_MODE);
+  return publicKey;
+};
+
+const keyAnswer = (file: string, publicKey: string): Answer => ({
+  data: { file, publicKey },
+  table: `${publicKey}\n`,
+  names: [publicKey],
+});
+
+const addSign = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'sign <bundle|mirror>',
+    summary: 'Sign a bundle, or the catalogue of a mirror in a folder',
+    description:
+      'Write the signature beside what it is of: <bundle>.sig, or catalogue.json.sig in the folder of the mirror. All of a bundle is checked first.',
+    shared: 'output',
+    examples: [
+      ['fairlead bundle sign kubernetes-v1.34.4.tar.gz --key signing.pem', 'Sign a bundle'],
+      ['fairlead bundle sign /srv/kubernetes --key signing.pem', 'Sign a mirror: the bytes of its catalogue.json'],
+    ],
+  })
+    .requiredOption('--key <file>', 'the private key')
+    .action(
+      runs(io, async (_: Session, name: string, { key }: { readonly key: string }) => {
+        const target = resolve(io.cwd, name);
+        try {
+          const privateKey = await keyIn(key, io);
+          if (await isFolder(target)) {
+            await catalogueOf(openSource(target), { unsigned: true });
+            await signMirror(target, privateKey);
+            return signedAnswer(join(target, mirrorPaths.catalogue), publicKeyOf(privateKey));
+          }
+          await refuseNoFile(target);
+          await inspectBundle(target);
+          await signBundle(target, privateKey);
+          return signedAnswer(target, publicKeyOf(privateKey));
+        } catch (error) {
+          throw asCliFailure(error, target);
+        }
+      }),
+    );
+};
+
+const signedAnswer = (file: string, signedBy: string): Answer => ({
+  data: { file, signature: signatureOf(file), signedBy },
+  table: `Wrote ${signatureOf(file)}, by ${signedBy}.\n`,
+  names: [signatureOf(file)],
+});
+
+const addVerify = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'verify <bundle|mirror>',
+    summary: 'Check a signature, and every file of a bundle',
+    description:
+      'Check that one of the keys has signed the bundle or the catalogue of the mirror. Of a bundle every file is checked too; of a mirror only the catalogue.',
+    shared: 'output',
+    examples: [['fairlead bundle verify kubernetes-v1.34.4.tar.gz --signed-by ed25519:...', 'Before it goes anywhere']],
+  })
+    .requiredOption(...SIGNED_BY)
+    .action(
+      runs(io, async (_: Session, name: string, { signedBy }: { readonly signedBy: readonly string[] }) => {
+        const target = resolve(io.cwd, name);
+        const trust = parsedTrust({ signedBy: [...signedBy] });
+        try {
+          if (await isFolder(target)) {
+            await catalogueOf(openSource(target), trust);
+            return verifiedAnswer(join(target, mirrorPaths.catalogue), null);
+          }
+          await refuseNoFile(target);
+          const { sha256 } = await inspectBundle(target);
+          return verifiedAnswer(target, { sha256, signer: await bundleSigner(target, sha256, signedBy) });
+        } catch (error) {
+          throw asCliFailure(error, target);
+        }
+      }),
+    );
+};
+
+const verifiedAnswer = (file: string, bundle: { readonly sha256: string; readonly signer: string } | null): Answer => ({
+  data: { file, ...bundle },
+  table:
+    bundle === null
+      ? `${file} is signed.\n`
+      : `${file} is whole and signed by ${bundle.signer}.\nSHA-256 ${bundle.sha256}\n`,
+  names: [file],
+});
+
+const isThere = async (path: string): Promise<boolean> => stat(path).then(() => true, isMissing);
+const isFolder = async (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), isMissing);
+
+const isMissing = (error: unknown): false => {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+  throw error;
+};
+
 const refuseNoFile = async (file: string): Promise<void> => {
   try {
     if ((await stat(file)).isFile()) return;
@@ -106,12 +295,18 @@ const refuseNoFile = async (file: string): Promise<void> => {
   throw usageFailure(`${file} is not a file.`);
 };
 
+const asKeyFailure = (error: unknown, file: string): unknown => {
+  if (!(error instanceof WorldFailure)) return error;
+  return new CliFailure('failed', { code: 'cli.bundle', message: `${file}: ${error.message}`, cause: error });
+};
+
 const asCliFailure = (error: unknown, location: string): unknown => {
   if (!(error instanceof WorldFailure)) return error;
   const { operation, target, message } = error;
-  const help = isUrl(location)
-    ? undefined
-    : '"npm run kubernetes:build -- <version>" makes or completes the mirror of this machine.';
+  const help =
+    isUrl(location) || error.operation.startsWith('verify') || error.operation.startsWith('trust')
+      ? undefined
+      : '"npm run kubernetes:build -- <version>" makes or completes the mirror of this machine.';
   return new CliFailure('failed', {
     code: 'cli.bundle',
     message: `${operation} of ${target} failed: ${message}`,

@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mirrorPaths } from '@fairlead/contracts';
 import { writeSampleMirror } from '@fairlead/mirror/testing';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { fakeIo, run } from '../spec/io.fixtures.js';
 
 let folder: string;
 let cache: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-bundle-'));
+  folder = newFolder('cli-bundle');
   cache = join(folder, 'cache');
   writeSampleMirror(join(cache, 'kubernetes'));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => removeFolder(folder));
 
 const io = (isLive = false) => fakeIo({ cwd: folder, env: { FAIRLEAD_CACHE: cache }, isLive });
 
@@ -32,7 +32,7 @@ describe('fairlead bundle create', () => {
 
   it('answers programs in JSON, and shows a terminal how far it is', async () => {
     const terminal = io(true);
-    const args = ['bundle', 'create', 'v1.33.13', 'v1.34.4', '--from', 'cache/kubernetes', '-o', 'k.tgz'];
+    const args = ['bundle', 'create', 'v1.33.13', 'v1.34.4', '--from', 'cache/kubernetes', '--unsigned', '-o', 'k.tgz'];
     const { stdout } = await run([...args, '--output', 'json'], terminal);
     expect(JSON.parse(stdout)).toMatchObject({
       file: join(folder, 'k.tgz'),
@@ -74,5 +74,55 @@ describe('fairlead bundle inspect', () => {
     writeFileSync(join(folder, 'k.tar.gz'), 'something else');
     expect((await run(['bundle', 'inspect', 'k.tar.gz'], io())).code).toBe(1);
     expect((await run(['bundle', 'inspect', 'none.tar.gz'], io())).code).toBe(2);
+  });
+});
+
+describe('signatures of bundles and mirrors', () => {
+  const keyOf = async (name: string): Promise<string> => (await run(['bundle', 'key', name], io())).stdout.trim();
+  const verified = (target: string, key: string) => run(['bundle', 'verify', target, '--signed-by', key], io());
+
+  it('are made by a key that stays on this machine, and checked by its public half', async () => {
+    const key = await keyOf('signing.pem');
+    expect(key).toMatch(/^ed25519:[A-Za-z0-9+/]{43}=$/);
+    expect(await keyOf('signing.pem')).toBe(key);
+    expect(statSync(join(folder, 'signing.pem')).mode & 0o777).toBe(0o600);
+    expect((await run(['bundle', 'create', 'v1.34.4', '-o', 'k.tgz', '--key', 'signing.pem'], io())).code).toBe(0);
+    expect((await verified('k.tgz', key)).code).toBe(0);
+    const other = await verified('k.tgz', await keyOf('other.pem'));
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('none of the keys')]);
+  });
+
+  it('are refused on a bundle that was recreated', async () => {
+    const key = await keyOf('signing.pem');
+    await run(['bundle', 'create', 'v1.34.4', '-o', 'k.tgz'], io());
+    expect((await verified('k.tgz', key)).stderr).toContain('it is not signed');
+    expect((await run(['bundle', 'sign', 'k.tgz', '--key', 'signing.pem'], io())).code).toBe(0);
+    expect((await verified('k.tgz', key)).code).toBe(0);
+    await run(['bundle', 'create', 'v1.33.13', '-o', 'other.tgz'], io());
+    writeFileSync(join(folder, 'k.tgz'), readFileSync(join(folder, 'other.tgz')));
+    expect((await verified('k.tgz', key)).code).toBe(1);
+  });
+
+  it('are asked for of every mirror but the own one, unless it is said that none is needed', async () => {
+    const create = (...more: readonly string[]) =>
+      run(['bundle', 'create', 'v1.34.4', '--from', 'cache/kubernetes', '-o', 'k.tgz', ...more], io());
+    const key = await keyOf('signing.pem');
+    expect((await create()).stderr).toContain('says nothing by which its files can be checked');
+    expect((await create('--signed-by', key)).stderr).toContain('it is not signed');
+    await run(['bundle', 'sign', 'cache/kubernetes', '--key', 'signing.pem'], io());
+    expect((await create('--signed-by', key)).code).toBe(0);
+    expect((await verified('cache/kubernetes', key)).code).toBe(0);
+    const catalogue = join(cache, 'kubernetes', mirrorPaths.catalogue);
+    writeFileSync(catalogue, readFileSync(catalogue, 'utf8').replace('3.6.8', '3.6.9'));
+    expect((await create('--signed-by', key)).code).toBe(1);
+    expect((await create('--signed-by', 'anybody')).code).toBe(2);
+    expect((await create('--catalogue-sha256', 'a'.repeat(64))).stderr).toContain('its SHA-256 is');
+  });
+
+  it('are of a bundle that is one', async () => {
+    await keyOf('signing.pem');
+    writeFileSync(join(folder, 'k.tgz'), 'something else');
+    expect((await run(['bundle', 'sign', 'k.tgz', '--key', 'signing.pem'], io())).code).toBe(1);
+    expect(existsSync(join(folder, 'k.tgz.sig'))).toBe(false);
   });
 });

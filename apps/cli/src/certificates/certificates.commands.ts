@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CertificateView } from '../api/api.ports.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';

@@ -40,7 +40,7 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   data: cluster,
 });
 
-/** What sets the node apart from one that is as wished. */
+/** What sets the node apart from one that is as requested. */
 const statusOf = ({ reason, extraFor, updatesDisabled }: NodeView): string =>
   [
     reason,

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import type { ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween, kubernetesVersion } from '../command/parsers.js';
-import type { Session } from '../command/session.js';
+import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { describeAnswer } from './cluster.describe.js';
+import { describeAnswer, describedOf } from './cluster.describe.js';
 import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
@@ -27,8 +27,6 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addRetry(cluster, io);
   addDelete(cluster, io);
 };
-
-export const clusterAt = ({ namespace }: Session, cluster: string): ClusterAt => ({ namespace, cluster });
 
 type CreateOptions = ClusterFlags & WaitOptions & { readonly file?: string; readonly idempotencyKey?: string };
 
@@ -79,14 +77,14 @@ const create = async (session: Session, name: string | undefined, options: Creat
     options.idempotencyKey ?? randomUUID(),
   );
   const at = clusterAt(session, cluster.name);
-  const progress = await waitFor(session, at, { seq, what: `the cluster ${cluster.name}` }, options);
-  if (progress === undefined) {
+  const followed = await waitFor(session, at, { seq, what: `the cluster ${cluster.name}` }, options);
+  if (followed === undefined) {
     session.io.err(
       `The cluster ${cluster.name} is being made; watch it with "fairlead events ${cluster.name} --follow".\n`,
     );
     return clusterAnswer(cluster, session.io.now());
   }
-  return clusterAnswer(await session.api.cluster(at, progress.lastSeq), session.io.now());
+  return clusterAnswer(await session.api.cluster(at, followed.seq), session.io.now());
 };
 
 const readDocument = async (file: string, io: Io): Promise<ClusterRequest> => {
@@ -135,7 +133,7 @@ const addDescribe = (parent: Command, io: Io): void => {
     usage: 'describe <cluster>',
     summary: 'Show a cluster as a tree: steps, durations, failures, nodes',
     description:
-      'Show a cluster as a tree. What is done, and nodes that are equal, are one line each; what runs or fails is open. It is told from the events, so it also works for a cluster that is gone.',
+      'Show a cluster as a tree. What is done, and nodes that are equal, are one line each; what runs or fails is open. It also works for a cluster that is gone, until another one takes its name.',
     examples: [
       ['fairlead cluster describe demo', 'What matters now'],
       ['fairlead cluster describe demo --all', 'Every operation, every step and every node'],
@@ -145,8 +143,8 @@ const addDescribe = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
         const at = clusterAt(session, name);
-        for (const sentence of await silentServices(session.api.server)) io.err(`${sentence}\n`);
-        return describeAnswer(at, await session.api.events(at, 0), {
+        for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
+        return describeAnswer(await describedOf(session.api, at), {
           all: all === true,
           nowMs: io.now(),
           columns: io.isLive ? io.columns() : Number.POSITIVE_INFINITY,
@@ -169,8 +167,8 @@ const addRetry = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.retryCluster(at);
-      const progress = await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
-      return clusterAnswer(await session.api.cluster(at, progress?.lastSeq ?? seq), io.now());
+      const followed = await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
+      return clusterAnswer(await session.api.cluster(at, followed?.seq ?? seq), io.now());
     }),
   );
 };
@@ -187,9 +185,9 @@ const addDelete = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.deleteCluster(at);
-      const progress = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
-      const words = progress === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
-      return { data: { name, deleted: progress !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
+      const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
+      const words = followed === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
+      return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
     }),
   );
 };

@@ -1,13 +1,21 @@
 import type { Colors } from 'picocolors/types.js';
-import type { ClusterAt, EventView } from '../api/api.ports.js';
+import type {
+  Api,
+  ClusterAt,
+  ClusterView,
+  NodeProgressView,
+  NodeView,
+  OperationView,
+  UpgradeSummary,
+} from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
-import { noProgress, type Operation, type Progress } from '../progress/progress.js';
-import { project } from '../progress/progress.projection.js';
-import { summaryOf, treeOf } from '../progress/progress.tree.js';
+import { operationsOf, unlessUnknown } from '../progress/follow.effects.js';
+import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
+import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
-import { upgradeLine, upgradesIn, type UpgradeStory } from './cluster.upgrades.js';
+import { targetText } from '../upgrade/plan.text.js';
 
 export interface DescribeOptions {
   readonly all: boolean;
@@ -16,49 +24,101 @@ export interface DescribeOptions {
   readonly colors: Colors;
 }
 
-/** The cluster as its events tell it; the last incarnation when the name was used several times. */
-export const describeAnswer = (at: ClusterAt, events: readonly EventView[], options: DescribeOptions): Answer => {
-  const progress = events.reduce(project, noProgress(at));
-  if (progress.operations.length === 0) {
-    throw new CliFailure('not-found', {
-      code: 'cluster.unknown',
-      message: `There never was a cluster ${at.cluster} in the namespace ${at.namespace}`,
-      help: 'List those that exist with "fairlead cluster list".',
-    });
-  }
-  const upgrades = upgradesIn(events, progress.uid);
-  const lines = [...treeText(progress, options), ...upgradesText(upgrades, options.all)];
-  return { data: { ...progress, upgrades }, table: lines.join('\n'), names: [at.cluster] };
+/** A cluster and what was done with it; cluster: null when it is gone. */
+export interface Described {
+  readonly at: ClusterAt;
+  readonly cluster: ClusterView | null;
+  /** Oldest first. */
+  readonly operations: readonly OperationView[];
+  /** Those that were to change something, latest first. */
+  readonly upgrades: readonly UpgradeSummary[];
+}
+
+export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> => {
+  const [cluster, operations, upgrades] = await Promise.all([
+    unlessUnknown(api.cluster(at)),
+    api.operations(at),
+    unlessUnknown(api.upgrades(at)),
+  ]);
+  return {
+    at,
+    cluster: cluster ?? null,
+    operations: operationsOf(operations),
+    upgrades: (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run'),
+  };
+};
+
+export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
+  const { at, ...data } = described;
+  const lines = [...treeText(described, options), ...upgradesText(described.upgrades, options.all)];
+  return { data, table: lines.join('\n'), names: [at.cluster] };
 };
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
-const upgradesText = (upgrades: readonly UpgradeStory[], all: boolean): readonly string[] => {
-  const shown = all ? upgrades.toReversed() : upgrades.slice(-1);
+const upgradesText = (upgrades: readonly UpgradeSummary[], all: boolean): readonly string[] => {
+  const shown = all ? upgrades : upgrades.slice(0, 1);
   return shown.length === 0 ? [] : ['', 'Upgrades:', ...shown.map((upgrade) => `  ${upgradeLine(upgrade)}`)];
 };
 
-const treeText = (progress: Progress, { all, nowMs, columns, colors }: DescribeOptions): readonly string[] => {
-  const lines = linesOfTree(treeOf(progress, { nowMs, all }), { columns, colors });
-  const earlier = progress.operations.slice(0, -1);
+/** `2026-11-21T08:00:00.000Z  u-8f3k2m9q, Kubernetes to v1.35.4: Completed, requested by user/ada`. */
+const upgradeLine = ({ id, requestedAt, actor, target, phase, message }: UpgradeSummary): string =>
+  `${requestedAt}  ${id}, ${targetText({ target })}: ${phase}${message === '' ? '' : `: ${message}`}, requested by ${actor}`;
+
+const STATES: Readonly<Record<NodeView['phase'], NodeProgressView['state']>> = {
+  Planned: 'waiting',
+  Bootstrapping: 'running',
+  Joining: 'running',
+  Ready: 'ready',
+  NotReady: 'not-ready',
+  Lost: 'lost',
+  Removing: 'running',
+};
+
+const progressOf = ({ name, role, stage, changedAt, phase, reason, software }: NodeView): NodeProgressView => {
+  const { kubelet } = software;
+  const version = kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`;
+  return { name, role, stage, since: changedAt, state: STATES[phase], reason, version };
+};
+
+/** All nodes of the cluster; those of the operation as the operation shows them. */
+const nodesOf = ({ cluster }: Described, { nodes }: OperationView): readonly NodeProgressView[] => {
+  if (cluster === null) return nodes;
+  const own = new Map(nodes.map((node) => [node.name, node]));
+  return cluster.nodes.map((node) => own.get(node.name) ?? progressOf(node));
+};
+
+const treeText = (described: Described, options: DescribeOptions): readonly string[] => {
+  const { at, cluster, operations } = described;
+  const latest = operations.at(-1);
+  if (latest === undefined) throw neverRequested(at);
+  const shown: ShownOperation = {
+    at,
+    version: cluster?.k8sVersion ?? '',
+    operation: latest,
+    nodes: nodesOf(described, latest),
+  };
+  const lines = linesOfTree(treeOf(shown, options), options);
+  const earlier = operations.slice(0, -1).toReversed();
   if (earlier.length === 0) return lines;
-  if (all)
-    return [
-      ...lines,
-      ...earlier
-        .toReversed()
-        .flatMap((_, index) => earlierTree(progress, earlier.length - index, { nowMs, columns, colors })),
-    ];
-  return [...lines, '', 'Before that:', ...earlier.toReversed().map((operation) => `  ${operationLine(operation)}`)];
+  if (!options.all)
+    return [...lines, '', 'Before that:', ...earlier.map((operation) => `  ${operationLine(operation)}`)];
+  // Of the nodes of an earlier operation only the present state is known.
+  const trees = earlier.flatMap((operation) => [
+    '',
+    ...linesOfTree(treeOf({ ...shown, operation, nodes: [] }, options), options),
+  ]);
+  return [...lines, ...trees];
 };
 
-/** The tree of an earlier operation, as it ended; the nodes are only known as they are now. */
-const earlierTree = (progress: Progress, count: number, options: Omit<DescribeOptions, 'all'>): readonly string[] => {
-  const then: Progress = { ...progress, operations: progress.operations.slice(0, count), nodes: [] };
-  return ['', ...linesOfTree(treeOf(then, { nowMs: options.nowMs, all: true }), options)];
-};
+const neverRequested = ({ namespace, cluster }: ClusterAt): CliFailure =>
+  new CliFailure('not-found', {
+    code: 'cluster.unknown',
+    message: `No operation on a cluster ${cluster} in the namespace ${namespace} is known`,
+    help: 'List the clusters with "fairlead cluster list".',
+  });
 
-const operationLine = (operation: Operation): string => {
-  const { kind, startedAtMs, state, actor } = operation;
-  const took = state.status === 'running' ? '' : `, took ${formatDuration(state.endedAtMs - startedAtMs)}`;
-  return `${new Date(startedAtMs).toISOString()}  ${kind}: ${summaryOf(operation)}${took}, asked for by ${actor}`;
+const operationLine = (operation: OperationView): string => {
+  const { kind, startedAt, durationMs, actor } = operation;
+  const took = durationMs === null ? '' : `, took ${formatDuration(durationMs)}`;
+  return `${startedAt}  ${kind}: ${summaryOf(operation)}${took}, requested by ${actor}`;
 };

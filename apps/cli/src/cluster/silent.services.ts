@@ -1,18 +1,27 @@
 import { z } from 'zod';
+import type { Api } from '../api/api.ports.js';
+import { deadlineAfter } from '../time/deadline.js';
 
 const ANSWER_TIMEOUT_MS = 3_000;
 
-const Readiness = z.object({ services: z.record(z.string(), z.string()).default({}) });
+const words = z.record(z.string(), z.string()).default({});
+const Readiness = z.object({ services: words, alarms: words });
 
-/** What explains that a cluster does not go on: a sentence for each service that the gateway has not heard of for a while. */
-export const silentServices = async (server: string): Promise<readonly string[]> => {
+/**
+ * What explains that a cluster does not go on: a sentence for each service that the gateway has not heard of for a while, and for each of
+ * its alarms.
+ */
+export const silentServices = async ({ server, fetch }: Pick<Api, 'server' | 'fetch'>): Promise<readonly string[]> => {
+  const late = deadlineAfter(ANSWER_TIMEOUT_MS);
   try {
-    const response = await fetch(`${server}/readyz`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
-    const { services } = Readiness.parse(await response.json());
-    return Object.entries(services)
+    const response = await fetch(new Request(`${server}/readyz`, { signal: late.signal }));
+    const { services, alarms } = Readiness.parse(await response.json());
+    return [...Object.entries(services), ...Object.entries(alarms)]
       .filter(([, sign]) => sign !== 'ok')
-      .map(([service, sign]) => `${service}: ${sign}`);
+      .map(([name, sign]) => `${name}: ${sign}`);
   } catch {
     return []; // Whether the gateway is reached, the answer to the command itself tells.
+  } finally {
+    late.clear();
   }
 };

@@ -86,6 +86,10 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
       "file with the API token (FAIRLEAD_TOKEN holds the token itself; else the local instance's)",
     ).helpGroup(SHARED_HEADING),
     new Option(
+      '--ca-file <file>',
+      'authority of the certificate of an https:// address, PEM (FAIRLEAD_CA_FILE; else those that Node.js trusts)',
+    ).helpGroup(SHARED_HEADING),
+    new Option(
       '--data <dir>',
       'data folder of the local instance (else .fairlead here, above, or in the checkout)',
     ).helpGroup(SHARED_HEADING),

@@ -1,5 +1,5 @@
 import { findAccess, type AccessOptions } from '../api/access.js';
-import type { Api } from '../api/api.ports.js';
+import type { Api, ClusterAt } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
 import type { Io } from '../io/io.js';
 import { DEFAULT_FORMAT, type Format } from '../output/format.js';
@@ -36,3 +36,5 @@ export class Session {
     return this.shared.data;
   }
 }
+
+export const clusterAt = ({ namespace }: Session, cluster: string): ClusterAt => ({ namespace, cluster });

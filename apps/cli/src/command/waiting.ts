@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Accepted, ClusterAt } from '../api/api.ports.js';
 import { usageFailure } from '../failures.js';
-import { followOperation } from '../progress/follow.effects.js';
-import type { Progress } from '../progress/progress.js';
+import { followOperation, type Followed } from '../progress/follow.effects.js';
 import { duration } from './parsers.js';
 import type { Session } from './session.js';
 
@@ -21,15 +20,19 @@ export const addWaitOptions = (command: Command): Command =>
       duration,
     );
 
-/** Watches the wish if that was asked for; undefined: it was not. */
+/** Watches what a request leads to, with --wait; undefined: without it. */
 export const waitFor = async (
   session: Session,
   at: ClusterAt,
-  wish: Accepted & { readonly what: string },
+  request: Accepted & { readonly what: string },
   { wait, timeout }: WaitOptions,
-): Promise<Progress | undefined> => {
+): Promise<Followed | undefined> => {
   if (wait !== true) return undefined;
-  return followOperation(session.api, session.io, at, { wishSeq: wish.seq, timeoutMs: timeout, what: wish.what });
+  return followOperation(session.api, session.io, at, {
+    requestSeq: request.seq,
+    timeoutMs: timeout,
+    what: request.what,
+  });
 };
 
 /** Before anything is asked of the server. */

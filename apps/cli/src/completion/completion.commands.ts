@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { Api } from '../api/api.ports.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
@@ -8,7 +8,7 @@ import type { Io } from '../io/io.js';
 import { candidatesFor, type Candidates } from './candidates.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './scripts.js';
 
-/** Nobody waits longer for a name. */
+/** No one waits longer for a name. */
 const NAMES_TIMEOUT_MS = 1_000;
 
 export const addCompletionCommands = (program: Command, io: Io): void => {

@@ -1,4 +1,4 @@
-/** Scripts that ask `fairlead __complete` for candidates; a line `:files` means that the shell shall offer files. */
+/** Scripts that ask `fairlead __complete` for candidates; a line `:files` means that the shell must offer files. */
 export const COMPLETION_SCRIPTS = {
   bash: `# fairlead completion for bash. Load it with: source <(fairlead completion bash)
 _fairlead() {

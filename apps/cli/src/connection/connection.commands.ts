@@ -10,6 +10,7 @@ import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { addGrant, addQuota } from './grant.commands.js';
+import { addAcceptHost, addAcceptHostKey, addDescribe } from './trust.commands.js';
 import { untilVerified } from './verification.effects.js';
 
 export const addConnectionCommands = (program: Command, io: Io): void => {
@@ -20,15 +21,19 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   addSpecs(connection, io);
   addSet(connection, io);
   addVerify(connection, io);
+  addDescribe(connection, io);
+  addAcceptHostKey(connection, io);
+  addAcceptHost(connection, io);
   addGrant(connection, io);
   addQuota(connection, io);
   addDelete(connection, io);
 };
 
-const stateOf = ({ verified, problem }: ConnectionView): string => {
+const stateOf = ({ provider, verified, problem }: ConnectionView): string => {
   if (problem !== '') return problem;
   if (verified === null) return 'not reached yet';
-  return `reached${verified.simulated ? ', a simulation' : ''}`;
+  const shared = provider === 'nspawn' ? ', no security boundary: its hosts share one kernel' : '';
+  return `reached${verified.simulated ? ', a simulation' : ''}${shared}`;
 };
 
 const connectionsAnswer = (items: readonly ConnectionView[]): Answer => ({

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';

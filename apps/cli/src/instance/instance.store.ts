@@ -13,7 +13,11 @@ export const Instance = z.object({
   format: z.literal(1),
   server: z.string(),
   tokenFile: z.string(),
+  /** Authority of the server's certificate; absent: it speaks plain text, or one that Node.js trusts. */
+  caFile: z.string().optional(),
   dataDir: z.string(),
+  /** Absent: written by an earlier release. */
+  natsUrl: z.string().optional(),
   /** Whose end is the instance's end; `birth` tells it from a later process of the same number. */
   process: z.object({ pid: z.int(), birth: z.string().nullable() }),
   startedAt: z.string(),
@@ -39,7 +43,7 @@ export const readInstance = (dataDir: string): Instance | undefined => {
     throw new CliFailure('failed', {
       code: 'cli.instance-damaged',
       message: `${file} cannot be used: ${wordsOf(error)}`,
-      help: 'Start Fairlead again with "fairlead up"; it writes the file anew.',
+      help: 'Start Fairlead again with "fairlead up"; it writes the file again.',
       cause: error,
     });
   }

@@ -6,12 +6,12 @@ export interface Io {
   readonly out: (text: string) => void;
   /** Writes to standard error: failures, progress and advice. It goes above an open region. */
   readonly err: (text: string) => void;
-  /** Lines at the end of standard error that are drawn anew in place. Only where `isLive`; one at a time. */
+  /** Lines at the end of standard error that are drawn again in place. Only where `isLive`; one at a time. */
   readonly openRegion: () => Region;
   readonly readStdin: () => Promise<string>;
-  /** Asks on standard error and reads a line; undefined: there is nobody to ask. An interrupt rejects it. */
+  /** Asks on standard error and reads a line; undefined: there is no one to ask. An interrupt rejects it. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
-  /** Progress may be redrawn: standard error is a terminal, and nobody said that this is CI. */
+  /** Progress may be redrawn: standard error is a terminal, and no one said that this is CI. */
   readonly isLive: boolean;
   readonly columns: () => number;
   readonly rows: () => number;

@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
+import type { ClusterAt } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
@@ -12,6 +14,9 @@ import { mergeKubeconfig } from './kubeconfig.merge.js';
 import { writeKubeconfig } from './kubeconfig.store.js';
 
 interface KubeconfigOptions {
+  /** Milliseconds. */
+  readonly ttl?: number;
+  readonly administrator?: true;
   readonly out?: string;
   readonly merge?: true;
 }
@@ -19,8 +24,9 @@ interface KubeconfigOptions {
 export const addKubeconfigCommand = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'kubeconfig <cluster>',
-    summary: "Get a cluster's administrator kubeconfig",
-    description: "Get a cluster's administrator kubeconfig. Each reading is recorded in the cluster's history.",
+    summary: 'Get a kubeconfig with a short-lived client certificate of your own',
+    description:
+      "Get a kubeconfig with a client certificate that the cluster signs for your token: its audit log names you as fairlead:token:<id>. Each request is recorded in the cluster's history.",
     shared: 'out-file',
     examples: [
       [
@@ -31,17 +37,43 @@ export const addKubeconfigCommand = (program: Command, io: Io): void => {
         'fairlead kubeconfig demo --merge',
         'Into ~/.kube/config (or the first file of KUBECONFIG), as the current context',
       ],
+      ['fairlead kubeconfig demo --ttl 30m -o demo.yaml', 'For half an hour'],
     ],
   })
+    .option('--ttl <duration>', 'how long the certificate is valid, 10m to 24h (default: 8h)', duration)
+    .option(
+      '--administrator',
+      "the cluster's administrator kubeconfig instead, for when it signs no certificates; for administrators of all namespaces",
+    )
     .option('-o, --out <file>', 'write it there, with mode 0600, instead of standard output')
     .option('--merge', 'merge it into that file, or into the kubeconfig that kubectl uses')
     .action(runs(io, kubeconfig));
 };
 
-const kubeconfig = async (session: Session, name: string, { out, merge }: KubeconfigOptions): Promise<Answer> => {
+const MS_PER_SECOND = 1_000;
+
+const textOf = (
+  { api }: Session,
+  at: ClusterAt,
+  { ttl, administrator }: Pick<KubeconfigOptions, 'ttl' | 'administrator'>,
+): Promise<string> => {
+  if (administrator === true && ttl !== undefined)
+    throw usageFailure(
+      '--ttl and --administrator exclude each other',
+      "The administrator's certificate is a fixed one.",
+    );
+  if (administrator === true) return api.administratorKubeconfig(at);
+  return api.kubeconfig(at, ttl === undefined ? undefined : Math.floor(ttl / MS_PER_SECOND));
+};
+
+const kubeconfig = async (
+  session: Session,
+  name: string,
+  { out, merge, ...which }: KubeconfigOptions,
+): Promise<Answer> => {
   const { io } = session;
   const at = clusterAt(session, name);
-  const text = await session.api.kubeconfig(at);
+  const text = await textOf(session, at, which);
   if (merge !== true && out === undefined) return { data: { kubeconfig: text }, table: text, names: [name] };
   const file = out === undefined ? kubectlFile(io) : resolve(io.cwd, out);
   const context = `${at.namespace}-${at.cluster}`;

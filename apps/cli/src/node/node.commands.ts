@@ -3,7 +3,7 @@ import { ON_FAILURES, type OnFailure } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import type { NodeSetRequest } from '../api/api.ports.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
@@ -86,8 +86,8 @@ const addAdd = (parent: Command, io: Io): void => {
         options.idempotencyKey ?? randomUUID(),
       );
       const words = options.count === 1 ? 'one more worker' : `${options.count} more workers`;
-      const progress = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
-      if (progress === undefined) io.err(`${name} gets ${words}; watch it with "fairlead events ${name} --follow".\n`);
+      const followed = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
+      if (followed === undefined) io.err(`${name} gets ${words}; watch it with "fairlead events ${name} --follow".\n`);
       return nodesAnswer(await session.api.nodes(at), io.now());
     }),
   );
@@ -125,10 +125,10 @@ const addRemove = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.removeNode(at, node);
-      const progress = await waitFor(session, at, { seq, what: `the removal of ${node}` }, options);
-      const words = progress === undefined ? 'is being removed' : 'is removed';
+      const followed = await waitFor(session, at, { seq, what: `the removal of ${node}` }, options);
+      const words = followed === undefined ? 'is being removed' : 'is removed';
       return {
-        data: { name: node, removed: progress !== undefined },
+        data: { name: node, removed: followed !== undefined },
         table: `The node ${node} ${words}.`,
         names: [node],
       };

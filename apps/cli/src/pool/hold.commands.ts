@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
@@ -7,7 +7,7 @@ import type { Answer } from '../output/format.js';
 
 type Scope = 'node' | 'pool';
 
-interface Wish {
+interface Request {
   readonly scope: Scope;
   readonly cluster: string;
   readonly name: string;
@@ -15,8 +15,8 @@ interface Wish {
   readonly reason: string;
 }
 
-const set = async (session: Session, { scope, cluster, name, ...wish }: Wish): Promise<Answer> => {
-  const updates = await session.api.setUpdates(clusterAt(session, cluster), { scope, name }, wish);
+const set = async (session: Session, { scope, cluster, name, ...request }: Request): Promise<Answer> => {
+  const updates = await session.api.setUpdates(clusterAt(session, cluster), { scope, name }, request);
   const words = updates.disabled ? `is held out of changes: ${updates.reason}` : 'may be changed again';
   return { data: updates, table: `The ${scope} ${name} of ${cluster} ${words}.`, names: [name] };
 };

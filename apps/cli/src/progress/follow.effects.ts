@@ -1,86 +1,109 @@
-import type { Api, ClusterAt, EventView } from '../api/api.ports.js';
+import type { Api, ClusterAt, OperationView } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
-import { deadlineAfter } from '../time/deadline.js';
-import { currentOperation, noProgress, type Operation, type Progress } from './progress.js';
-import { project } from './progress.projection.js';
-import { progressView } from './progress.screen.js';
+import { linesBetween } from './operation.lines.js';
+import { treeOf, type ShownOperation } from './operation.tree.js';
+import { courseOf, hasFailed, isOver } from './operation.words.js';
+import { watch, type WatchEnd } from './watch.effects.js';
 
 export interface FollowOptions {
-  /** The wish that is waited for, by its sequence; 0: whatever the latest one is. */
-  readonly wishSeq: number;
+  /** Sequence of the request that is waited for; 0: whatever the latest one is. */
+  readonly requestSeq: number;
   /** undefined: no limit. */
   readonly timeoutMs?: number | undefined;
   /** What goes on at the server when the watching ends early, for the sentence that says so. */
   readonly what: string;
 }
 
+export interface Followed {
+  readonly operation: OperationView;
+  /** Of the latest event that was heard. */
+  readonly seq: number;
+}
+
+/** Operations without upgrades, which have commands of their own. */
+export const operationsOf = (operations: readonly OperationView[]): readonly OperationView[] =>
+  operations.filter(({ kind }) => kind !== 'upgrade');
+
+/** Of a request that changed nothing, because it was made before, the latest operation is the one. */
+const requestedAt = (operations: readonly OperationView[], seq: number): OperationView | undefined => {
+  const known = operationsOf(operations);
+  return (seq === 0 ? undefined : known.find((one) => one.seq >= seq)) ?? known.at(-1);
+};
+
 /**
- * Shows a cluster's progress until what was wished for has ended, and answers with it. Throws a `CliFailure` when it failed, when the
- * time is over, or at Ctrl-C; the server goes on in the last two cases.
+ * Shows an operation on a cluster until it has ended, and answers with it. Throws a `CliFailure` when it failed, when the time is over, or
+ * at Ctrl-C; the server goes on in the last two cases.
  */
-export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Progress> => {
-  const { timeoutMs, wishSeq } = options;
-  const late = deadlineAfter(timeoutMs);
-  const ended = AbortSignal.any([io.interrupts.first, late.signal]);
-  const view = progressView(io);
-  let progress = noProgress(at);
+export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
+  const { requestSeq, timeoutMs } = options;
+  const version = (await unlessUnknown(api.cluster(at, requestSeq)))?.k8sVersion ?? '';
+  const ended = await watch<ShownOperation | undefined>(
+    api,
+    io,
+    {
+      at,
+      from: requestSeq,
+      since: () => requestSeq,
+      read: async (minSeq) => {
+        const operation = requestedAt((await unlessUnknown(api.operations(at, minSeq))) ?? [], requestSeq);
+        return operation && { at, version, operation, nodes: operation.nodes };
+      },
+      until: (shown) => shown !== undefined && isOver(shown.operation),
+      lines: (before, after) => {
+        if (after === undefined) return [];
+        const isSame = before?.operation.id === after.operation.id;
+        return linesBetween(isSame ? before.operation : undefined, after);
+      },
+      tree: (shown, { nowMs }) =>
+        shown === undefined
+          ? { mark: 'waiting', label: `${at.namespace}/${at.cluster}`, children: [] }
+          : treeOf(shown, { nowMs, all: false }),
+    },
+    { timeoutMs },
+  );
+  return endOf(at, options, ended);
+};
+
+/** undefined: there is none of this name, or none any more. */
+export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefined> => {
   try {
-    const next = (event: EventView): void => {
-      progress = project(progress, event);
-      if (event.seq < wishSeq) view.begin(progress);
-      else view.show(progress);
-    };
-    (await api.events(at, 0)).forEach(next);
-    for await (const event of hasEnded(progress, wishSeq) ? [] : api.followEvents(at, progress.lastSeq, ended)) {
-      next(event);
-      if (hasEnded(progress, wishSeq)) break;
-    }
+    return await answer;
   } catch (error) {
-    if (!ended.aborted) throw error;
-  } finally {
-    late.clear();
-    view.close();
+    if (error instanceof CliFailure && error.exit === 'not-found') return undefined;
+    throw error;
   }
-  return endOf(progress, options, io.interrupts.first.aborted);
 };
 
-const hasEnded = (progress: Progress, wishSeq: number): boolean => {
-  const operation = currentOperation(progress);
-  return operation !== undefined && operation.wishSeq >= wishSeq && operation.state.status !== 'running';
-};
-
-const endOf = (progress: Progress, options: FollowOptions, isInterrupted: boolean): Progress => {
-  const operation = currentOperation(progress);
-  if (operation !== undefined && hasEnded(progress, options.wishSeq)) {
-    if (operation.state.status === 'failed') throw failureOf(progress, operation);
-    return progress;
+const endOf = (
+  at: ClusterAt,
+  options: FollowOptions,
+  { view, seq, end }: WatchEnd<ShownOperation | undefined>,
+): Followed => {
+  const operation = view?.operation;
+  if (operation !== undefined && isOver(operation)) {
+    if (hasFailed(operation)) throw failureOf(at, operation);
+    return { operation, seq };
   }
   const { what, timeoutMs = 0 } = options;
-  if (isInterrupted) throw stillGoing('interrupted', `Stopped watching: ${what} goes on at the server`, progress);
-  throw stillGoing(
-    'timed-out',
-    `Not done within ${formatDuration(timeoutMs)}: ${what} goes on at the server`,
-    progress,
-  );
+  if (end === 'interrupted') throw stillGoing('interrupted', `Stopped watching: ${what} goes on at the server`, at);
+  throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} goes on at the server`, at);
 };
 
-const failureOf = ({ at }: Progress, { state, kind }: Operation): CliFailure => {
-  const failure = state.status === 'failed' ? state.failure : undefined;
-  return new CliFailure('failed', {
-    code: failure?.code || 'cli.failed',
-    message: failure?.message ?? `${at.cluster} failed`,
+const failureOf = ({ cluster }: ClusterAt, operation: OperationView): CliFailure =>
+  new CliFailure('failed', {
+    code: operation.reason || 'cli.failed',
+    message: operation.message || `${cluster} failed`,
     help:
-      kind === 'create'
-        ? `"fairlead cluster retry ${at.cluster}" goes on from that step; "fairlead cluster delete ${at.cluster}" cleans up.`
+      courseOf(operation) === 'create'
+        ? `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`
         : undefined,
   });
-};
 
-const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { at }: Progress): CliFailure =>
+const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>
   new CliFailure(exit, {
     code: `cli.${exit}`,
     message,
-    help: `Look again with "fairlead cluster describe ${at.cluster}" or "fairlead events ${at.cluster} --follow".`,
+    help: `Look again with "fairlead cluster describe ${cluster}" or "fairlead events ${cluster} --follow".`,
   });

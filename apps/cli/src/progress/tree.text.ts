@@ -1,6 +1,6 @@
 import type { Colors } from 'picocolors/types.js';
 import { formatDuration } from '../output/duration.js';
-import type { Branch, Mark } from './progress.tree.js';
+import type { Branch, Mark } from './tree.js';
 
 export interface TextOptions {
   readonly columns: number;

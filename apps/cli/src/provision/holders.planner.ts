@@ -9,7 +9,7 @@ export interface HeldFile {
 }
 
 /** Who gets a folder of its own below the secrets' folder. `gateway-token` is the only one that its holder writes. */
-export const HOLDERS = [...SERVICES, 'gateway-token', 'nats', 'postgres'] as const;
+export const HOLDERS = [...SERVICES, 'revoker', 'gateway-token', 'nats', 'postgres'] as const;
 export type Holder = (typeof HOLDERS)[number];
 
 const current = (from: string, name: string): HeldFile => ({ from, name, handOut: 'current' });
@@ -27,6 +27,12 @@ export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
   'infra-svc': serviceFiles('infra-svc'),
   'bootstrap-svc': [...serviceFiles('bootstrap-svc'), current('keys/node-signing.json', 'node-signing.json')],
   'upgrade-svc': serviceFiles('upgrade-svc'),
+  revoker: [
+    current('keys/nats-ca.pem', 'nats-ca.pem'),
+    current('creds/revoker.creds', 'nats.creds'),
+    current('creds/revoker-system.creds', 'nats-system.creds'),
+    current('keys/account-signing.json', 'account-signing.json'),
+  ],
   'gateway-token': [{ from: 'keys/local.token', name: 'local.token', handOut: 'once' }],
   nats: [current('nats.conf', 'nats.conf'), current('keys/nats-server.pem', 'nats-server.pem')],
   postgres: [current('keys/postgres.password', 'postgres.password')],

@@ -18,7 +18,7 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1'];
 
 /** Makes what is missing and keeps the rest. Answers with a sentence on where things are. Throws an `EnvironmentFault`. */
 export const provideKeys = async (settings: KeysSettings): Promise<string> => {
-  const { dataDir, secretsDir, natsHost, natsPort, monitorPort, storeDir, natsNames } = settings;
+  const { dataDir, secretsDir, natsHost, natsPort, monitorHost, monitorPort, storeDir, natsNames } = settings;
   const folder = openDataFolder(dataDir);
   try {
     ensureKeys(dataDir);
@@ -27,6 +27,7 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
     const config = natsConfig({
       host: natsHost,
       port: natsPort,
+      monitorHost,
       monitorPort,
       storeDir,
       certificateFile: join(secretsDir, 'nats', 'nats-server.pem'),

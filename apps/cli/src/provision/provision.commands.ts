@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { databaseTrustOf, databaseUrlOver } from '@fairlead/embedded/trust';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { collected, duration, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
@@ -8,8 +9,8 @@ import type { KeysSettings, StoresSettings } from './provision.settings.js';
 
 type Given<Settings> = Settings & { readonly data: string; readonly secrets?: string };
 
-const SECRETS_OPTION = '--secrets <dir>';
-const SECRETS_HELP =
+export const SECRETS_OPTION = '--secrets <dir>';
+export const SECRETS_HELP =
   'where each service, NATS and PostgreSQL get a folder of their own (default: secrets in the data folder)';
 
 const foldersOf = (io: Io, { data, secrets }: Given<unknown>): Pick<KeysSettings, 'dataDir' | 'secretsDir'> => {
@@ -21,7 +22,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 /** What "fairlead up" does by itself, as steps for those who run NATS, PostgreSQL and the services their own way. */
 export const addProvisionCommands = (program: Command, io: Io): void => {
-  const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for services that you start yourself');
+  const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for services that you run');
   addKeys(provision, io);
   addStores(provision, io);
 };
@@ -57,7 +58,12 @@ const addKeys = (provision: Command, io: Io): void => {
       'DNS name or address by which services or agents call NATS, may be given several times; its certificate carries it',
       collected,
     )
-    .option('--monitor-port <port>', 'port of the monitoring of NATS, on its 127.0.0.1', port, 8222)
+    .option('--monitor-port <port>', 'port of the monitoring of NATS', port, 8222)
+    .option(
+      '--monitor-host <address>',
+      'address of the monitoring of NATS, which asks for no credentials (default: 127.0.0.1); the gateway asks there how much the log may grow',
+      '127.0.0.1',
+    )
     .option('--store-dir <dir>', 'where NATS keeps its streams', '/nats')
     .action(
       runs(io, async (_session, given: Given<KeysSettings> & { readonly natsName?: readonly string[] }) => {
@@ -93,9 +99,17 @@ const addStores = (provision: Command, io: Io): void => {
       '--postgres <url>',
       'PostgreSQL, as a role that may create roles and databases; its password is read from keys/postgres.password unless the URL has one',
     )
+    .option(
+      '--postgres-ca <file>',
+      'authority of the certificate of PostgreSQL (DATABASE_CA_FILE), which is called by TLS beyond loopback',
+    )
+    .option(
+      '--postgres-plain-text',
+      'call PostgreSQL on another machine without TLS, where the URL does not ask for it (DATABASE_PLAIN_TEXT=allow)',
+    )
     .option('--timeout <duration>', 'how long to wait for each server (default: 2m)', duration)
     .action(
-      runs(io, async (_session, given: Given<StoresSettings> & { readonly timeout?: number }) => {
+      runs(io, async (_session, given: Given<StoresSettings> & GivenStores) => {
         refuseMalformed('--nats', given.nats, ['nats:', 'tls:']);
         refuseMalformed('--postgres', given.postgres, ['postgres:', 'postgresql:']);
         const { provideStores } = await import('./stores.effects.js');
@@ -103,11 +117,29 @@ const addStores = (provision: Command, io: Io): void => {
           ...given,
           ...foldersOf(io, given),
           natsCa: given.natsCa === undefined ? undefined : resolve(io.cwd, given.natsCa),
+          postgres: trustedUrl(given, io),
           timeoutMs: given.timeout ?? DEFAULT_TIMEOUT_MS,
         };
         await inSentences(async () => io.err(`${await provideStores(settings)}\n`));
       }),
     );
+};
+
+interface GivenStores {
+  readonly timeout?: number;
+  readonly postgresCa?: string;
+  readonly postgresPlainText?: true;
+}
+
+/** With the parameters by which services call PostgreSQL, too; only the file of the authority is a matter of each machine. */
+const trustedUrl = ({ postgres, postgresCa, postgresPlainText }: StoresSettings & GivenStores, io: Io): string => {
+  const said = databaseTrustOf(io.env);
+  const over = databaseUrlOver(postgres, {
+    caFile: postgresCa === undefined ? said.caFile : resolve(io.cwd, postgresCa),
+    plainText: postgresPlainText === true || said.plainText,
+  });
+  if ('fault' in over) throw usageFailure(`--postgres ${over.fault}`);
+  return over.url;
 };
 
 /** A URL may carry a password: it is not repeated. */
@@ -117,7 +149,7 @@ const refuseMalformed = (option: string, url: string, protocols: readonly string
 };
 
 /** What the machine refuses is a sentence already; it only needs its exit class. */
-const inSentences = async (work: () => Promise<void>): Promise<void> => {
+export const inSentences = async (work: () => Promise<void>): Promise<void> => {
   const { EnvironmentFault } = await import('@fairlead/embedded');
   try {
     await work();

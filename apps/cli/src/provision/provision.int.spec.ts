@@ -1,14 +1,14 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeIo, run } from '../spec/io.fixtures.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-data-'));
+  folder = newFolder('cli-data');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => removeFolder(folder));
 
 describe.each([['provision keys'], ['up'], ['up --detach'], ['up --provider nspawn']])(
   'a data folder that "fairlead %s" cannot use',

@@ -6,6 +6,7 @@ export interface KeysSettings {
   readonly natsPort: number;
   /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
   readonly natsNames: readonly string[];
+  readonly monitorHost: string;
   readonly monitorPort: number;
   /** As NATS sees it, which may be in a container of its own. */
   readonly storeDir: string;

@@ -30,7 +30,8 @@ export const provideStores = async (settings: StoresSettings): Promise<string> =
     await provideStreams({ url: nats, credsFile: () => credsFile, caFile });
     const passwords = ensureServicePasswords(dataDir);
     const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
-    for (const service of SERVICES) keepUrl(join(dataDir, 'keys', `${service}.database-url`), urls[service]);
+    for (const service of SERVICES)
+      keepUrl(join(dataDir, 'keys', `${service}.database-url`), withoutFile(urls[service]));
     handOut(settings, SERVICES);
     return `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; the URL of each is in its folder in ${secretsDir}.`;
   } finally {
@@ -42,6 +43,14 @@ const caFileOf = ({ dataDir, nats, natsCa }: StoresSettings): string | undefined
   if (natsCa !== undefined || !nats.startsWith('tls:')) return natsCa;
   const own = join(dataDir, 'keys', 'nats-ca.pem');
   return existsSync(own) ? own : undefined;
+};
+
+/** A path of this machine means nothing on a service's: it has DATABASE_CA_FILE. */
+const withoutFile = (text: string): string => {
+  const url = new URL(text);
+  if (!url.searchParams.has('sslrootcert')) return text;
+  url.searchParams.delete('sslrootcert');
+  return url.href;
 };
 
 const keepUrl = (file: string, url: string): void => {

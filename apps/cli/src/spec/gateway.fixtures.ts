@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { EventView } from '../api/api.ports.js';
 
@@ -26,14 +27,20 @@ export class FakeGateway {
   readonly events: EventView[] = [];
   private readonly routes = new Map<string, Answerer>();
   private readonly streams = new Set<ServerResponse>();
-  private readonly server: Server = createServer((request, response) => void this.answer(request, response));
+  private readonly server: Server;
+
+  /** `tls`: a certificate with its key, PEM; then it speaks nothing else. */
+  constructor(private readonly tls?: string) {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => void this.answer(request, response);
+    this.server = tls === undefined ? createServer(answer) : createTlsServer({ cert: tls, key: tls }, answer);
+  }
 
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `${this.tls === undefined ? 'http' : 'https'}://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {

@@ -17,7 +17,7 @@ interface Given {
   readonly stdin?: string;
   readonly nowMs?: number;
   readonly isLive?: boolean;
-  /** What somebody answers to every question; undefined: nobody is there. */
+  /** What someone answers to every question; undefined: no one is there. */
   readonly answer?: string;
 }
 

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { TokenRequest, TokenView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 
 type Grant = TokenRequest['roles'][number];
@@ -23,6 +24,12 @@ const collectGrant = (text: string, before: readonly Grant[] | undefined): reado
   return [...(before ?? []), { namespace: match[1] ?? '*', role: match[2] } as Grant];
 };
 
+interface CreateOptions {
+  readonly role: Grant[];
+  /** In milliseconds. */
+  readonly expiresIn?: number;
+}
+
 const addCreate = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'create <name>',
@@ -34,12 +41,18 @@ const addCreate = (token: Command, io: Io): void => {
         'For a pipeline that changes clusters of team-a',
       ],
       ['fairlead token create dashboard --role viewer', 'One that reads everything and changes nothing'],
+      [
+        'fairlead token create contractor --role team-a=viewer --expires-in 30d',
+        'One that opens nothing after 30 days',
+      ],
     ],
   })
     .requiredOption('--role <[namespace=]role>', 'viewer, operator or admin; may be given several times', collectGrant)
+    .option('--expires-in <duration>', 'when it ends, from now, e.g. 30d or 12h (default: never)', duration)
     .action(
-      runs(io, async (session, name: string, { role }: { readonly role: Grant[] }) => {
-        const created = await session.api.createToken({ name, roles: role });
+      runs(io, async (session, name: string, { role, expiresIn }: CreateOptions) => {
+        const ending = expiresIn === undefined ? {} : { expiresAt: new Date(Date.now() + expiresIn).toISOString() };
+        const created = await session.api.createToken({ name, roles: role, ...ending });
         io.err('The token is shown this once; keep it where only its user can read it.\n');
         return { data: created, table: `${created.token}\n`, names: [created.token] };
       }),
@@ -48,6 +61,11 @@ const addCreate = (token: Command, io: Io): void => {
 
 const rolesText = ({ roles }: TokenView): string =>
   roles.map(({ namespace, role }) => `${namespace}=${role}`).join(' ');
+
+const expiryText = ({ expiresAt }: TokenView): string => {
+  if (expiresAt === undefined) return 'never';
+  return Date.parse(expiresAt) > Date.now() ? expiresAt : `${expiresAt} (ended)`;
+};
 
 const addList = (token: Command, io: Io): void => {
   addCommand(token, {
@@ -62,8 +80,8 @@ const addList = (token: Command, io: Io): void => {
         return {
           data: items,
           table: {
-            columns: ['id', 'name', 'roles', 'created'],
-            rows: items.map((item) => [item.id, item.name, rolesText(item), item.createdTime]),
+            columns: ['id', 'name', 'roles', 'created', 'expires'],
+            rows: items.map((item) => [item.id, item.name, rolesText(item), item.createdTime, expiryText(item)]),
             empty: 'There are no API tokens.',
           },
           names: items.map(({ id }) => id),

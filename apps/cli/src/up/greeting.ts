@@ -29,7 +29,7 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
       ? []
       : ([
           ['Kubernetes API', cluster.endpoint],
-          ['Kubeconfig', cluster.kubeconfigFile],
+          ['Kubeconfig', `${cluster.kubeconfigFile} (valid for 24 h)`],
         ] as const)),
   ];
   const width = Math.max(...facts.map(([name]) => name.length));
@@ -74,6 +74,7 @@ const nextCommands = ({ cluster, failed, command, site }: Greeting): readonly st
         ]
       : [
           `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
+          `${command} kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`,
           `${command} cluster describe ${cluster.name}`,
           `${command} events ${cluster.name} --follow`,
           `${command} node add ${cluster.name} --count 1 --connection ${site.connection} --spec ${site.spec} --wait`,

@@ -30,6 +30,7 @@ import type { UpSettings } from './up.settings.js';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
+const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** What of this process' environment the programs must not see: it is meant for the CLI itself, or set for each of them. */
 const OWN_VARIABLES = [
@@ -40,6 +41,11 @@ const OWN_VARIABLES = [
   'NATS_CREDS',
   'NATS_CREDS_DIR',
   'DATABASE_URL',
+  'FAIRLEAD_CA_FILE',
+  'HOST',
+  'HTTP_PLAIN_TEXT',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
   'PORT',
   'NODE_OPTIONS',
 ];
@@ -112,6 +118,7 @@ export const startInstance = async (
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
       gatewayPort: settings.port,
+      http: settings.http,
       lab: labOf(settings, labPort, keys.labToken),
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
@@ -127,7 +134,7 @@ export const startInstance = async (
       lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
     ready.catch(() => undefined); // Whoever waits for it hears of it.
     const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
-    return { instance: instanceOf(settings, keys.localTokenFile), site, stop };
+    return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, stop };
   } catch (error) {
     watcher.onNotice('Stopping ...');
     await stop(AbortSignal.abort(), false);
@@ -152,7 +159,7 @@ const siteOf = (
     ? { provider: 'lab', settings: { endpoint: lab.endpoint }, token: lab.token, ready: lab.ready }
     : { provider: 'nspawn', settings: hosts.settings, ready: Promise.resolve() };
 
-/** Does not wait for work whose result nobody wants any more. */
+/** Does not wait for work whose result no one wants any more. */
 const unlessAborted = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
   signal.throwIfAborted();
   const watching = new AbortController();
@@ -183,7 +190,7 @@ const refuseTakenPort = async (port: number): Promise<void> => {
   if (await isPortFree(port)) return;
   throw new CliFailure('conflict', {
     code: 'cli.port-taken',
-    message: `Port ${port} on ${LOOPBACK}, where the REST API shall be, is taken by another program`,
+    message: `Port ${port} on ${LOOPBACK}, the port of the REST API, is in use by another program`,
     help: `Choose another one with --port, or stop that program (ss -ltnp 'sport = :${port}' names it). If it is a Fairlead: fairlead down.`,
   });
 };
@@ -259,11 +266,19 @@ const lastCompilationMs = (checkout: string): number => {
 const withoutOwn = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_VARIABLES.includes(name)));
 
-const instanceOf = (settings: UpSettings, tokenFile: string): Instance => ({
+/** By which commands on this machine call it; the certificate must carry it. */
+const addressOf = ({ port, http: { address, tls } }: UpSettings): string => {
+  const host = ANY_ADDRESS.has(address) ? LOOPBACK : address;
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+const instanceOf = (settings: UpSettings, tokenFile: string, natsUrl: string): Instance => ({
   format: 1,
-  server: `http://${LOOPBACK}:${settings.port}`,
+  server: addressOf(settings),
   tokenFile,
+  ...(settings.http.tls?.caFile === undefined ? {} : { caFile: settings.http.tls.caFile }),
   dataDir: settings.dataDir,
+  natsUrl,
   process: { pid: process.pid, birth: identityOf(process.pid)?.birth ?? null },
   startedAt: new Date().toISOString(),
   version: VERSION,

@@ -1,9 +1,9 @@
-import type { LabDelays } from './up.settings.js';
+import type { HttpSettings, LabDelays } from './up.settings.js';
 
 /** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
 export const SERVICE_NAMES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
-export type ProgramName = ServiceName | 'lab';
+export type ProgramName = ServiceName | 'revoker' | 'lab';
 
 /** Where what each program needs is found. */
 export interface Surroundings {
@@ -15,15 +15,19 @@ export interface Surroundings {
   readonly masterKeyFile: string;
   readonly localTokenFile: string;
   readonly gatewayPort: number;
+  readonly http: HttpSettings;
   /** undefined: machines come from elsewhere. */
   readonly lab: LabProgram | undefined;
 }
 
 interface NatsSurroundings {
   readonly url: string;
-  credsFile(service: ServiceName): string | undefined;
+  credsFile(holder: ServiceName | 'revoker' | 'revoker-system'): string | undefined;
   readonly caFile: string | undefined;
+  readonly monitorUrl: string | undefined;
+  readonly storeDir: string | undefined;
   readonly nodeSigningFile: string | undefined;
+  readonly accountSigningFile: string | undefined;
 }
 
 interface LabProgram {
@@ -48,6 +52,7 @@ export interface ProgramPlan {
 /** Every program of the instance: the lab first, because a service may ask it at once. */
 export const planPrograms = (surroundings: Surroundings): readonly ProgramPlan[] => [
   ...(surroundings.lab === undefined ? [] : [labPlan(surroundings, surroundings.lab)]),
+  ...revokerPlans(surroundings),
   ...SERVICE_NAMES.map((service) => servicePlan(service, surroundings)),
 ];
 
@@ -61,7 +66,7 @@ const LAB_NICENESS = 5;
 
 const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramPlan => ({
   name: 'lab',
-  ...entriesOf(`${checkout}/libs/lab`),
+  ...entriesOf(`${checkout}/apps/lab`),
   args: [
     '--data',
     `${dataDir}/lab`,
@@ -74,6 +79,29 @@ const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramP
   env: { LAB_TOKEN: lab.token },
   niceness: LAB_NICENESS,
 });
+
+/** None at a server whose operator is another's: whoever has that key revokes there. */
+const revokerPlans = ({ checkout, nats }: Surroundings): readonly ProgramPlan[] => {
+  const [creds, systemCreds] = [nats.credsFile('revoker'), nats.credsFile('revoker-system')];
+  const { url, caFile, accountSigningFile } = nats;
+  if (creds === undefined || systemCreds === undefined || accountSigningFile === undefined) return [];
+  return [
+    {
+      name: 'revoker',
+      ...entriesOf(`${checkout}/apps/revoker`),
+      args: [],
+      niceness: 0,
+      env: {
+        NATS_URL: url,
+        ...(caFile === undefined ? {} : { NATS_CA_FILE: caFile }),
+        NATS_CREDS: creds,
+        NATS_SYSTEM_CREDS: systemCreds,
+        NATS_ACCOUNT_SIGNING_FILE: accountSigningFile,
+        PORT: '0',
+      },
+    },
+  ];
+};
 
 const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramPlan => {
   const { nats } = surroundings;
@@ -99,7 +127,12 @@ const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramP
 const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Record<string, string>> => {
   switch (service) {
     case 'gateway':
-      return { FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile, AGENT_NATS_URLS: surroundings.nats.url };
+      return {
+        FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile,
+        AGENT_NATS_URLS: surroundings.nats.url,
+        ...diskEnv(surroundings.nats),
+        ...httpEnv(surroundings.http),
+      };
     case 'bootstrap-svc':
       return {
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
@@ -115,6 +148,18 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       return {};
   }
 };
+
+const httpEnv = ({ address, tls, plainText }: HttpSettings): Readonly<Record<string, string>> => ({
+  HOST: address,
+  ...(tls === undefined ? {} : { TLS_CERT_FILE: tls.certFile, TLS_KEY_FILE: tls.keyFile }),
+  ...(plainText ? { HTTP_PLAIN_TEXT: 'allow' } : {}),
+});
+
+/** How the gateway watches the disk of the log; a server that was found says neither. */
+const diskEnv = ({ monitorUrl, storeDir }: NatsSurroundings): Readonly<Record<string, string>> => ({
+  ...(monitorUrl === undefined ? {} : { NATS_MONITOR_URL: monitorUrl }),
+  ...(storeDir === undefined ? {} : { NATS_STORE_DIR: storeDir }),
+});
 
 /** What a program says when it serves: `FAIRLEAD READY <program> <port>`. */
 export const isReadyLine = (program: ProgramName, line: string): boolean =>

@@ -38,7 +38,7 @@ const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAc
     provider,
     region,
     zone,
-    // What an instance begins with is for everybody on this machine.
+    // What an instance begins with is for everyone on this machine.
     namespaces: [SHARED_WITH_ALL],
     moved: true,
     settings: { ...settings, ...(token === undefined ? {} : { token }) },

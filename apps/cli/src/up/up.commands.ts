@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { resolve, join } from 'node:path';
+import { isLoopback } from '@fairlead/embedded/trust';
 import { Option, type Command } from 'commander';
 import { controlPlanesBeside } from '../cluster/cluster.request.js';
 import { addCommand, runs } from '../command/command.js';
@@ -17,6 +18,7 @@ import {
   PROVIDERS,
   type DemoSettings,
   type Etcd,
+  type HttpSettings,
   type LabDelays,
   type Provider,
   type UpSettings,
@@ -36,9 +38,15 @@ interface UpOptions {
   readonly delays: LabDelays;
   readonly light?: true;
   readonly natsAddress?: string;
+  readonly address: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsCa?: string;
+  readonly plainText?: true;
 }
 
 const WORKERS_MAX = 100;
+const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export const addUpCommands = (program: Command, io: Io): void => {
   addUp(program, io);
@@ -57,6 +65,10 @@ const addUp = (program: Command, io: Io): void => {
       ['fairlead up --demo --once', 'The same as a test: end with 0 when it is Ready'],
       ['fairlead up --detach', 'Serve in the background, until "fairlead down"'],
       ['fairlead up --data /srv/fairlead --port 8080', 'With a data folder and a port of your own'],
+      [
+        'fairlead up --address 192.0.2.1 --tls-cert cert.pem --tls-key key.pem',
+        'With a REST API that other machines reach, by TLS',
+      ],
       ['fairlead up --nats-address 192.0.2.1', 'For your own hosts (provider ssh), whose agents must reach NATS'],
     ],
   })
@@ -86,7 +98,12 @@ const addUp = (program: Command, io: Io): void => {
         .choices(ETCDS)
         .default('local'),
     )
-    .option('--port <port>', 'port of the REST API on 127.0.0.1', port, DEFAULT_PORT)
+    .option('--port <port>', 'port of the REST API', port, DEFAULT_PORT)
+    .option('--address <address>', 'address that the REST API listens on', ipAddress, LOOPBACK_ADDRESS)
+    .option('--tls-cert <file>', 'certificate of the REST API with its chain, PEM; read again when it changes')
+    .option('--tls-key <file>', 'key of that certificate, PEM')
+    .option('--tls-ca <file>', 'authority of that certificate, PEM, for commands on this machine')
+    .option('--plain-text', 'other machines may call the REST API without TLS: a proxy in front of it speaks TLS')
     .addOption(
       new Option('--delays <kind>', 'simulated hosts take as long as real ones, or no time')
         .choices(LAB_DELAYS)
@@ -125,9 +142,27 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     provider: providerOf(options.provider),
     delays: options.delays,
     light: options.light === true,
+    http: httpOf(options, io),
     natsAddress: natsAddressOf(options),
     demo: options.demo === true ? demoOf(options) : undefined,
   };
+};
+
+const httpOf = ({ address, tlsCert, tlsKey, tlsCa, plainText }: UpOptions, { cwd }: Io): HttpSettings => {
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw usageFailure('--tls-cert and --tls-key need each other');
+  if (tlsCert === undefined && tlsCa !== undefined) throw usageFailure('--tls-ca needs --tls-cert');
+  if (tlsCert === undefined && plainText !== true && !isLoopback(address))
+    throw usageFailure(
+      `Other machines reach ${address}: their tokens would come in plain text`,
+      'Give --tls-cert and --tls-key, or --plain-text if a proxy in front of it speaks TLS.',
+    );
+  const file = (name: string): string => resolve(cwd, name);
+  const tls =
+    tlsCert === undefined || tlsKey === undefined
+      ? undefined
+      : { certFile: file(tlsCert), keyFile: file(tlsKey), caFile: tlsCa === undefined ? undefined : file(tlsCa) };
+  return { address, tls, plainText: plainText === true };
 };
 
 /** What the server would refuse is refused before anything is started. */
@@ -154,7 +189,7 @@ const refuseForeign = (address: string): void => {
   const own = Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map((entry) => entry.address));
   // All of 127.0.0.0/8 is this machine's.
   if (own.includes(address) || address.startsWith('127.')) return;
-  throw usageFailure(`--nats-address: ${address} is no address of this machine`, `It has ${own.join(', ')}.`);
+  throw usageFailure(`--nats-address: ${address} is not an address of this machine`, `It has ${own.join(', ')}.`);
 };
 
 const providerOf = (name: string): Provider => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Api } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
+import { fetchTrusting, readAuthority } from '../api/trusting.fetch.js';
 import { failureText } from '../failure.text.js';
 import { CliFailure, wordsOf } from '../failures.js';
 import { writeInstance, type Instance } from '../instance/instance.store.js';
@@ -54,6 +55,7 @@ export const apiOf = (instance: Instance, { interrupts }: Io): Api =>
     token: readFileSync(instance.tokenFile, 'utf8').trim(),
     instance,
     interrupted: interrupts.first,
+    fetch: fetchTrusting(readAuthority('/', instance.caFile)),
   });
 
 const watcherOf = (settings: UpSettings, io: Io): Watcher => {

@@ -2,12 +2,23 @@
 export interface UpSettings {
   readonly dataDir: string;
   readonly port: number;
+  readonly http: HttpSettings;
   readonly provider: Provider;
   readonly delays: LabDelays;
   readonly light: boolean;
   /** Of this machine, on which hosts of others reach NATS; undefined: no host of another machine does. */
   readonly natsAddress: string | undefined;
   readonly demo: DemoSettings | undefined;
+}
+
+/** Where the REST API listens, and how it is protected there. */
+export interface HttpSettings {
+  readonly address: string;
+  /** undefined: plain text. */
+  readonly tls:
+    { readonly certFile: string; readonly keyFile: string; readonly caFile: string | undefined } | undefined;
+  /** Plain text is desired beyond loopback, too. */
+  readonly plainText: boolean;
 }
 
 export interface DemoSettings {

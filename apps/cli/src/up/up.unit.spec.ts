@@ -12,9 +12,12 @@ const surroundings: Surroundings = {
   dataDir: '/data',
   nats: {
     url: 'nats://127.0.0.1:20000',
-    credsFile: (service) => `/data/creds/${service}.creds`,
+    credsFile: (holder) => `/data/creds/${holder}.creds`,
     caFile: undefined,
+    monitorUrl: 'http://127.0.0.1:20002',
+    storeDir: '/data/nats',
     nodeSigningFile: '/data/keys/node-signing.json',
+    accountSigningFile: '/data/keys/account-signing.json',
   },
   databases: {
     gateway: 'postgres://gateway',
@@ -25,6 +28,7 @@ const surroundings: Surroundings = {
   masterKeyFile: '/data/keys/master.key',
   localTokenFile: '/data/keys/local.token',
   gatewayPort: 7080,
+  http: { address: '127.0.0.1', tls: undefined, plainText: false },
   lab: { port: 20001, token: 'secret', delays: 'none', light: true },
 };
 
@@ -35,11 +39,31 @@ const planned = (name: string, given: Surroundings = surroundings) => {
 };
 
 describe('the programs of an instance', () => {
-  it('are the lab and the four services', () =>
-    expect(planPrograms(surroundings).map(({ name }) => name)).toEqual(['lab', ...SERVICE_NAMES]));
+  it('are the lab, the revoker and the four services', () =>
+    expect(planPrograms(surroundings).map(({ name }) => name)).toEqual(['lab', 'revoker', ...SERVICE_NAMES]));
 
-  it('are only the services where machines come from elsewhere', () =>
-    expect(planPrograms({ ...surroundings, lab: undefined }).map(({ name }) => name)).toEqual([...SERVICE_NAMES]));
+  it('are no lab where machines come from elsewhere', () =>
+    expect(planPrograms({ ...surroundings, lab: undefined }).map(({ name }) => name)).toEqual([
+      'revoker',
+      ...SERVICE_NAMES,
+    ]));
+
+  it('of which the revoker alone may sign the claims of the nodes` account, and has no database and no master key', () => {
+    expect(planned('revoker').env).toEqual({
+      NATS_URL: surroundings.nats.url,
+      NATS_CREDS: '/data/creds/revoker.creds',
+      NATS_SYSTEM_CREDS: '/data/creds/revoker-system.creds',
+      NATS_ACCOUNT_SIGNING_FILE: '/data/keys/account-signing.json',
+      PORT: '0',
+    });
+    for (const { name, env } of planPrograms(surroundings))
+      if (name !== 'revoker') expect(Object.values(env)).not.toContain('/data/keys/account-signing.json');
+  });
+
+  it('are no revoker at a server of another operator', () => {
+    const nats = { ...surroundings.nats, accountSigningFile: undefined };
+    expect(planPrograms({ ...surroundings, nats }).map(({ name }) => name)).toEqual(['lab', ...SERVICE_NAMES]);
+  });
 
   it('each get their own credential and database', () => {
     for (const name of SERVICE_NAMES) {
@@ -50,6 +74,23 @@ describe('the programs of an instance', () => {
         FAIRLEAD_MASTER_KEY_FILE: '/data/keys/master.key',
       });
     }
+  });
+
+  it('serve the REST API where, and as, it was asked for, and watch the disk of NATS', () => {
+    expect(planned('gateway').env).toMatchObject({
+      HOST: '127.0.0.1',
+      NATS_MONITOR_URL: 'http://127.0.0.1:20002',
+      NATS_STORE_DIR: '/data/nats',
+    });
+    expect(planned('gateway').env).not.toHaveProperty('HTTP_PLAIN_TEXT');
+    const tls = { certFile: '/c.pem', keyFile: '/k.pem', caFile: undefined };
+    const http = { address: '192.0.2.1', tls, plainText: false };
+    expect(planned('gateway', { ...surroundings, http }).env).toMatchObject({
+      HOST: '192.0.2.1',
+      TLS_CERT_FILE: '/c.pem',
+      TLS_KEY_FILE: '/k.pem',
+    });
+    expect(planned('infra-svc', { ...surroundings, http }).env).not.toHaveProperty('HOST');
   });
 
   it('each trust the authority of NATS where it is reached by TLS', () => {

@@ -1,10 +1,11 @@
+import { KUBECONFIG_TTL_SECONDS, type RefusalCode } from '@fairlead/contracts';
 import { join } from 'node:path';
-import type { Api } from '../api/api.ports.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
 import { followOperation } from '../progress/follow.effects.js';
-import { currentOperation, type Progress } from '../progress/progress.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { greetingText, type Greeting } from './greeting.js';
@@ -13,7 +14,7 @@ import { SITES, type UpSettings } from './up.settings.js';
 
 /** What became of the demo: Ready, failed, or none (not asked for, or deleted by its user). */
 interface DemoOutcome {
-  readonly ready?: Progress;
+  readonly ready?: ClusterAt;
   readonly failure?: CliFailure;
 }
 
@@ -55,8 +56,8 @@ const demoOutcome = async (
     return {};
   }
   try {
-    const progress = await followOperation(api, io, DEMO_AT, { wishSeq: 0, what: 'the demo' });
-    return currentOperation(progress)?.kind === 'delete' ? {} : { ready: progress };
+    const { operation } = await followOperation(api, io, DEMO_AT, { requestSeq: 0, what: 'the demo' });
+    return operation.kind === 'delete' ? {} : { ready: DEMO_AT };
   } catch (error) {
     if (error instanceof CliFailure && error.exit === 'failed') return { failure: error };
     throw error instanceof CliFailure && error.exit === 'interrupted' ? tooEarly(error, serves) : error;
@@ -75,9 +76,25 @@ const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
     cause,
   });
 
-const clusterGreeting = async (api: Api, progress: Progress, dataDir: string): Promise<Greeting['cluster']> => {
-  const { cluster } = progress.at;
+const clusterGreeting = async (api: Api, at: ClusterAt, dataDir: string): Promise<Greeting['cluster']> => {
+  const { name: cluster, endpoint } = await api.cluster(at);
   const kubeconfigFile = join(dataDir, 'kubeconfigs', `${cluster}.yaml`);
-  writeKubeconfig(kubeconfigFile, await api.kubeconfig(progress.at));
-  return { name: cluster, kubeconfigFile, endpoint: `https://${progress.endpoint ?? ''}` };
+  writeKubeconfig(kubeconfigFile, await signedKubeconfig(api, at));
+  return { name: cluster, kubeconfigFile, endpoint };
+};
+
+const SIGN_TRIES_MAX = 20;
+const SIGN_AGAIN_MS = 1_000;
+const NOT_SIGNED: ReadonlySet<string> = new Set<RefusalCode>(['cluster.kubeconfig-failed', 'cluster.kubeconfig-late']);
+
+/** After a start on an older data folder the cluster's machines may still be coming up. */
+const signedKubeconfig = async (api: Api, at: ClusterAt): Promise<string> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await api.kubeconfig(at, KUBECONFIG_TTL_SECONDS.max);
+    } catch (error) {
+      if (!(error instanceof CliFailure && NOT_SIGNED.has(error.code)) || attempt >= SIGN_TRIES_MAX) throw error;
+      await sleep(SIGN_AGAIN_MS);
+    }
+  }
 };

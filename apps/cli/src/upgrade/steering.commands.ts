@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ClusterAt, Steering, UpgradeView } from '../api/api.ports.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, runs, type CommandDefinition } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
@@ -60,14 +60,14 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'resume <cluster>',
-    summary: 'Let a roll-out that pauses or has halted go on',
+    summary: 'Let a rollout that pauses or has halted go on',
     examples: [['fairlead upgrade resume demo --watch', 'And watch']],
     goesOn: true,
     steering: () => ({ action: 'resume' }),
   },
   {
     usage: 'abort <cluster>',
-    summary: 'End an upgrade before its end; nodes under way are finished or parked',
+    summary: 'End an upgrade before its end; nodes in progress are finished or left as failed',
     examples: [['fairlead upgrade abort demo --reason "wrong version"', 'What was changed stays changed']],
     goesOn: false,
     reason: 'optional',
@@ -97,9 +97,9 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'override <cluster> <rule>',
-    summary: 'Take a rule upon yourself, for this upgrade',
+    summary: 'Override a safety rule for this upgrade',
     description:
-      'Take a rule upon yourself, for this upgrade; it stands in the history with your name. Rules of which nobody may do so are refused. An upgrade that was rejected is started anew with --override.',
+      'Override a safety rule for this upgrade; it stands in the history with your name. Rules of which no one may do so are refused. An upgrade that was rejected is started again with --override.',
     examples: [['fairlead upgrade override demo D7 --reason "it is urgent"', 'A gate of the user may stay closed']],
     goesOn: false,
     reason: 'needed',
@@ -119,7 +119,7 @@ const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): v
   if (reason === 'needed') command.requiredOption('--reason <text>', 'why; it stands in the history');
   if (goesOn)
     command
-      .option('--watch', 'show the roll-out until it is over')
+      .option('--watch', 'show the rollout until it is over')
       .option('--timeout <duration>', 'with --watch: give up watching after so long', duration);
   const hasArgument = /> </.test(usage);
   command.action(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { ClusterAt, UpgradeView, UpgradeWish } from '../api/api.ports.js';
-import { clusterAt } from '../cluster/cluster.commands.js';
+import type { ClusterAt, UpgradeView, UpgradeFields } from '../api/api.ports.js';
+import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
@@ -14,11 +14,11 @@ import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from 
 import { followUpgrade, hasPlan, isOver } from './upgrade.follow.effects.js';
 import {
   addWhichOption,
-  addWishOptions,
+  addRequestOptions,
   upgradeMeant,
-  wishOf,
+  fieldsOf,
   type WhichUpgrade,
-  type WishOptions,
+  type RequestOptions,
 } from './upgrade.options.js';
 
 export const addUpgradeCommands = (program: Command, io: Io): void => {
@@ -55,14 +55,14 @@ const addPlan = (parent: Command, io: Io): void => {
       ['fairlead upgrade plan demo --certificates --no-workers --output json', 'New certificates, for a program'],
     ],
   });
-  addWishOptions(command).action(
-    runs(io, async (session, name: string, options: WishOptions) => {
+  addRequestOptions(command).action(
+    runs(io, async (session, name: string, options: RequestOptions) => {
       const at = clusterAt(session, name);
       const asked = { dryRun: true, idempotencyKey: randomUUID() };
       const upgrade = await planned(
         session,
         at,
-        await session.api.requestUpgrade(at, await wishOf(session, options), asked),
+        await session.api.requestUpgrade(at, await fieldsOf(session, options), asked),
       );
       if (upgrade.phase === 'Rejected') session.io.err(`${planText(upgrade)}\n\n`);
       return planAnswer(orFail(upgrade));
@@ -75,14 +75,14 @@ interface WatchOptions {
   readonly timeout?: number;
 }
 
-/** How a plan becomes a roll-out, and who watches it. */
+/** How a plan becomes a rollout, and who watches it. */
 export type RunOptions = WatchOptions & { readonly yes?: true; readonly idempotencyKey?: string };
 
 export const addStartOptions = (command: Command): Command =>
   command
     .option('-y, --yes', 'approve the plan without being asked')
-    .option('--detach', 'end when the roll-out has begun')
-    .option('--timeout <duration>', 'give up watching after so long; the roll-out goes on', duration)
+    .option('--detach', 'end when the rollout has begun')
+    .option('--timeout <duration>', 'give up watching after so long; the rollout goes on', duration)
     .option('--idempotency-key <key>', 'asking again with the same key asks for the same upgrade (default: drawn)');
 
 const addStart = (parent: Command, io: Io): void => {
@@ -90,7 +90,7 @@ const addStart = (parent: Command, io: Io): void => {
     usage: 'start <cluster>',
     summary: 'Plan an upgrade, show the plan, and run it when it is approved',
     description:
-      'Plan an upgrade, show the plan and ask; the plan that you saw is approved by its hash. Then the roll-out is shown node by node. Ctrl-C ends the watching, never the roll-out. Where nobody can be asked, the plan waits for "fairlead upgrade approve".',
+      'Plan an upgrade, show the plan and ask; the plan that you saw is approved by its hash. Then the rollout is shown node by node. Ctrl-C ends the watching, never the rollout. Where no one can be asked, the plan waits for "fairlead upgrade approve".',
     examples: [
       ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, ask, and watch'],
       ['fairlead upgrade start demo --to v1.35.4 --yes --detach', 'Approve whatever the rules allow, and do not watch'],
@@ -100,9 +100,9 @@ const addStart = (parent: Command, io: Io): void => {
       ],
     ],
   });
-  addStartOptions(addWishOptions(command)).action(
-    runs(io, async (session, name: string, options: WishOptions & RunOptions) =>
-      runUpgrade(session, clusterAt(session, name), await wishOf(session, options), options),
+  addStartOptions(addRequestOptions(command)).action(
+    runs(io, async (session, name: string, options: RequestOptions & RunOptions) =>
+      runUpgrade(session, clusterAt(session, name), await fieldsOf(session, options), options),
     ),
   );
 };
@@ -111,12 +111,12 @@ const addStart = (parent: Command, io: Io): void => {
 export const runUpgrade = async (
   session: Session,
   at: ClusterAt,
-  wish: UpgradeWish,
+  request: UpgradeFields,
   options: RunOptions,
 ): Promise<Answer> => {
   const { api, io } = session;
   const asked = { dryRun: false, idempotencyKey: options.idempotencyKey ?? randomUUID() };
-  const upgrade = await planned(session, at, await api.requestUpgrade(at, wish, asked));
+  const upgrade = await planned(session, at, await api.requestUpgrade(at, request, asked));
   io.err(`${planText(upgrade)}\n\n`);
   orFail(upgrade);
   if (options.yes !== true && upgrade.phase === 'Planned' && (await approval(session, at, upgrade)) === 'later')
@@ -132,7 +132,9 @@ const approval = async (
   { id, planHash }: UpgradeView,
 ): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
-    io.err(`Nobody can be asked here. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}".\n`);
+    io.err(
+      `There is no terminal to ask at. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}".\n`,
+    );
     return 'later';
   }
   const answer = await io.ask('Run this plan? [y/N] ');

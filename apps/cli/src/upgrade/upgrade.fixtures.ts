@@ -191,7 +191,7 @@ const begun = (seconds: number, lastSeq: number): UpgradeView =>
     9_000,
   );
 
-/** The story of a roll-out, view after view. */
+/** The story of a rollout, view after view. */
 export const STORY = {
   planned: upgradeView(),
   started: withNodes(begun(12, 210), {

@@ -1,3 +1,4 @@
+import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { UpgradeView } from '../api/api.ports.js';
 import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
@@ -30,14 +31,6 @@ afterEach(async () => {
 
 const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
-
-const until = async (holds: () => boolean): Promise<void> => {
-  const deadline = Date.now() + 5_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error('it never came true');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-};
 
 /** The server has something new, and says so. */
 const turn = (view: UpgradeView): void => {
@@ -87,7 +80,7 @@ describe('upgrade plan', () => {
     gateway.on('POST', `${ROOT}/upgrades`, { status: 202, body: { ...upgradeView(), phase: 'Planning', plan: null } });
     shown = { ...upgradeView(), phase: 'Planning', plan: null };
     const ran = ask(['upgrade', 'plan', 'demo', '--to', 'v1.35.4']);
-    await until(() => gateway.listeners === 1);
+    await eventually(() => gateway.listeners === 1);
     turn({ ...STORY.planned, lastSeq: 205 });
     const { code, stdout, stderr } = await ran;
     expect([code, stdout.startsWith('Plan u-8f3k2m9q01')]).toEqual([0, true]);
@@ -96,11 +89,11 @@ describe('upgrade plan', () => {
 });
 
 describe('upgrade start', () => {
-  it('shows the plan, asks, approves its hash, and tells the roll-out to its end', async () => {
+  it('shows the plan, asks, approves its hash, and tells the rollout to its end', async () => {
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4'], fakeIo({ answer: 'y' }));
-    await until(() => gateway.listeners === 1);
+    await eventually(() => gateway.listeners === 1);
     turn(STORY.changing);
-    await until(() => gateway.asked('GET', ONE).length >= 2);
+    await eventually(() => gateway.asked('GET', ONE).length >= 2);
     turn(STORY.completed);
     const { code, stdout, stderr } = await ran;
     expect([code, stdout]).toEqual([
@@ -115,7 +108,7 @@ describe('upgrade start', () => {
   it('draws a tree on a terminal', async () => {
     const io = fakeIo({ isLive: true });
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes'], io);
-    await until(() => gateway.listeners === 1);
+    await eventually(() => gateway.listeners === 1);
     turn(STORY.completed);
     expect((await ran).code).toBe(0);
     expect(io.drawn().at(-1)).toContain('✔ default/demo');
@@ -128,7 +121,7 @@ describe('upgrade start', () => {
     expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
   });
 
-  it('leaves the plan to be approved where nobody can be asked', async () => {
+  it('leaves the plan to be approved where no one can be asked', async () => {
     const { code, stderr, stdout } = await ask(['upgrade', 'start', 'demo', '--reboot']);
     expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([0, 0]);
     expect(stderr).toContain(`fairlead upgrade approve demo --plan ${HASH}`);
@@ -137,7 +130,7 @@ describe('upgrade start', () => {
 
   it('that halts ends with 9, and what can be done', async () => {
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes']);
-    await until(() => gateway.listeners === 1);
+    await eventually(() => gateway.listeners === 1);
     turn(STORY.halted);
     const { code, stderr } = await ran;
     expect(code).toBe(9);
@@ -145,16 +138,16 @@ describe('upgrade start', () => {
     expect(stderr).toContain('Free space on demo-w-2-c5v7r; fairlead upgrade retry demo');
   });
 
-  it('lets go at Ctrl-C: the roll-out goes on', async () => {
+  it('lets go at Ctrl-C: the rollout goes on', async () => {
     const io = fakeIo();
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes'], io);
-    await until(() => gateway.listeners === 1);
+    await eventually(() => gateway.listeners === 1);
     io.pressCtrlC();
     const { code, stderr } = await ran;
     expect(code).toBe(130);
     expect(stderr).toContain('Stopped watching: the upgrade u-8f3k2m9q01 of demo goes on at the server');
     expect(stderr).toContain('fairlead upgrade status demo --follow');
-    await until(() => gateway.listeners === 0);
+    await eventually(() => gateway.listeners === 0);
   });
 
   it('that comes while another is open ends with 6, in the words of the server', async () => {
@@ -164,14 +157,14 @@ describe('upgrade start', () => {
 });
 
 describe('upgrade status', () => {
-  it('shows the latest that is no dry run', async () => {
+  it('shows the latest that is not a dry run', async () => {
     shown = STORY.workers;
     const { code, stdout } = await ask(['upgrade', 'status', 'demo']);
     expect(code).toBe(0);
     expect(stdout).toContain('demo-w-2-c5v7r  Draining, waits for the PodDisruptionBudget shop/web');
   });
 
-  it('gives up in time when it follows, and says that the roll-out goes on', async () => {
+  it('gives up in time when it follows, and says that the rollout goes on', async () => {
     shown = STORY.workers;
     const { code, stderr } = await ask(['upgrade', 'status', 'demo', '--follow', '--timeout', '200ms']);
     expect(code).toBe(8);

@@ -28,10 +28,10 @@ type Operation = UpgradeView['operations'][number];
 
 const operationLines = (before: UpgradeView | undefined, after: UpgradeView): readonly string[] => {
   const known = new Map(before?.operations.map((operation) => [operation.id, operation]));
-  const isNews = (one: Operation): boolean =>
+  const isChange = (one: Operation): boolean =>
     one.node === null && one.state !== 'waiting' && known.get(one.id)?.state !== one.state;
   return after.operations
-    .filter(isNews)
+    .filter(isChange)
     .map(({ kind, state, failure }) => `${kind}: ${state}${failure === '' ? '' : `; ${failure}`}`);
 };
 

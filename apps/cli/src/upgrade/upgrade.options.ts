@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import type { ClusterAt, UpgradeWish } from '../api/api.ports.js';
+import type { ClusterAt, UpgradeFields } from '../api/api.ports.js';
 import { collected, duration, kubernetesVersion } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure, wordsOf } from '../failures.js';
-import { assignments, parseStrategy, share, upgradeWish, type UpgradeFlags } from './upgrade.request.js';
+import { assignments, parseStrategy, share, upgradeFields, type UpgradeFlags } from './upgrade.request.js';
 
-export type WishOptions = UpgradeFlags & { readonly strategy?: string };
+export type RequestOptions = UpgradeFlags & { readonly strategy?: string };
 
-/** The options that say what shall change, and how. */
-export const addWishOptions = (command: Command): Command =>
+/** The options that say what must change, and how. */
+export const addRequestOptions = (command: Command): Command =>
   command
     .option('--to <version>', 'Kubernetes version to go to', kubernetesVersion)
     .option(
@@ -33,16 +33,16 @@ export const addWishOptions = (command: Command): Command =>
     .option('--strategy <file>', 'strategy in YAML or JSON: pools, gates, probes, windows; options stand over it')
     .option(
       '--override <rule=reason>',
-      'take a rule upon yourself, e.g. "B4=saved by hand"; may be given several times',
+      'override a safety rule, e.g. "B4=saved by hand"; may be given several times',
       assignments('rule=reason'),
     );
 
-export const wishOf = async (session: Session, options: WishOptions): Promise<UpgradeWish> => {
+export const fieldsOf = async (session: Session, options: RequestOptions): Promise<UpgradeFields> => {
   const { strategy: file } = options;
-  if (file === undefined) return upgradeWish(options);
+  if (file === undefined) return upgradeFields(options);
   try {
     const text = file === '-' ? await session.io.readStdin() : await readFile(resolve(session.io.cwd, file), 'utf8');
-    return upgradeWish(options, parseStrategy(text, file));
+    return upgradeFields(options, parseStrategy(text, file));
   } catch (error) {
     throw error instanceof CliFailure ? error : usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
   }
@@ -53,7 +53,7 @@ export interface WhichUpgrade {
 }
 
 export const addWhichOption = (command: Command): Command =>
-  command.option('--upgrade <id>', 'which upgrade (default: the latest that is no dry run)');
+  command.option('--upgrade <id>', 'which upgrade (default: the latest that is not a dry run)');
 
 /** The upgrade that is meant. */
 export const upgradeMeant = async ({ api }: Session, at: ClusterAt, { upgrade }: WhichUpgrade): Promise<string> => {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import { parse } from 'yaml';
-import type { UpgradeWish } from '../api/api.ports.js';
+import type { UpgradeFields } from '../api/api.ports.js';
 import { usageFailure, wordsOf } from '../failures.js';
 
-/** The options that say what shall change, and how. */
+/** The options that say what must change, and how. */
 export interface UpgradeFlags {
   readonly to?: string;
   readonly software?: readonly Assignment[];
@@ -79,13 +79,13 @@ const strategyOf = (document: Fields | undefined, flags: UpgradeFlags): Fields |
   return { ...document, workers: { ...(isFields(before) ? before : {}), ...workers } };
 };
 
-const poolsOf = ({ pool, workers }: UpgradeFlags): UpgradeWish['pools'] => {
+const poolsOf = ({ pool, workers }: UpgradeFlags): UpgradeFields['pools'] => {
   if (workers === false && pool !== undefined) throw usageFailure('--no-workers and --pool exclude each other');
   return workers === false ? [] : pool === undefined ? undefined : [...pool];
 };
 
 /** The body of POST .../upgrades. What is wrong in it is the server's to say. */
-export const upgradeWish = (flags: UpgradeFlags, strategy?: Fields): UpgradeWish => {
+export const upgradeFields = (flags: UpgradeFlags, strategy?: Fields): UpgradeFields => {
   const software = flags.software?.map(({ name, value }) => [name, value] as const);
   return said({
     version: flags.to,

@@ -1,6 +1,6 @@
 import type { UpgradeView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
-import type { Branch, Mark } from '../progress/progress.tree.js';
+import type { Branch, Mark } from '../progress/tree.js';
 import { targetText } from './plan.text.js';
 
 export type UpgradeNode = UpgradeView['nodes'][number];
@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<UpgradeNode['phase'], Mark>> = {
   Verifying: 'running',
   Done: 'done',
   Failed: 'failed',
-  Parked: 'failed',
+  LeftFailed: 'failed',
   Skipped: 'waiting',
   Held: 'waiting',
   Quarantined: 'trouble',
@@ -48,7 +48,7 @@ const failureBranch = ({ failure, attempt, attemptsMax, phase }: UpgradeNode): r
   const count = attemptsMax === 0 ? '' : ` (attempt ${attempt} of ${attemptsMax})`;
   return [
     {
-      mark: phase === 'Failed' || phase === 'Parked' ? 'failed' : 'trouble',
+      mark: phase === 'Failed' || phase === 'LeftFailed' ? 'failed' : 'trouble',
       label: `${failure}${count}`,
       children: [],
     },

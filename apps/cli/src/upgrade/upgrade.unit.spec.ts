@@ -1,12 +1,12 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import pc from 'picocolors';
 import type { UpgradeView } from '../api/api.ports.js';
 import { linesOfTree } from '../progress/tree.text.js';
-import { goldenBeside } from '../spec/golden.fixtures.js';
 import { planText } from './plan.text.js';
 import { STORY, upgradeView } from './upgrade.fixtures.js';
 import { linesBetweenUpgrades } from './upgrade.lines.js';
-import { upgradeWish } from './upgrade.request.js';
+import { upgradeFields } from './upgrade.request.js';
 import { upgradeTree } from './upgrade.tree.js';
 
 const golden = goldenBeside(import.meta.url);
@@ -31,7 +31,7 @@ describe('a plan', () => {
   });
 });
 
-describe('a roll-out', () => {
+describe('a rollout', () => {
   it.each(Object.entries(STORY))('is drawn when it is %s', (name, view) => golden(`tree-${name}.txt`, tree(view)));
 
   it('is drawn with every node on request', () => golden('tree-all.txt', tree(STORY.workers, { all: true })));
@@ -56,9 +56,9 @@ describe('a roll-out', () => {
 
 describe('the options of an upgrade', () => {
   it('become the body of the request, without what was not said', () => {
-    expect(upgradeWish({ to: 'v1.35.4' })).toEqual({ version: 'v1.35.4' });
+    expect(upgradeFields({ to: 'v1.35.4' })).toEqual({ version: 'v1.35.4' });
     expect(
-      upgradeWish({
+      upgradeFields({
         software: [{ name: 'containerd', value: '1.7.24' }],
         pool: ['gpu'],
         controlPlane: false,
@@ -74,15 +74,17 @@ describe('the options of an upgrade', () => {
       strategy: { workers: { maxUnavailable: '25%', canary: false, soakSeconds: 90 } },
       overrides: [{ rule: 'B4', reason: 'saved by hand' }],
     });
-    expect(upgradeWish({ certificates: true, workers: false })).toEqual({ renewCertificates: true, pools: [] });
+    expect(upgradeFields({ certificates: true, workers: false })).toEqual({ renewCertificates: true, pools: [] });
   });
 
   it('stand over a strategy from a file', () =>
-    expect(upgradeWish({ maxSurge: 1 }, { workers: { maxUnavailable: 2, maxSurge: 0 }, probes: [] }).strategy).toEqual({
+    expect(
+      upgradeFields({ maxSurge: 1 }, { workers: { maxUnavailable: 2, maxSurge: 0 }, probes: [] }).strategy,
+    ).toEqual({
       workers: { maxUnavailable: 2, maxSurge: 1 },
       probes: [],
     }));
 
   it('that contradict each other are not understood', () =>
-    expect(() => upgradeWish({ pool: ['gpu'], workers: false })).toThrow('exclude each other'));
+    expect(() => upgradeFields({ pool: ['gpu'], workers: false })).toThrow('exclude each other'));
 });

@@ -4,10 +4,10 @@ import { Reflector } from '@nestjs/core';
 import type { HttpRequest } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
-import { ACCESS, KIT_PATHS, type Access } from './access.js';
-import { mayEverywhere, mayIn, mayInSome, type Identity } from './identity.js';
+import { ACCESS, KIT_PATHS, type Access } from '../access/access.js';
+import { mayEverywhere, mayIn, mayInSome, type Identity } from '../access/identity.js';
 
-/** Nobody gets further without a token and the role that the route asks for. A route that asks for nothing is closed. */
+/** No one gets further without a token and the role that the route asks for. A route that asks for nothing is closed. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(

@@ -1,22 +1,14 @@
 import type { CreatedTokenView, ErrorView, NamespaceList, RoleGrant, TokenList } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { request, useGateway } from '../gateway.fixtures.js';
 import { newToken } from './tokens.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
+const gateway = useGateway(async () => {
   await gateway.ask('POST', '/ns', { body: { name: 'team' } });
   await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+});
 
 const tokenFor = async (name: string, ...roles: readonly { namespace: string; role: RoleGrant['role'] }[]) =>
   (await gateway.ask<CreatedTokenView>('POST', '/tokens', { body: { name, roles } })).body;
@@ -37,7 +29,7 @@ describe('nobody', () => {
       '/connections',
       '/version',
       '/events',
-      '/parked',
+      '/quarantine',
       '/tokens',
       '/ns/default/clusters/demo',
     ]) {
@@ -81,7 +73,7 @@ describe('a role', () => {
       ['GET', '/events'],
       ['GET', '/tokens'],
       ['POST', '/tokens'],
-      ['POST', '/parked/release'],
+      ['POST', '/quarantine/release'],
     ] as const) {
       const { status } = await gateway.ask(method, path, { token, ...(method === 'GET' ? {} : { body: {} }) });
       expect([method, path, status]).toEqual([method, path, 403]);
@@ -95,7 +87,7 @@ describe('a role', () => {
     for (const [method, path] of [
       ['DELETE', '/ns/team'],
       ['GET', '/events'],
-      ['GET', '/parked'],
+      ['GET', '/quarantine'],
     ] as const)
       expect([path, (await gateway.ask(method, path, { token })).status]).toEqual([path, 403]);
   });

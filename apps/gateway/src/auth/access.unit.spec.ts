@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import 'reflect-metadata';
 import { GatewayModule } from '../gateway.module.js';
 import { REFUSES } from '../http/documented.js';
-import { ACCESS, type Access } from './access.js';
+import { ACCESS, type Access } from '../access/access.js';
 import { FailureLimit } from './failures.limit.js';
-import { mayEverywhere, mayIn, type Identity } from './identity.js';
+import { mayEverywhere, mayIn, type Identity } from '../access/identity.js';
 import { hashOf, idOf, newToken, opens } from './tokens.js';
 
 interface Route {
@@ -41,7 +41,7 @@ describe('every route', () => {
     expect(routes.filter(({ access }) => access === undefined).map(({ name }) => name)).toEqual([]);
   });
 
-  it('is closed to nobody but one that is public on purpose', () => {
+  it('is closed to no one but one that is public on purpose', () => {
     expect(routes.filter(({ access }) => access?.kind === 'public').map(({ name }) => name)).toEqual([
       'LadybugHealthHttp.healthy',
     ]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.stop();
-}, 30_000);
+});
 
 const file = (): string => join(gateway.folder, 'local.token');
 const inFile = (): string => readFileSync(file(), 'utf8').trim();
@@ -37,20 +37,20 @@ describe('the local administrator token', () => {
     expect(body.items.filter(({ name }) => name === 'local').map(({ id }) => id)).toEqual([idIn(after)]);
     const onRecord = (await gateway.log()).filter(({ type }) => type === 'ApiTokenCreated');
     expect(onRecord.map(({ data }) => 'id' in data && data.id)).toContain(idIn(after));
-  }, 30_000);
+  });
 
   it('is let in when the database does not know it: whoever writes the file owns the instance', async () => {
     const { token } = newToken();
     writeFileSync(file(), `${token}\n`);
     await gateway.startReplica();
     expect([inFile(), await opens(token)]).toEqual([token, true]);
-  }, 30_000);
+  });
 
   it('is made when a full disk left the file empty', async () => {
     writeFileSync(file(), '');
     await gateway.startReplica();
     expect(await opens(inFile())).toBe(true);
-  }, 30_000);
+  });
 
   it('is no reason to overwrite a file that holds something else', async () => {
     writeFileSync(file(), 'a letter\n');
@@ -59,5 +59,5 @@ describe('the local administrator token', () => {
       message: expect.stringContaining('holds no Fairlead token; remove it'),
     });
     expect(inFile()).toBe('a letter');
-  }, 30_000);
+  });
 });

@@ -77,7 +77,7 @@ export class LocalToken implements OnApplicationBootstrap {
       if (standing === 'good') return;
       await replaceFile(file);
       await this.admit(file);
-      this.log.warn(`the local administrator token was revoked; a new one is in ${file}`);
+      this.log.warn(`the local administrator token was revoked or has ended; a new one is in ${file}`);
     });
   }
 
@@ -88,7 +88,7 @@ export class LocalToken implements OnApplicationBootstrap {
       throw new ConfigurationError([
         `FAIRLEAD_LOCAL_TOKEN_FILE: ${file} holds no Fairlead token; remove it, and a new one is made at the next start`,
       ]);
-    if ((await this.store.identify(token)) !== undefined) return 'good';
+    if ((await this.store.identify(token, this.clock.now())).kind === 'known') return 'good';
     if (await this.store.isKnown(id)) return 'revoked';
     // On record before it opens anything.
     await this.putOnRecord(id);

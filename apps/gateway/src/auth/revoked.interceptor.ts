@@ -1,17 +1,17 @@
-import { refuse } from '@fairlead/contracts';
+import type { Refusal } from '@fairlead/contracts';
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import type { HttpRequest } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
 
-/** Answers nothing to a token that was revoked while the answer was made. What the request recorded stays recorded. */
+/** Answers nothing to a token that ended or was revoked while the answer was made. What the request recorded stays recorded. */
 @Injectable()
 export class RevokedInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     return next.handle().pipe(
       map((body: unknown) => {
-        if (request.revoked?.aborted === true) throw new Refused(refuse('auth.token-unknown'));
+        if (request.tokenEnded?.aborted === true) throw new Refused(request.tokenEnded.reason as Refusal);
         return body;
       }),
     );

@@ -3,6 +3,7 @@ import {
   refuse,
   type CreatedTokenView,
   type Registered,
+  type StoredEvent,
   type StreamId,
   type TokenRequest,
 } from '@fairlead/contracts';
@@ -11,13 +12,23 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { audit } from '../events/audit.decider.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
-import { beyondOf, mayManage, type Grant } from './identity.js';
+import { orRefuse, refuseAny, Refused } from '../http/refused.js';
+import { beyondOf, expiryFaults, mayManage, type Grant } from '../access/identity.js';
 import { TokenSessions } from './token.sessions.js';
-import { newToken } from './tokens.js';
+import { newToken, type NewToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
 
 const AUDIT: StreamId = { namespace: NONE, cluster: NONE, context: 'audit' };
+
+/**
+ * A repetition whose first answer was lost finds the token on record, but not its secret, which exists nowhere: the token gets
+ * another one.
+ */
+const recordedToken = (events: readonly StoredEvent[], fresh: NewToken): NewToken => {
+  const [recorded] = events;
+  if (recorded?.type !== 'ApiTokenCreated' || recorded.data.id === fresh.id) return fresh;
+  return newToken(recorded.data.id);
+};
 
 @Injectable()
 export class TokenCommands {
@@ -30,24 +41,29 @@ export class TokenCommands {
 
   /** `namespaces`: those that there are. A role is in one of them, and ends with it. */
   async create(
-    { name, roles }: TokenRequest,
+    { name, roles, expiresAt }: TokenRequest,
     namespaces: Registered['namespaces'],
     caller: Caller,
   ): Promise<CreatedTokenView & { readonly seq: number }> {
     const beyond = beyondOf(caller.identity, roles);
     if (beyond !== undefined)
       throw new Refused(refuse('auth.role-missing', { role: 'admin', namespace: beyond.namespace }));
-    const { id, token, sha256 } = newToken();
+    const end = expiresAt === undefined ? undefined : new Date(expiresAt);
+    refuseAny(expiryFaults(caller.identity, end, this.clock.now()));
+    const ending = end === undefined ? {} : { expiresAt: end.toISOString() };
+    const fresh = newToken();
     // On record before it opens anything.
-    const fact = { type: 'ApiTokenCreated', data: { id, name, roles } } as const;
-    const { seq } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller)));
+    const fact = { type: 'ApiTokenCreated', data: { id: fresh.id, name, roles, ...ending } } as const;
+    const { seq, events } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller)));
+    const { id, token, sha256 } = recordedToken(events, fresh);
     const createdAt = this.clock.now();
     const grants = roles.map((grant): Grant => {
       const since = namespaces.get(grant.namespace)?.since;
       return since === undefined ? grant : { ...grant, since };
     });
-    await this.store.insert({ id, name, sha256, roles: grants, createdAt });
-    return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), token, seq };
+    const opens = await this.store.insertOrReplace({ id, name, sha256, roles: grants, createdAt, expiresAt: end });
+    if (!opens) throw new Refused(refuse('token.unknown', { id }));
+    return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), ...ending, token, seq };
   }
 
   /** Closed before it is on record: what must no longer open does not wait for the log. */

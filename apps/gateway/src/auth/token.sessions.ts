@@ -1,20 +1,38 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import { refuse, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { HttpResponse } from '../http/http.types.js';
 import { idOf } from './tokens.js';
 
 const REVOCATIONS = 'evt.*.*.*.audit.ApiTokenRevoked';
 
-const NEVER = new AbortController().signal;
+/** Longer timers would fire at once (2^31 ms are 24 days). */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** What each token is used for right now, so that it ends when the token is revoked, at whichever replica that was. */
+export const expired = (expiresAt: Date): Refusal =>
+  refuse('auth.token-expired', { expiresAt: expiresAt.toISOString() });
+
+/** One use of a token. */
+export interface TokenSession {
+  /** Aborts when the token is revoked or ends before the response is over; its reason is the refusal. */
+  readonly signal: AbortSignal;
+  /** Ends the session at that time. */
+  endAt(expiresAt: Date): void;
+}
+
+const NEVER: TokenSession = { signal: new AbortController().signal, endAt: () => undefined };
+
+/** What each token is used for right now, so that it ends when the token ends or is revoked, at whichever replica that was. */
 @Injectable()
 export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly sessions = new Map<string, Set<AbortController>>();
   private readonly stopping = new AbortController();
 
-  constructor(@Inject(TAIL) private readonly tail: Tail) {}
+  constructor(
+    @Inject(TAIL) private readonly tail: Tail,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   onApplicationBootstrap(): void {
     void this.follow();
@@ -24,8 +42,8 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
     this.stopping.abort();
   }
 
-  /** Aborts when the token is revoked before the response is over. */
-  open(token: string, response: HttpResponse): AbortSignal {
+  /** Lasts as long as the response. */
+  open(token: string, response: HttpResponse): TokenSession {
     const id = idOf(token);
     if (id === undefined) return NEVER;
     const session = new AbortController();
@@ -35,12 +53,26 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
       others.delete(session);
       if (others.size === 0 && this.sessions.get(id) === others) this.sessions.delete(id);
     });
-    return session.signal;
+    return { signal: session.signal, endAt: (expiresAt) => this.endAt(session, expiresAt, response) };
   }
 
   /** Ends whatever the token is used for at this replica. */
   end(id: string): void {
-    for (const session of this.sessions.get(id) ?? []) session.abort();
+    for (const session of this.sessions.get(id) ?? []) session.abort(refuse('auth.token-unknown'));
+  }
+
+  private endAt(session: AbortController, expiresAt: Date, response: HttpResponse): void {
+    const leftMs = (): number => expiresAt.getTime() - this.clock.now().getTime();
+    const wait = (): NodeJS.Timeout =>
+      setTimeout(
+        () => {
+          if (leftMs() <= 0) session.abort(expired(expiresAt));
+          else timer = wait();
+        },
+        Math.min(Math.max(leftMs(), 0), TIMER_MAX_MS),
+      );
+    let timer = wait();
+    response.once('close', () => clearTimeout(timer));
   }
 
   private async follow(): Promise<void> {

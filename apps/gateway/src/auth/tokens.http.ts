@@ -1,5 +1,6 @@
-import { CreatedTokenView, StatusView, TokenList, TokenPath, TokenRequest } from '@fairlead/contracts';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
+import { CreatedTokenView, StatusView, TokenList, TokenPath, TokenRequest, TokensQuery } from '@fairlead/contracts';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import { Registry } from '../common/registry.js';
 import { accept, showSeq } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
@@ -7,9 +8,10 @@ import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { refuseAny } from '../http/refused.js';
-import { RoleInSomeNamespace } from './access.js';
-import { grantFaults, mayManage } from './identity.js';
+import { RoleInSomeNamespace } from '../access/access.js';
+import { grantFaults, mayManage } from '../access/identity.js';
 import { TokenCommands } from './token.commands.js';
 import { TokenStore } from './tokens.store.js';
 
@@ -19,6 +21,7 @@ export class TokensHttp {
     @Inject(TokenCommands) private readonly commands: TokenCommands,
     @Inject(TokenStore) private readonly store: TokenStore,
     @Inject(Registry) private readonly registry: Registry,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Get()
@@ -26,11 +29,19 @@ export class TokensHttp {
   @Documented({
     id: 'listTokens',
     tag: 'tokens',
-    summary: 'The API tokens that open something; to an administrator of some namespaces, those of these namespaces',
+    summary:
+      'The API tokens that open something, or ended in the last 30 days; to an administrator of some namespaces, those of these namespaces',
     answers: [{ status: 200, description: 'The tokens, without what makes them tokens', schema: TokenList }],
+    refusals: ['list.continue-invalid'],
   })
-  async list(@FromCaller() { identity }: Caller): Promise<TokenList> {
-    return { kind: 'TokenList', items: await this.store.all((token) => mayManage(identity, token)) };
+  async list(
+    @Query({ schema: TokensQuery }) query: TokensQuery,
+    @FromCaller() { identity }: Caller,
+    @IsWhole() isWhole: boolean,
+  ): Promise<TokenList> {
+    const request = pageRequest('tokens', query, isWhole);
+    const items = await this.store.all((token) => mayManage(identity, token), this.clock.now());
+    return { kind: 'TokenList', ...pageOf(request, items, { keyOf: ({ createdTime, id }) => `${createdTime} ${id}` }) };
   }
 
   @Post()
@@ -41,7 +52,14 @@ export class TokensHttp {
     tag: 'tokens',
     summary: 'Make an API token, with roles in namespaces of which the caller is an administrator',
     answers: [{ status: 201, description: 'The token, shown this once', schema: CreatedTokenView }],
-    refusals: ['token.namespace-unknown', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: [
+      'token.namespace-unknown',
+      'token.unknown',
+      'token.expiry-invalid',
+      'token.outlives-caller',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
   })
   async create(
     @Body({ schema: TokenRequest }) request: TokenRequest,

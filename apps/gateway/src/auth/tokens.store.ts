@@ -2,7 +2,7 @@ import type { RoleGrant, TokenView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
-import { isAdministrator, stands, type Grant, type Identity, type Standing } from './identity.js';
+import { isAdministrator, stands, type Grant, type Identity, type Standing } from '../access/identity.js';
 import { idOf, opens } from './tokens.js';
 
 interface TokenRow {
@@ -11,6 +11,7 @@ interface TokenRow {
   readonly sha256: Buffer;
   readonly roles: readonly Grant[];
   readonly created_at: Date;
+  readonly expires_at: Date | null;
   readonly namespaces: Readonly<Record<string, Standing>>;
 }
 
@@ -20,7 +21,17 @@ export interface TokenRecord {
   readonly sha256: Buffer;
   readonly roles: readonly Grant[];
   readonly createdAt: Date;
+  /** Absent: it does not end by itself. */
+  readonly expiresAt?: Date | undefined;
 }
+
+/** What a text opens. */
+export type Identified =
+  | { readonly kind: 'known'; readonly identity: Identity }
+  | { readonly kind: 'expired'; readonly expiresAt: Date }
+  | { readonly kind: 'unknown' };
+
+const UNKNOWN: Identified = { kind: 'unknown' };
 
 /** The roles of a token. */
 export interface HeldRoles {
@@ -42,8 +53,11 @@ export type RevokeOutcome = 'revoked' | 'unknown' | 'last-administrator' | 'in-u
 /** Any number that is no other advisory lock in the gateway's database. */
 const LOCAL_TOKEN_LOCK = 0x4c4f434c;
 
+/** Tokens that have ended are listed for so long, so that whoever misses one sees why. */
+const ENDED_SHOWN_DAYS = 30;
+
 /** With the namespaces of its roles as they are. */
-const COLUMNS = `id, name, sha256, roles, created_at, coalesce(
+const COLUMNS = `id, name, sha256, roles, created_at, expires_at, coalesce(
   (select jsonb_object_agg(key, jsonb_build_object('since', doc->'since', 'createdAt', doc->'createdAt')) from namespaces
     where key in (select granted->>'namespace' from jsonb_array_elements(roles) granted)), '{}'::jsonb) as namespaces`;
 
@@ -63,6 +77,7 @@ const viewOf = (row: TokenRow): TokenView => ({
   name: row.name,
   roles: [...heldOf(row).roles],
   createdTime: row.created_at.toISOString(),
+  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
 });
 
 /** API tokens: their hashes, never themselves. */
@@ -70,16 +85,19 @@ const viewOf = (row: TokenRow): TokenView => ({
 export class TokenStore {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
-  /** Who holds the token; undefined when it is not known or was revoked. */
-  async identify(token: string): Promise<Identity | undefined> {
+  /** Who holds the token at that time; a revoked one is unknown. */
+  async identify(token: string, now: Date): Promise<Identified> {
     const id = idOf(token);
-    if (id === undefined) return undefined;
+    if (id === undefined) return UNKNOWN;
     const [row] = await this.database.query<TokenRow[]>(
       `select ${COLUMNS} from api_tokens where id = $1 and revoked_at is null`,
       [id],
     );
-    if (row === undefined || !opens(token, row.sha256)) return undefined;
-    return { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: standingOf(row) };
+    if (row === undefined || !opens(token, row.sha256)) return UNKNOWN;
+    const { expires_at: expiresAt } = row;
+    if (expiresAt !== null && expiresAt <= now) return { kind: 'expired', expiresAt };
+    const identity = { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: standingOf(row) };
+    return { kind: 'known', identity: expiresAt === null ? identity : { ...identity, expiresAt } };
   }
 
   /** Also one that was revoked. */
@@ -96,22 +114,35 @@ export class TokenStore {
     });
   }
 
-  /** Those that open something, and of which `isShown`. */
-  async all(isShown: (token: HeldRoles) => boolean): Promise<TokenView[]> {
+  /** Those that open something or ended in the last 30 days, and of which `isShown`. */
+  async all(isShown: (token: HeldRoles) => boolean, now: Date): Promise<TokenView[]> {
     const rows = await this.database.query<TokenRow[]>(
-      `select ${COLUMNS} from api_tokens where revoked_at is null order by created_at, id`,
+      `select ${COLUMNS} from api_tokens
+        where revoked_at is null and (expires_at is null or expires_at > $1::timestamptz - interval '${ENDED_SHOWN_DAYS} days')
+        order by created_at, id`,
+      [now],
     );
     return rows.filter((row) => isShown(heldOf(row))).map(viewOf);
   }
 
   /** True when it was not there before. */
-  async insert({ id, name, sha256, roles, createdAt }: TokenRecord): Promise<boolean> {
+  async insert({ id, name, sha256, roles, createdAt, expiresAt }: TokenRecord): Promise<boolean> {
     const inserted = await this.database.query<unknown[]>(
-      `insert into api_tokens (id, name, sha256, roles, created_at) values ($1, $2, $3, $4::jsonb, $5)
+      `insert into api_tokens (id, name, sha256, roles, created_at, expires_at) values ($1, $2, $3, $4::jsonb, $5, $6)
        on conflict (id) do nothing returning id`,
-      [id, name, sha256, JSON.stringify(roles), createdAt],
+      [id, name, sha256, JSON.stringify(roles), createdAt, expiresAt ?? null],
     );
     return inserted.length > 0;
+  }
+
+  /** Of a token that is there already, only the secret is replaced. False: it was revoked. */
+  async insertOrReplace(record: TokenRecord): Promise<boolean> {
+    if (await this.insert(record)) return true;
+    const replaced = await this.database.query<[unknown[], number]>(
+      'update api_tokens set sha256 = $2 where id = $1 and revoked_at is null returning id',
+      [record.id, record.sha256],
+    );
+    return replaced[1] > 0;
   }
 
   /** Revoking twice is revoking once. Administrators that revoke each other at once take turns, so that one is left. */
@@ -128,10 +159,10 @@ export class TokenStore {
   }
 }
 
-/** Every token that opens everything, locked until the end of the transaction. */
+/** Every token that opens everything and does not end by itself, locked until the end of the transaction. */
 const administratorsLocked = async (transaction: EntityManager): Promise<readonly string[]> => {
   const open = await transaction.query<Pick<TokenRow, 'id' | 'roles'>[]>(
-    'select id, roles from api_tokens where revoked_at is null order by id for update',
+    'select id, roles from api_tokens where revoked_at is null and expires_at is null order by id for update',
   );
   return open.filter(({ roles }) => isAdministrator(roles)).map(({ id }) => id);
 };

@@ -14,8 +14,7 @@ export interface NewToken {
 
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-export const newToken = (): NewToken => {
-  const id = randomBytes(ID_BYTES).toString('hex');
+export const newToken = (id = randomBytes(ID_BYTES).toString('hex')): NewToken => {
   const token = `fl_${id}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   return { id, token, sha256: hashOf(token) };
 };

@@ -1,7 +1,7 @@
 import { CertificateList, ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
+import { RoleInNamespace } from '../access/access.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
 import { Refused } from '../http/refused.js';
@@ -10,7 +10,7 @@ import { CertificateQueries } from './certificates.queries.js';
 @Controller(bothBases('ns/:namespace/clusters/:cluster/certificates'))
 export class CertificatesHttp {
   constructor(
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
     @Inject(CertificateQueries) private readonly certificates: CertificateQueries,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}

@@ -1,6 +1,6 @@
 import type { CertificateView, ClusterUid, EventData } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { nodeKey } from '../nodes/nodes.projection.js';
+import { nodeKey } from '../common/cluster.address.js';
 
 /** When the certificates on a control plane end, as its agent said last. */
 export interface CertificatesDoc {

@@ -2,7 +2,7 @@ import { f1Expiring, type CertificateView } from '@fairlead/contracts';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
 import { certificateViews, type CertificatesDoc } from './certificates.projection.js';
 
 @Injectable()

@@ -29,7 +29,7 @@ const ATTEMPTS_MAX = 90;
 const idOf = ({ uid, earliest }: RenewCertificates, attempt: number): UpgradeId =>
   `u-${createHash('sha256').update(`renewal/${uid}/${earliest}/${attempt}`).digest('hex').slice(0, 10)}` as UpgradeId;
 
-/** One season of warnings, so that what somebody has given up is known on every control plane, and forgotten a year later. */
+/** One season of warnings, so that what someone has given up is known on every control plane, and forgotten a year later. */
 const hashOf = ({ uid, earliest }: RenewCertificates): string =>
   createHash('sha256')
     .update(`renewal/${uid}/${earliest.slice(0, 'YYYY'.length)}`)
@@ -38,7 +38,7 @@ const hashOf = ({ uid, earliest }: RenewCertificates): string =>
 const phaseOf = ({ latest, over }: UpgradesState, id: UpgradeId): UpgradePhase | undefined =>
   latest?.id === id ? latest.phase : over.get(id);
 
-/** F: certificates that end soon are renewed by a roll-out that nobody asked for, where that is allowed. */
+/** F: certificates that end soon are renewed by a rollout that no one asked for, where that is allowed. */
 @Controller()
 export class RenewalEffects {
   constructor(
@@ -50,7 +50,7 @@ export class RenewalEffects {
 
   @OnJob<RenewCertificates>('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async renew(job: Job<RenewCertificates>, context: JobContext): Promise<JobLater | void> {
-    if (!this.schedule.isWanted) return undefined;
+    if (!this.schedule.isDesired) return undefined;
     // A job may begin a moment before the rows of its own event are written.
     if ((await this.positions.waitFor(job.data.seq, ROWS_WITHIN_MS)) !== true)
       return context.later(ROWS_AGAIN_MS, 'the rows of the warning are not written yet');
@@ -63,8 +63,8 @@ export class RenewalEffects {
       const id = idOf(job.data, attempt);
       const decided = await this.handle(
         upgrades,
-        { namespace: job.namespace, cluster: job.cluster, context: 'wish' },
-        this.wish(job, id),
+        { namespace: job.namespace, cluster: job.cluster, context: 'request' },
+        this.request(job, id),
         job.cause,
       );
       if (isRefusal(decided)) return context.later(BUSY_AGAIN_MS, decided.message);
@@ -74,7 +74,7 @@ export class RenewalEffects {
     return undefined;
   }
 
-  /** What a person has given up is not begun again; what a rule refused is asked for anew, a day later. */
+  /** What a person has given up is not begun again; what a rule refused is asked for again, a day later. */
   private after(decided: Decided<UpgradesState>, id: UpgradeId, context: JobContext): JobLater | undefined | 'again' {
     if (decided.events.length > 0) return context.later(LOOK_AGAIN_MS, 'the renewal was asked for');
     const phase = phaseOf(decided.state, id) ?? decided.state.latest?.phase;
@@ -84,7 +84,7 @@ export class RenewalEffects {
     return context.later(BUSY_AGAIN_MS, 'another renewal is under way');
   }
 
-  private wish({ namespace, cluster, data }: Job<RenewCertificates>, upgradeId: UpgradeId): RequestUpgrade {
+  private request({ namespace, cluster, data }: Job<RenewCertificates>, upgradeId: UpgradeId): RequestUpgrade {
     return {
       type: 'RequestUpgrade',
       data: {

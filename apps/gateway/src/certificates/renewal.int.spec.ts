@@ -1,4 +1,5 @@
 import type { ClusterView, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readGatewayConfig } from '../config.js';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
@@ -13,7 +14,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
 
   const state = (fact: Fact): Promise<StoredEvent> =>
     gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
-  const wishes = (): Promise<StoredEvent[]> => gateway.log('evt.*.default.demo.wish.UpgradeRequested');
+  const requests = (): Promise<StoredEvent[]> => gateway.log('evt.*.default.demo.request.UpgradeRequested');
   const ends = async (node: string, days: number): Promise<void> => {
     const expiresAt = inDays(days);
     await state({
@@ -25,14 +26,6 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
       data: { uid: storyUid, node: node as NodeName, earliest: expiresAt, names: ['apiserver'] },
     });
   };
-  const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-    const deadline = Date.now() + 20_000;
-    while (!(await holds())) {
-      if (Date.now() > deadline) throw new Error('it never came true');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
-
   beforeAll(async () => {
     process.env['CERTIFICATE_RENEWAL'] = 'renew';
     process.env['CERTIFICATE_RENEWAL_WINDOWS'] = 'mon,tue,wed,thu,fri,sat,sun 00:00-00:00';
@@ -45,15 +38,15 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
     delete process.env['CERTIFICATE_RENEWAL'];
     delete process.env['CERTIFICATE_RENEWAL_WINDOWS'];
     await gateway?.stop();
-  }, 30_000);
+  });
 
-  it('are renewed by one roll-out of the control planes that nobody asked for, in its windows', async () => {
+  it('are renewed by one rollout of the control planes that no one asked for, in its windows', async () => {
     await ends('demo-cp-1', 60);
     await ends('demo-cp-2', 61);
-    await eventually(async () => (await wishes()).length > 0);
-    const [wish] = await wishes();
-    expect(wish?.meta.actor).toBe('system/gateway');
-    expect(wish?.data).toMatchObject({
+    await eventually(async () => (await requests()).length > 0);
+    const [request] = await requests();
+    expect(request?.meta.actor).toBe('system/gateway');
+    expect(request?.data).toMatchObject({
       target: { renewCertificates: true, reboot: false },
       pools: [],
       controlPlane: true,
@@ -61,14 +54,14 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
       strategy: { windows: [{ from: '00:00', to: '00:00' }] },
     });
     const told = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
-    expect(told).toContain(wish?.meta.causationId);
-    // The other control plane's warning is answered by the same roll-out.
+    expect(told).toContain(request?.meta.causationId);
+    // The other control plane's warning is answered by the same rollout.
     await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(await wishes()).toHaveLength(1);
-  }, 40_000);
+    expect(await requests()).toHaveLength(1);
+  });
 
   it('are only told where nothing else was said, and a window that is none is named at the start', () => {
-    expect(readGatewayConfig({}).renewal).toBe('tell');
+    expect(readGatewayConfig({}).renewal).toBe('report');
     expect(() => readGatewayConfig({ CERTIFICATE_RENEWAL_WINDOWS: 'sometimes' })).toThrow(/sometimes/);
   });
 });

@@ -10,7 +10,7 @@ export interface RenewCertificates {
   readonly seq: number;
 }
 
-/** Whoever hears that certificates end may renew them; whether that is wanted here is asked when the job begins. */
+/** Whoever hears that certificates end may renew them; whether that is desired here is asked when the job begins. */
 export const renewalProcess: Process<Readonly<Record<string, never>>> = {
   name: 'certificate-renewal',
   version: 1,

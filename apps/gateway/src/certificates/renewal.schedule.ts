@@ -11,7 +11,7 @@ export class RenewalSchedule {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  get isWanted(): boolean {
+  get isDesired(): boolean {
     return this.config.renewal === 'renew';
   }
 

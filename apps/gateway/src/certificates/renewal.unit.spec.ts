@@ -32,9 +32,9 @@ describe('F1: a renewal that begins by itself', () => {
     const seq = own.at(-1)?.meta.seq ?? 0;
     await store.append(stream, { seq, streamVersion: own.length, hash: `hash-${seq}` }, [fact], CAUSE);
   };
-  const wishes = (): StoredEvent<'UpgradeRequested'>[] =>
+  const requests = (): StoredEvent<'UpgradeRequested'>[] =>
     store.events.filter((event) => event.type === 'UpgradeRequested');
-  const latest = (): UpgradeId => wishes().at(-1)?.data.upgradeId ?? ('' as UpgradeId);
+  const latest = (): UpgradeId => requests().at(-1)?.data.upgradeId ?? ('' as UpgradeId);
   const deliver = (earliest = '2027-01-20T10:00:00.000Z', windows: readonly MaintenanceWindow[] = []) => {
     const certificates: Pick<CertificateQueries, 'expire'> = { expire: async () => expire };
     const schedule = new RenewalSchedule({ renewal: 'renew', renewalWindows: windows }, { now: () => now });
@@ -68,37 +68,37 @@ describe('F1: a renewal that begins by itself', () => {
     expect(await deliver(undefined, WEEKENDS)).toMatchObject({ delayMs: DAY_MS });
     now = new Date('2026-11-28T00:30:00.000Z');
     expect(await deliver(undefined, WEEKENDS)).toMatchObject({ delayMs: HOUR_MS / 2 });
-    expect(wishes()).toEqual([]);
+    expect(requests()).toEqual([]);
     now = new Date('2026-11-28T01:00:00.000Z');
     await deliver(undefined, WEEKENDS);
-    expect(wishes()).toMatchObject([{ data: { mode: 'go', strategy: { windows: WEEKENDS } } }]);
+    expect(requests()).toMatchObject([{ data: { mode: 'go', strategy: { windows: WEEKENDS } } }]);
   });
 
-  it('is asked for anew a day after a rule refused it, until the certificates are renewed', async () => {
+  it('is asked for again a day after a rule refused it, until the certificates are renewed', async () => {
     expect(await deliver()).toMatchObject({ delayMs: DAY_MS });
     await say({ type: 'UpgradeRejected', data: { uid, upgradeId: latest(), findings: [] } });
     expect(await deliver()).toMatchObject({ delayMs: DAY_MS });
-    expect(new Set(wishes().map(({ data }) => data.upgradeId)).size).toBe(2);
+    expect(new Set(requests().map(({ data }) => data.upgradeId)).size).toBe(2);
     await say(completed(latest()));
     expire = false;
     expect(await deliver()).toBeUndefined();
-    expect(wishes()).toHaveLength(2);
+    expect(requests()).toHaveLength(2);
   });
 
-  it('is not begun again when somebody has given it up, also where another control plane has warned, too', async () => {
+  it('is not begun again when someone has given it up, also where another control plane has warned, too', async () => {
     await deliver();
     await say({ type: 'UpgradeAbortRequested', data: { uid, upgradeId: latest(), reason: 'not now' } });
-    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), parked: [] } });
+    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), leftFailed: [] } });
     expect(await deliver()).toBeUndefined();
     expect(await deliver('2027-01-21T10:00:00.000Z')).toBeUndefined();
-    expect(wishes()).toHaveLength(1);
+    expect(requests()).toHaveLength(1);
   });
 
   it('begins in the next year although it was given up in this one', async () => {
     await deliver();
-    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), parked: [] } });
+    await say({ type: 'RolloutAborted', data: { uid, upgradeId: latest(), leftFailed: [] } });
     await deliver('2028-01-20T10:00:00.000Z');
-    expect(wishes()).toHaveLength(2);
+    expect(requests()).toHaveLength(2);
   });
 
   it('waits while another upgrade is under way, and asks when that has ended', async () => {
@@ -107,6 +107,6 @@ describe('F1: a renewal that begins by itself', () => {
     expect(await deliver()).toMatchObject({ delayMs: 60_000 });
     await say(completed(other.data.upgradeId));
     await deliver();
-    expect(wishes()).toHaveLength(2);
+    expect(requests()).toHaveLength(2);
   });
 });

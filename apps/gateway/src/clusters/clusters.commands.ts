@@ -3,7 +3,6 @@ import {
   mayUse,
   quotaRefusal,
   refuse,
-  type ClusterName,
   type ClusterRequest,
   type ClusterUid,
   type Namespace,
@@ -12,12 +11,13 @@ import {
   type NodesRequest,
   type Refusal,
   type Registered,
-  type Wanted,
+  type Desired,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
-import type { Identity } from '../auth/identity.js';
+import type { Identity } from '../access/identity.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
 import { canonicalJson } from '../common/json.js';
 import { Registry } from '../common/registry.js';
 import { maySee } from '../connections/connection.access.js';
@@ -28,12 +28,6 @@ import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { faultsOfCluster, faultsOfNodes, toClusterSpec, toNodeSet } from './clusters.rules.js';
 import { unknownSpecs } from './offered.specs.js';
-
-/** Which cluster a request is about. */
-export interface ClusterAddress {
-  readonly namespace: Namespace;
-  readonly cluster: ClusterName;
-}
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -96,7 +90,7 @@ export class ClusterCommands {
             ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker', identity }),
             ...unknownSpecs(offered, [spec.controlPlane], 'controlPlane'),
             ...unknownSpecs(offered, spec.workers, 'worker'),
-            ...(await this.noRoom(known, { namespace, uid: undefined, more: false, machines })),
+            ...(await this.capacityRefusals(known, { namespace, uid: undefined, more: false, machines })),
           ],
         },
       },
@@ -109,20 +103,19 @@ export class ClusterCommands {
     const known = await this.registry.latest();
     refuseAny([...namespaceFaults(known, address.namespace), ...faultsOfNodes(request)]);
     const workers = (request.worker ?? []).map(toNodeSet);
-    const { idempotencyKey, identity } = caller;
+    const { identity, commandId = randomUUID() } = caller;
     return this.decide(
       {
         type: 'RequestNodes',
         data: {
           ...address,
-          // With a key, a repetition is known even when the first answer was never stored.
-          requestId: idempotencyKey === undefined ? randomUUID() : sha256(`${identity.actor}\n${idempotencyKey}`),
+          requestId: commandId,
           workers,
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
           connectionFaults: [
             ...closedConnections(known, address.namespace, { sets: workers, field: 'worker', identity }),
             ...unknownSpecs(usable(known, address.namespace, await this.connections.all()), workers, 'worker'),
-            ...(await this.noRoom(known, {
+            ...(await this.capacityRefusals(known, {
               namespace: address.namespace,
               uid: undefined,
               more: true,
@@ -153,9 +146,9 @@ export class ClusterCommands {
   }
 
   /** infra-svc asks again, in the order of the log: of two requests at once only the first one sees the room. */
-  private async noRoom(known: Registered, wanted: Wanted): Promise<readonly Refusal[]> {
-    if (!hasQuota(known, wanted)) return [];
-    const refusal = quotaRefusal(known, await this.registry.usage(), wanted);
+  private async capacityRefusals(known: Registered, desired: Desired): Promise<readonly Refusal[]> {
+    if (!hasQuota(known, desired)) return [];
+    const refusal = quotaRefusal(known, await this.registry.usage(), desired);
     return refusal === undefined ? [] : [refusal];
   }
 
@@ -164,6 +157,6 @@ export class ClusterCommands {
     { namespace, cluster }: ClusterAddress,
     caller: Caller,
   ): Promise<Decided<ClusterState>> {
-    return orRefuse(await this.handle(clusters, { namespace, cluster, context: 'wish' }, command, causeOf(caller)));
+    return orRefuse(await this.handle(clusters, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

@@ -14,7 +14,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import { nodesIn, parseNetwork } from './networks.js';
 import {
   additionsAfter,
@@ -25,8 +25,8 @@ import {
   stuckAfter,
   stuckKey,
   type Additions,
-} from './additions.js';
-import { phaseAfter } from './phase.js';
+} from '../lifecycle/additions.js';
+import { phaseAfter } from '../lifecycle/cluster.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
 interface Named {
@@ -48,7 +48,6 @@ export type RequestCluster = Command<
 export type RequestNodes = Command<
   'RequestNodes',
   Named & {
-    /** The same for every repetition of one request. */
     readonly requestId: string;
     readonly workers: readonly NodeSet[];
     /** Absent: rollback. */
@@ -64,7 +63,7 @@ export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 export type ClusterCommand = RequestCluster | RequestNodes | AbandonNodes | RemoveNode | RetryCluster | DeleteCluster;
 
-type ClusterWish = Fact<
+type ClusterRequestFact = Fact<
   | 'ClusterRequested'
   | 'NodesRequested'
   | 'NodesAbandoned'
@@ -96,23 +95,19 @@ interface Present {
   /** kubeadm init has run: nodes can leave. */
   readonly initialized: boolean;
   readonly upgrade: PhasedUpgrade | undefined;
-  /** The latest requests for workers, to know a repetition. */
-  readonly requestIds: readonly string[];
 }
 
 /** A name without a cluster, or the cluster that has it. */
 export type ClusterState = { readonly status: 'absent' } | Present;
 
-const REQUEST_IDS_MAX = 100;
-
 const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
-const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterWish[] | Refusal => {
+const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
   const { uid, spec, requestHash, actor, namespace, cluster } = data;
   if (state.status === 'absent')
     return data.connectionFaults[0] ?? [{ type: 'ClusterRequested', data: { uid, spec, requestHash } }];
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster });
-  // The same wish of the same person is a repetition, e.g. after an answer that was lost.
+  // The same request of the same person is a repetition, e.g. after an answer that was lost.
   if (state.requestHash === requestHash && state.actor === actor) return nothing;
   return refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
@@ -130,10 +125,9 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
   return refuse('cluster.pod-cidr-small', { value: podCidr, room: nodesIn(pods), count }, 'worker');
 };
 
-const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterWish[] | Refusal => {
+const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
   const { requestId, workers, onFailure } = data;
   if (state.status === 'absent') return unknown(data);
-  if (state.requestIds.includes(requestId)) return nothing;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
   const hindrance = busy(state, data, 'add a node');
   if (hindrance !== undefined) return hindrance;
@@ -159,7 +153,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
   );
 };
 
-const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterWish[] | Refusal => {
+const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
   if (state.additions.size === 0) return refuse('nodes.nothing-to-abandon', named(data));
@@ -184,7 +178,7 @@ const breaksQuorum = (members: ReadonlyMap<string, Member>, node: string): Refus
     : refuse('node.quorum', { node, after: healthy.length - (itIsHealthy ? 1 : 0), before: controlPlanes.length });
 };
 
-const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish[] | Refusal => {
+const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   const member = state.members.get(data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
@@ -192,7 +186,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
   // A cluster that failed while it was made may be whole without the node that failed.
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
-  if (member.leader) return refuse('node.leader');
+  if (member.leader) return refuse('node.initial-control-plane');
   const hindrance = busy(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
   if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
@@ -201,14 +195,14 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterWish
   return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
 
-const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterWish[] | Refusal => {
+const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
   if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
   return [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
 };
 
-const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterWish[] | Refusal => {
+const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   if (state.phase === 'Deleting') return nothing;
   return [{ type: 'ClusterDeletionRequested', data: { uid: state.uid } }];
@@ -248,11 +242,6 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withMember(state, event.data.node, { removing: true });
     case 'VmDeleted':
       return withoutMember(state, event.data.name);
-    case 'NodesRequested':
-      return {
-        ...state,
-        requestIds: [...state.requestIds, event.data.requestId].slice(-REQUEST_IDS_MAX),
-      };
     case 'ControlPlaneInitialized':
       return { ...state, initialized: true };
     default:
@@ -272,13 +261,12 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   stuck: new Set(),
   initialized: false,
   upgrade: undefined,
-  requestIds: [],
 });
 
 const isAbout = (uid: ClusterUid, event: StoredEvent): boolean => !('uid' in event.data) || event.data.uid === uid;
 
 /** What people may ask of a cluster, given everything that any service has said about it. */
-export const clusters: Decider<ClusterState, ClusterCommand, ClusterWish> = {
+export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact> = {
   initial: { status: 'absent' },
   reads: 'cluster',
 

@@ -85,7 +85,7 @@ const end = { type: 'DeleteCluster', data: named } as const;
 const { given } = specification(clusters);
 
 describe('a request for a cluster', () => {
-  it('becomes a wish when the name is free', () =>
+  it('becomes a request when the name is free', () =>
     given()
       .when(ask())
       .then(requested as Fact<'ClusterRequested'>));
@@ -101,7 +101,7 @@ describe('a request for a cluster', () => {
   it('is answered as before when the same person sends the same again', () =>
     given(requested).when(ask()).thenNothing());
 
-  it('is refused when somebody else, or another request, has the name', () => {
+  it('is refused when someone else, or another request, has the name', () => {
     given(requested)
       .when(ask({ actor: 'user/else' }))
       .thenRefused('cluster.name-taken');
@@ -132,17 +132,12 @@ describe('a late word about an earlier cluster of the name', () => {
 });
 
 describe('more workers', () => {
-  const wish: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers } };
+  const request: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers } };
 
   it('can be asked for when the cluster is Provisioned', () =>
     given(...provisioned)
       .when(more())
-      .then(wish));
-
-  it('are asked for once, however often the request comes', () =>
-    given(...provisioned, wish, ready)
-      .when(more())
-      .thenNothing());
+      .then(request));
 
   const name = 'demo-w-9' as NodeName;
   const planned = (requestId: string): Fact => ({
@@ -162,23 +157,23 @@ describe('more workers', () => {
   const next = more({ requestId: 'r2' });
   const second: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r2', workers } };
   const abandon = { type: 'AbandonNodes', data: named } as const;
-  const retryWish: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
+  const retryRequest: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
 
   it('are refused while others are on their way, and not when those have come or were rejected', () => {
-    given(...provisioned, wish)
+    given(...provisioned, request)
       .when(next)
       .thenRefused('cluster.busy');
-    given(...provisioned, wish, planned('r1'), told, ready)
+    given(...provisioned, request, planned('r1'), told, ready)
       .when(next)
       .then(second);
     const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'x' } };
-    given(...provisioned, wish, no)
+    given(...provisioned, request, no)
       .when(next)
       .then(second);
   });
 
   it('do not end with a word about other nodes', () =>
-    given(...provisioned, wish, planned('r1'), ready)
+    given(...provisioned, request, planned('r1'), ready)
       .when(next)
       .thenRefused('cluster.busy'));
 
@@ -186,7 +181,7 @@ describe('more workers', () => {
     ['whose machines were not made', notMade],
     ['whose nodes could not join', endedAs],
   ] as const)('%s and are rolled back hinder nothing, and cannot be retried', (_how, end_) => {
-    const facts = [...provisioned, wish, planned('r1'), end_('rollback')];
+    const facts = [...provisioned, request, planned('r1'), end_('rollback')];
     given(...facts)
       .when(next)
       .then(second);
@@ -202,14 +197,14 @@ describe('more workers', () => {
     ['whose machines were not made', notMade],
     ['whose nodes could not join', endedAs],
   ] as const)('%s and are kept hinder nothing, and can be retried, removed and given up', (_how, end_) => {
-    const facts = [...provisioned, wish, planned('r1'), end_('keep')];
+    const facts = [...provisioned, request, planned('r1'), end_('keep')];
     given(...facts)
       .when(next)
       .then(second);
     given(...facts)
       .when(retry)
-      .then(retryWish);
-    given(...facts, retryWish)
+      .then(retryRequest);
+    given(...facts, retryRequest)
       .when(next)
       .thenRefused('cluster.busy');
     given(...facts)
@@ -224,7 +219,7 @@ describe('more workers', () => {
   });
 
   it('that are under way can be given up', () =>
-    given(...provisioned, wish)
+    given(...provisioned, request)
       .when(abandon)
       .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } }));
 
@@ -235,7 +230,7 @@ describe('more workers', () => {
     };
     given(...provisioned, planned('r0'), notDeleted, ready)
       .when(retry)
-      .then(retryWish);
+      .then(retryRequest);
     given(...provisioned, planned('r0'), notDeleted, { type: 'VmDeleted', data: { uid, name } })
       .when(retry)
       .thenRefused('cluster.not-failed');
@@ -244,7 +239,7 @@ describe('more workers', () => {
   it('carry what becomes of them if they fail', () =>
     given(...provisioned)
       .when(more({ onFailure: 'keep' }))
-      .then({ ...wish, data: { ...wish.data, onFailure: 'keep' } }));
+      .then({ ...request, data: { ...request.data, onFailure: 'keep' } }));
 
   it.each([
     ['absent', [], 'cluster.unknown'],
@@ -285,7 +280,7 @@ describe('more workers', () => {
 });
 
 describe('the removal of a node', () => {
-  const wish = (node: string): Fact<'NodeRemovalRequested'> => ({
+  const request = (node: string): Fact<'NodeRemovalRequested'> => ({
     type: 'NodeRemovalRequested',
     data: { uid, node: node as NodeName },
   });
@@ -293,8 +288,8 @@ describe('the removal of a node', () => {
   it('can be asked for, once', () => {
     given(...provisioned)
       .when(remove('w-1'))
-      .then(wish('w-1'));
-    given(...provisioned, wish('w-1'))
+      .then(request('w-1'));
+    given(...provisioned, request('w-1'))
       .when(remove('w-1'))
       .thenNothing();
   });
@@ -302,7 +297,7 @@ describe('the removal of a node', () => {
   it('is refused for the leader, with the text of CB-Ladybug', () => {
     given(...provisioned)
       .when(remove('cp-1'))
-      .thenRefused('node.leader');
+      .thenRefused('node.initial-control-plane');
     const state = provisioned.reduce(
       (before, fact, index) => clusters.evolve(before, stored(fact, index + 1)),
       clusters.initial,
@@ -314,14 +309,14 @@ describe('the removal of a node', () => {
   it('is refused when too few of the control planes that stay are healthy', () => {
     given(...provisioned)
       .when(remove('cp-2'))
-      .then(wish('cp-2'));
+      .then(request('cp-2'));
     given(...provisioned, nodeLost('cp-3'))
       .when(remove('cp-2'))
       .thenRefused('node.quorum');
     given(...provisioned, nodeLost('cp-2'))
       .when(remove('cp-2'))
-      .then(wish('cp-2'));
-    given(...provisioned, wish('cp-3'))
+      .then(request('cp-2'));
+    given(...provisioned, request('cp-3'))
       .when(remove('cp-2'))
       .thenRefused('node.quorum');
   });
@@ -340,7 +335,7 @@ describe('the removal of a node', () => {
       .thenRefused('node.etcd-external');
     given(...external)
       .when(remove('w-1'))
-      .then(wish('w-1'));
+      .then(request('w-1'));
   });
 
   it('is refused for a node that is not there', () => {
@@ -355,11 +350,11 @@ describe('the removal of a node', () => {
 
 describe('a retry', () => {
   it('can be asked for only when the cluster has failed', () => {
-    const wish: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
-    given(requested, accepted, failed).when(retry).then(wish);
-    given(requested, rejected).when(retry).then(wish);
+    const request: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
+    given(requested, accepted, failed).when(retry).then(request);
+    given(requested, rejected).when(retry).then(request);
     given(requested, accepted).when(retry).thenRefused('cluster.not-failed');
-    given(requested, accepted, failed, wish).when(retry).thenRefused('cluster.not-failed');
+    given(requested, accepted, failed, request).when(retry).thenRefused('cluster.not-failed');
     given(...provisioned)
       .when(retry)
       .thenRefused('cluster.not-failed');
@@ -369,11 +364,11 @@ describe('a retry', () => {
 
 describe('the end of a cluster', () => {
   it('can be asked for at any moment, and asking again changes nothing', () => {
-    const wish = deletionRequested as Fact<'ClusterDeletionRequested'>;
+    const request = deletionRequested as Fact<'ClusterDeletionRequested'>;
     for (const facts of [[requested], [requested, rejected], [requested, accepted, failed], [...provisioned]])
       given(...facts)
         .when(end)
-        .then(wish);
+        .then(request);
     given(requested, deletionRequested).when(end).thenNothing();
     given(requested, deletionRequested, failed).when(end).thenNothing();
   });

@@ -81,7 +81,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('a CNI that is not for single', { ...kubernetes({ networkCni: 'kilo' }), serviceType: 'single' }, [
     'cluster.cni-single',
     400,
-    'Network-cni allows only calico or flannel in Single-Cloud type',
+    'Network-cni allows only calico, flannel or cilium in Single-Cloud type',
     'config.kubernetes.networkCni',
   ]),
   wrong('an unknown load balancer', kubernetes({ loadbalancer: 'f5' }), [
@@ -223,7 +223,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     `Kubernetes 1.23.13 is not available; available versions: ${KUBERNETES_RELEASES.map((release) => release.version).join(', ')}`,
     'config.kubernetes.version',
   ]),
-  wrong('an unknown monitoring wish', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [
+  wrong('an unknown monitoring request', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [
     'cluster.mon-agent',
     400,
     'installMonAgent allows only yes or no',

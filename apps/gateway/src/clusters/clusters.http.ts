@@ -3,6 +3,7 @@ import {
   ClusterPath,
   ClusterRequest,
   ClusterView,
+  ListQuery,
   NamespacePath,
   ReadQuery,
   refuse,
@@ -12,20 +13,20 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
-import { accept } from '../http/answers.js';
-import { FromCaller, type Caller } from '../http/caller.js';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
-import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { IsWhole } from '../http/page.js';
 import { Refused } from '../http/refused.js';
 import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { operationsProjection } from '../operations/operations.projection.js';
-import { isGrowing } from './additions.js';
-import { ClusterCommands, type ClusterAddress } from './clusters.commands.js';
+import { isGrowing } from '../lifecycle/additions.js';
+import { ClusterCommands } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
 import { clustersProjection } from './clusters.projection.js';
 import { ClusterQueries } from './clusters.queries.js';
@@ -41,17 +42,21 @@ const BUILD_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterDeletionRequested',
 ]);
 
-const isBuilt = (state: ClusterState): boolean =>
+const isBuilt = ({ state }: Decided<ClusterState>): boolean =>
   state.status === 'present' &&
   (state.phase === 'Provisioned' || state.phase === 'Failed') &&
   !isGrowing(state.additions);
 
+const isBuildEnd = ({ type }: StoredEvent): boolean => BUILD_ENDS.has(type);
+const isDeleted = ({ type }: StoredEvent): boolean => type === 'ClusterDeleted';
+
 const locationOf = ({ namespace, cluster }: ClusterAddress): string => `/ns/${namespace}/clusters/${cluster}`;
 
-const operationLocation = (address: ClusterAddress, decided: Decided<ClusterState>): string => {
-  const wish = decided.events[0];
-  return `${locationOf(address)}/operations${wish === undefined ? '' : `/${wish.meta.id}`}`;
-};
+const deletionStatus = ({ namespace, cluster }: ClusterAddress, isGone: boolean): StatusView => ({
+  kind: 'Status',
+  code: isGone ? 200 : 202,
+  message: `Cluster '${cluster}' ${isGone ? 'is deleted' : 'is being deleted'}. (namespace=${namespace})`,
+});
 
 const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.control-plane-missing',
@@ -104,7 +109,7 @@ export class ClustersHttp {
     @Inject(ClusterCommands) private readonly commands: ClusterCommands,
     @Inject(ClusterQueries) private readonly queries: ClusterQueries,
     @Inject(NamespaceQueries) private readonly namespaces: NamespaceQueries,
-    @Inject(LogFollower) private readonly follower: LogFollower,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
   @Get()
@@ -114,16 +119,17 @@ export class ClustersHttp {
     tag: 'clusters',
     summary: 'The clusters of a namespace',
     answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
-    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
+    @IsWhole() isWhole: boolean,
   ): Promise<ClusterList> {
-    await this.follower.shown(minSeq);
+    await this.answers.shown(minSeq);
     if ((await this.namespaces.one(namespace)) === undefined)
       throw new Refused(refuse('namespace.unknown', { namespace }));
-    return { kind: 'ClusterList', items: await this.queries.all(namespace) };
+    return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
   }
 
   @Post()
@@ -136,30 +142,28 @@ export class ClustersHttp {
     answers: [
       {
         status: 202,
-        description: 'The wish is recorded; Location is where the cluster can be seen',
+        description: 'The request is recorded; Location is where the cluster can be seen',
         schema: ClusterView,
       },
       { status: 201, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
     refusals: CREATE_REFUSALS,
   })
-  async create(
+  create(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
     @Body({ schema: ClusterRequest }) request: ClusterRequest,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
+    @FromExchange() exchange: Exchange,
   ): Promise<ClusterView> {
-    const decided = await this.commands.create(namespace, request, caller);
-    // The rules have seen the name.
+    // The rules refuse a name that is none before anything is read of it.
     const address = { namespace, cluster: request.name as ClusterName };
-    const ended = await this.waitForBuild(address, decided, caller);
-    accept(response, {
-      seq: ended?.seq ?? decided.seq,
+    return this.answers.of(exchange, this.commands.create(namespace, request, exchange.caller), {
+      address,
       location: locationOf(address),
-      status: ended === undefined ? 202 : 201,
-      waited: ended !== undefined,
+      isOver: isBuildEnd,
+      isOverAlready: isBuilt,
+      done: 201,
+      view: ({ ended, seq, decided }) => (ended ? this.viewAfter(address, seq) : this.justRequested(address, decided)),
     });
-    return ended === undefined ? this.justRequested(address, decided) : this.viewAfter(address, ended.seq);
   }
 
   @Get(':cluster')
@@ -175,8 +179,10 @@ export class ClustersHttp {
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<ClusterView> {
-    await this.follower.shown(minSeq);
-    return this.viewOf(path);
+    await this.answers.shown(minSeq);
+    const view = await this.queries.one(path.namespace, path.cluster);
+    if (view === undefined) throw new Refused(clusterUnknown(path));
+    return view;
   }
 
   @Delete(':cluster')
@@ -188,27 +194,18 @@ export class ClustersHttp {
     description:
       'Everything that it made goes; its history stays. Asking again while it goes is the same as asking once.',
     answers: [
-      { status: 202, description: 'The wish is recorded; Location is the operation', schema: StatusView },
+      { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
     refusals: ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
   })
-  async delete(
-    @Param({ schema: ClusterPath }) path: ClusterPath,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<StatusView> {
-    const decided = await this.commands.delete(path, caller);
-    const ended = await this.wait(path, decided.seq, caller, (event) => event.type === 'ClusterDeleted');
-    const code = ended === undefined ? 202 : 200;
-    accept(response, {
-      seq: ended?.seq ?? decided.seq,
-      location: operationLocation(path, decided),
-      status: code,
-      waited: ended !== undefined,
+  delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
+    return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
+      address: path,
+      location: operationLocation(path),
+      isOver: isDeleted,
+      view: ({ ended }) => deletionStatus(path, ended),
     });
-    const what = ended === undefined ? 'is being deleted' : 'is deleted';
-    return { kind: 'Status', code, message: `Cluster '${path.cluster}' ${what}. (namespace=${path.namespace})` };
   }
 
   @Post(':cluster/retry')
@@ -219,69 +216,36 @@ export class ClustersHttp {
     summary: 'Try again what failed',
     description: `A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. ${PROVISIONING}`,
     answers: [
-      { status: 202, description: 'The wish is recorded; Location is the operation', schema: ClusterView },
+      { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
     refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.not-failed', 'conflict.concurrent', ...KEY_REFUSALS],
   })
-  async retry(
-    @Param({ schema: ClusterPath }) path: ClusterPath,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<ClusterView> {
-    const decided = await this.commands.retry(path, caller);
-    const ended = await this.waitForBuild(path, decided, caller);
-    accept(response, {
-      seq: ended?.seq ?? decided.seq,
-      location: operationLocation(path, decided),
-      status: ended === undefined ? 202 : 200,
-      waited: ended !== undefined,
+  retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
+    return this.answers.of(exchange, this.commands.retry(path, exchange.caller), {
+      address: path,
+      location: operationLocation(path),
+      isOver: isBuildEnd,
+      isOverAlready: isBuilt,
+      view: ({ seq }) => this.viewAfter(path, seq),
     });
-    return this.viewAfter(path, ended?.seq ?? decided.seq);
   }
 
-  private async viewOf({ namespace, cluster }: ClusterAddress): Promise<ClusterView> {
-    const view = await this.queries.one(namespace, cluster);
-    if (view === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return view;
-  }
-
-  private async viewAfter(address: ClusterAddress, seq: number): Promise<ClusterView> {
+  private viewAfter(address: ClusterAddress, seq: number): Promise<ClusterView> {
     const { namespace, cluster } = address;
-    const view = await this.follower.afterRecord(
-      seq,
-      () => this.queries.one(namespace, cluster),
-      (recorded) => recorded.cluster(namespace, cluster),
-    );
-    if (view === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return view;
+    return this.answers.shownAt(seq, {
+      rows: () => this.queries.one(namespace, cluster),
+      log: () => this.queries.recorded(namespace, cluster),
+      otherwise: clusterUnknown(address),
+    });
   }
 
-  /** A new wish is shown as our own rows will show it, without waiting for them. */
+  /** A new request is shown as our own rows will show it, without waiting for them. */
   private async justRequested(address: ClusterAddress, { events, seq }: Decided<ClusterState>): Promise<ClusterView> {
     const [event] = events;
     const cluster = event && clustersProjection.evolve(undefined, event, '');
     if (event !== undefined && cluster !== undefined)
       return clusterView({ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') });
     return this.viewAfter(address, seq);
-  }
-
-  private async waitForBuild(
-    address: ClusterAddress,
-    decided: Decided<ClusterState>,
-    caller: Caller,
-  ): Promise<{ seq: number } | undefined> {
-    if (caller.waitMs > 0 && isBuilt(decided.state)) return { seq: decided.seq };
-    return this.wait(address, decided.seq, caller, (event) => BUILD_ENDS.has(event.type));
-  }
-
-  private async wait(
-    address: ClusterAddress,
-    afterSeq: number,
-    caller: Caller,
-    isOver: (event: StoredEvent) => boolean,
-  ): Promise<{ seq: number } | undefined> {
-    const event = await this.follower.wait({ ...address, afterSeq, isOver }, caller);
-    return event && { seq: event.meta.seq };
   }
 }

@@ -1,20 +1,12 @@
 import type { ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { localActor, request, useGateway } from '../gateway.fixtures.js';
 import { WRONG_REQUESTS } from './clusters.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
+const gateway = useGateway(async () => {
   await gateway.startReplica();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+});
 
 const clusters = '/ns/default/clusters';
 const create = (name: string, change = {}, options = {}) =>
@@ -211,7 +203,7 @@ const causeFact = { operation: 'kubeadm init', target: 'cp', message: 'no' };
 
 describe('a caller that waits', () => {
   const uidOf = async (name: string) =>
-    (await gateway.log(`evt.*.default.${name}.wish.ClusterRequested`))[0]!.data as { uid: never };
+    (await gateway.log(`evt.*.default.${name}.request.ClusterRequested`))[0]!.data as { uid: never };
   const until = async (name: string): Promise<{ uid: never }> => {
     const deadline = Date.now() + 5_000;
     while ((await about(name)).length === 0) if (Date.now() > deadline) throw new Error(`nobody asked for ${name}`);
@@ -265,7 +257,7 @@ describe('a caller that waits', () => {
 });
 
 describe('a deletion and a retry', () => {
-  it('are wishes of their own, with an operation at Location', async () => {
+  it('are requests of their own, with an operation at Location', async () => {
     const { body: made } = await create('life');
     const uid = made.uid as never;
     const early = await gateway.ask<ErrorView>('POST', `${clusters}/life/retry`);

@@ -6,7 +6,8 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { phaseAfter } from './phase.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { phaseAfter } from '../lifecycle/cluster.phase.js';
 
 /** What is true of a cluster, with the time since when. */
 export const MARKS = ['accepted', 'machines', 'controlPlane', 'network', 'ready'] as const;
@@ -27,8 +28,6 @@ export interface ClusterDoc {
   readonly changedAt: string;
   readonly marks: { readonly [M in Mark]?: string };
 }
-
-export const clusterKey = (namespace: string, cluster: string): string => `${namespace}/${cluster}`;
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
   namespace: event.meta.namespace,

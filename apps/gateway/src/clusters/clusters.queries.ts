@@ -1,11 +1,14 @@
-import type { ClusterView } from '@fairlead/contracts';
+import type { ClusterView, ListQuery } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { HoldsDoc } from '../holds/holds.projection.js';
-import type { NodeDoc } from '../nodes/nodes.projection.js';
-import type { OperationsDoc } from '../operations/operations.projection.js';
-import { clusterKey, type ClusterDoc } from './clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { History } from '../common/history.js';
+import { holdsProjection, type HoldsDoc } from '../holds/holds.projection.js';
+import { cutPage, pageRequest, type Page } from '../http/page.js';
+import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
+import { operationsProjection, type OperationsDoc } from '../operations/operations.projection.js';
+import { clustersProjection, type ClusterDoc } from './clusters.projection.js';
 import { clusterView } from './clusters.view.js';
 
 interface ClusterRow {
@@ -26,7 +29,10 @@ const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
 
 @Injectable()
 export class ClusterQueries {
-  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(History) private readonly history: History,
+  ) {}
 
   async one(namespace: string, cluster: string): Promise<ClusterView | undefined> {
     const [view] = await this.assemble(
@@ -45,41 +51,35 @@ export class ClusterQueries {
     );
   }
 
-  async exists(namespace: string, cluster: string): Promise<boolean> {
-    const found = await this.database.query<unknown[]>('select 1 from clusters where key = $1', [
-      clusterKey(namespace, cluster),
-    ]);
-    return found.length > 0;
+  /** In the order of bytes, whatever that of the database is, so that a token continues where its page ended. */
+  async page(
+    namespace: string,
+    query: Pick<ListQuery, 'limit' | 'continue'>,
+    isWhole: boolean,
+  ): Promise<Page<ClusterView>> {
+    if (isWhole) return { items: await this.all(namespace) };
+    const request = pageRequest(`clusters/${namespace}`, query, isWhole);
+    const rows = await this.database.query<ClusterRow[]>(
+      `select key, seq, doc from clusters where namespace = $1 and ($2::text is null or key collate "C" > $2)
+        order by key collate "C" limit $3`,
+      [namespace, request.after ?? null, request.limit + 1],
+    );
+    const { items, ...more } = cutPage(request, rows, ({ key }) => key);
+    return { items: await this.assemble(items), ...more };
   }
 
-  async uidOf(namespace: string, cluster: string): Promise<string | undefined> {
-    const found = await this.database.query<{ uid: string }[]>(
-      `select doc->>'uid' as uid from clusters where key = $1`,
-      [clusterKey(namespace, cluster)],
-    );
-    return found[0]?.uid;
-  }
-
-  async namesIn(namespace: string): Promise<string[]> {
-    const found = await this.database.query<{ name: string }[]>(
-      `select doc->>'name' as name from clusters where namespace = $1 order by key`,
-      [namespace],
-    );
-    return found.map(({ name }) => name);
-  }
-
-  /** Clusters with a node set, or a machine, on the connection: `<namespace>/<cluster>`. */
-  async usersOf(connection: string): Promise<string[]> {
-    const found = await this.database.query<{ key: string }[]>(
-      `select key from clusters
-        where doc->'spec'->'controlPlane'->>'connection' = $1
-           or doc->'spec'->'workers' @> jsonb_build_array(jsonb_build_object('connection', $1::text))
-       union
-       select distinct cluster_key from nodes where doc->>'connection' = $1
-       order by 1`,
-      [connection],
-    );
-    return found.map(({ key }) => key);
+  /** From the log itself, while the rows are late. */
+  async recorded(namespace: string, cluster: string): Promise<ClusterView | undefined> {
+    const rowsOf = await this.history.of(namespace, cluster);
+    const [row] = rowsOf(clustersProjection);
+    if (row === undefined) return undefined;
+    return clusterView({
+      cluster: row.doc,
+      seq: row.seq,
+      nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
+      operations: rowsOf(operationsProjection)[0]?.doc,
+      holds: rowsOf(holdsProjection)[0]?.doc,
+    });
   }
 
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {

@@ -150,7 +150,7 @@ const networksApart: Rule = (request) => {
   );
 };
 
-const podRoom: Rule = (request) => {
+const podCapacity: Rule = (request) => {
   const pods = parseNetwork(podCidrOf(request));
   if (pods === undefined) return fine;
   const room = nodesIn(pods);
@@ -270,7 +270,7 @@ const SHAPE_RULES: readonly Rule[] = [
 ];
 
 /** What CB-Ladybug checks after it has looked for the namespace. */
-const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, nodesInAll, podRoom, oneConnection];
+const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, nodesInAll, podCapacity, oneConnection];
 
 /** Everything that is wrong with the request, in order; `namespace` is what is wrong with its namespace, if anything. */
 export const faultsOfCluster = (request: ClusterRequest, namespace: readonly Refusal[]): readonly Refusal[] => [

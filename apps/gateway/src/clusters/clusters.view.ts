@@ -1,10 +1,10 @@
-import type { ClusterView, ConditionView } from '@fairlead/contracts';
+import { type ClusterView, type ConditionView, oldestVersion } from '@fairlead/contracts';
 import type { HoldsDoc } from '../holds/holds.projection.js';
-import { nodeView, type NodeDoc } from '../nodes/nodes.projection.js';
+import type { NodeDoc } from '../nodes/nodes.projection.js';
+import { nodeView } from '../nodes/nodes.view.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
-import { passedOfNodes } from '../operations/passed.js';
-import { currentStepOf } from '../operations/steps.js';
+import { currentStepOf } from '../operations/step.views.js';
 import type { ClusterDoc, Mark } from './clusters.projection.js';
 
 /** The rows that make up the view of a cluster. */
@@ -57,13 +57,18 @@ const conditionsOf = (rows: ClusterRows): ConditionView[] => [
   readyCondition(rows),
 ];
 
-const ENDED = { Succeeded: 'done', Failed: 'failed', Superseded: 'given up', Running: 'running' } as const;
+const ENDED = {
+  Succeeded: 'done',
+  Failed: 'failed',
+  Rejected: 'rejected',
+  Superseded: 'superseded',
+  Running: 'running',
+} as const;
 
 const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress'] => {
   const latest = operations?.operations.at(-1);
   if (operations === undefined || latest === undefined) return null;
-  const own = nodes.filter((node) => latest.planSeqs.includes(node.planSeq));
-  const view = operationView(operations.uid, latest, [], passedOfNodes(own));
+  const view = operationView(operations.uid, latest, nodes);
   return {
     operation: latest.kind,
     currentStep: view.currentStep,
@@ -74,14 +79,12 @@ const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress']
   };
 };
 
-const byNumbers = (one: string, other: string): number => one.localeCompare(other, 'en', { numeric: true });
-
 /** An upgrade changes what was asked for: the cluster is as old as the oldest of its control planes. */
 const versionOf = ({ cluster, nodes }: ClusterRows): string => {
   const versions = nodes.flatMap(({ role, software: { kubelet } }) =>
     role === 'control-plane' && kubelet !== undefined ? [`v${kubelet.replace(/^v/, '')}`] : [],
   );
-  return versions.toSorted(byNumbers)[0] ?? cluster.spec.kubernetes.version;
+  return oldestVersion(versions) ?? cluster.spec.kubernetes.version;
 };
 
 /** CB-Ladybug's Cluster without its secrets, and our own fields. */

@@ -1,6 +1,6 @@
 import { ClusterView, MachineView, NodeView, type Fact } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { machineView, nodeView } from '../nodes/nodes.projection.js';
+import { machineView, nodeView } from '../nodes/nodes.view.js';
 import { CREATE, nodeFact, NODES, uid, world } from '../story.fixtures.js';
 import { clustersProjection } from './clusters.projection.js';
 import { inLog } from '../story.fixtures.js';

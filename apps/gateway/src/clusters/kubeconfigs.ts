@@ -1,11 +1,25 @@
-import { refuse, WorldFailure, type ClusterUid, type SecretRef } from '@fairlead/contracts';
-import type { Cause } from '@fairlead/event-sourcing';
+import {
+  kubernetesUserOf,
+  KUBECONFIG_TTL_SECONDS,
+  latestOf,
+  refuse,
+  sentenceOf,
+  WorldFailure,
+  type ClusterUid,
+  type SecretRef,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { randomUUID } from 'node:crypto';
 import { audit } from '../events/audit.decider.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { LogFollower, type Patience } from '../http/log.follower.js';
 import { orRefuse, Refused } from '../http/refused.js';
+import { halfTimeOf, kubeconfigs, openRequestOf, type RequestKubeconfig } from './kubeconfigs.decider.js';
 
 export interface KubeconfigOf {
   readonly namespace: string;
@@ -19,8 +33,17 @@ export interface Kubeconfig {
   readonly seq: number;
 }
 
-const POLLED_EVERY_MS = 5 * 60_000;
+type Reader = Pick<Caller, 'identity' | 'requestId'>;
+
+const ISSUED_WITHIN_MS = 30_000;
+const MS_PER_SECOND = 1_000;
 const READERS_MAX = 10_000;
+
+/** Where a kubeconfig is sealed that a client polls for, and until when it will do. */
+interface Polled {
+  readonly ref: SecretRef;
+  readonly untilMs: number;
+}
 
 /** What comes from a host is never given out as it came: kubectl would run and read whatever is written there. */
 const safeKubeconfig = (cluster: string, sealed: string): string => {
@@ -32,51 +55,91 @@ const safeKubeconfig = (cluster: string, sealed: string): string => {
   }
 };
 
-/** Without a part of an answer that cannot be given out safely. */
-const unlessRefused = (error: unknown): undefined => {
-  if (!(error instanceof Refused)) throw error;
-  return undefined;
-};
+const endsRequest =
+  (requestId: string) =>
+  (event: StoredEvent): boolean =>
+    ((event.type === 'KubeconfigIssued' || event.type === 'KubeconfigNotIssued') &&
+      event.data.requestId === requestId) ||
+    event.type === 'ClusterDeletionRequested';
 
-/** Administrator kubeconfigs; every reading is on record before it is out. */
+/** Kubeconfigs of clusters: one for each operator, and the administrator's. Every reading is on record before it is out. */
 @Injectable()
 export class Kubeconfigs {
-  /** When a reader was last recorded for a cluster. */
-  private readonly recordedAtMs = new Map<string, number>();
+  private readonly polledOf = new LRUCache<string, Polled>({ max: READERS_MAX });
 
   constructor(
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(LogFollower) private readonly follower: LogFollower,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** undefined: there is none yet. */
-  async read(of: KubeconfigOf, cause: Cause): Promise<Kubeconfig | undefined> {
-    const text = await this.open(of);
-    return text === undefined ? undefined : { text, seq: await this.record(of, cause) };
+  /** With a new certificate for the reader; refused where the cluster does not sign one in time. */
+  async read(of: KubeconfigOf, reader: Reader & Pick<Caller, 'signal'>, ttlSeconds: number): Promise<Kubeconfig> {
+    const { cluster } = of;
+    const request = this.requestBy(of, reader, { ttlSeconds, polled: false });
+    const patience = { waitMs: ISSUED_WITHIN_MS, signal: reader.signal };
+    const { ended } = await this.asked(of, request, reader, patience);
+    if (ended?.type === 'KubeconfigNotIssued')
+      throw new Refused(refuse('cluster.kubeconfig-failed', { ...of, cause: sentenceOf(ended.data.cause) }));
+    const text = ended?.type === 'KubeconfigIssued' ? await this.secrets.get(ended.data.kubeconfigRef) : undefined;
+    if (ended === undefined || text === undefined)
+      throw new Refused(refuse('cluster.kubeconfig-late', { cluster, seconds: ISSUED_WITHIN_MS / MS_PER_SECOND }));
+    return { text, seq: ended.meta.seq };
   }
 
-  /** As part of an answer that a client asks for again and again: on record once in five minutes for each reader and replica. */
-  async polled(of: KubeconfigOf, cause: Cause): Promise<string | undefined> {
-    const text = await this.open(of).catch(unlessRefused);
-    if (text === undefined) return undefined;
-    const nowMs = this.clock.now().getTime();
-    const reader = `${cause.actor}\n${of.uid}`;
-    if (nowMs - (this.recordedAtMs.get(reader) ?? -Infinity) < POLLED_EVERY_MS) return text;
-    await this.record(of, cause);
-    if (this.recordedAtMs.size >= READERS_MAX) this.recordedAtMs.clear();
-    this.recordedAtMs.set(reader, nowMs);
-    return text;
+  /** As part of an answer that a client asks for again and again: the reader's last one for half of its time; undefined: none in time. */
+  async polled(of: KubeconfigOf, reader: Reader, patience: Patience): Promise<string | undefined> {
+    const ttlSeconds = KUBECONFIG_TTL_SECONDS.default;
+    const key = `${reader.identity.tokenId}\n${of.uid}`;
+    const known = this.polledOf.get(key);
+    if (known !== undefined && known.untilMs > this.clock.now().getTime()) {
+      const text = await this.secrets.get(known.ref);
+      if (text !== undefined) return text;
+    }
+    const request = this.requestBy(of, reader, { ttlSeconds, polled: true });
+    const { ended, latest } = await this.asked(of, request, reader, patience);
+    const issued =
+      ended?.type === 'KubeconfigIssued' ? { ref: ended.data.kubeconfigRef, expiresAt: ended.data.expiresAt } : latest;
+    if (issued === undefined) return undefined;
+    this.polledOf.set(key, { ref: issued.ref, untilMs: Date.parse(halfTimeOf(issued, ttlSeconds)) });
+    return this.secrets.get(issued.ref);
   }
 
-  private async open({ cluster, uid }: KubeconfigOf): Promise<string | undefined> {
+  /** The administrator's, for administrators of the platform. undefined: there is none yet. */
+  async administrator({ namespace, cluster, uid }: KubeconfigOf, reader: Reader): Promise<Kubeconfig | undefined> {
     const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
-    return sealed === undefined ? undefined : safeKubeconfig(cluster, sealed);
-  }
-
-  private async record({ namespace, cluster, uid }: KubeconfigOf, cause: Cause): Promise<number> {
+    if (sealed === undefined) return undefined;
+    const text = safeKubeconfig(cluster, sealed);
     const fact = { type: 'KubeconfigRead', data: { uid: uid as ClusterUid } } as const;
     const stream = { namespace, cluster, context: 'audit' };
-    return orRefuse(await this.handle(audit, stream, { type: 'Record', data: fact }, cause)).seq;
+    const { seq } = orRefuse(await this.handle(audit, stream, { type: 'Record', data: fact }, causeOf(reader)));
+    return { text, seq };
+  }
+
+  private requestBy(
+    { cluster, uid }: KubeconfigOf,
+    { identity }: Reader,
+    how: Pick<RequestKubeconfig['data'], 'ttlSeconds' | 'polled'>,
+  ): RequestKubeconfig['data'] {
+    const user = kubernetesUserOf(identity.tokenId);
+    return { cluster, uid, requestId: randomUUID(), user, now: this.clock.now().toISOString(), ...how };
+  }
+
+  /** How the request ended, where it did in time, and what the reader had before. */
+  private async asked(
+    { namespace, cluster }: KubeconfigOf,
+    data: RequestKubeconfig['data'],
+    reader: Reader,
+    patience: Patience,
+  ) {
+    const stream = { namespace, cluster, context: 'audit' };
+    const command: RequestKubeconfig = { type: 'RequestKubeconfig', data };
+    const { state } = orRefuse(await this.handle(kubeconfigs, stream, command, causeOf(reader)));
+    const open = openRequestOf(state, data);
+    const latest = state === undefined ? undefined : latestOf(state, data.user);
+    if (open === undefined) return { ended: undefined, latest };
+    const awaited = { namespace, cluster, afterSeq: open.seq, isOver: endsRequest(open.requestId) };
+    return { ended: await this.follower.wait(awaited, patience), latest };
   }
 }

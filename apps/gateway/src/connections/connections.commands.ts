@@ -3,6 +3,8 @@ import {
   CONNECTIONS_STREAM,
   type ConnectionName,
   type ConnectionRequest,
+  type HostKeyAcceptance,
+  type NodeName,
   type SecretRef,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
@@ -41,6 +43,20 @@ export class ConnectionCommands {
   /** Asks infra-svc for another look, and for another try to clean what could not be cleaned. */
   async verify(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'VerifyConnection', data: { name } } as const;
+    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  async acceptHostKey(
+    name: ConnectionName,
+    { host, hostKey }: HostKeyAcceptance,
+    caller: Caller,
+  ): Promise<Decided<ConnectionsState>> {
+    const command = { type: 'AcceptHostKey', data: { name, host, hostKey } } as const;
+    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  async acceptHost(name: ConnectionName, host: NodeName, caller: Caller): Promise<Decided<ConnectionsState>> {
+    const command = { type: 'AcceptHost', data: { name, host, usedBy: await this.checks.userOf(name, host) } } as const;
     return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 

@@ -1,4 +1,14 @@
-import { refuse, type ConnectionName, type Fact, type Quota, type Refusal, type SecretRef } from '@fairlead/contracts';
+import {
+  refuse,
+  sshAddress,
+  SshSettings,
+  type ConnectionName,
+  type Fact,
+  type NodeName,
+  type Quota,
+  type Refusal,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 import { orphaning, type Users } from './registration.rules.js';
@@ -36,6 +46,17 @@ export type RemoveConnection = Command<
 >;
 export type VerifyConnection = Command<'VerifyConnection', { readonly name: ConnectionName }>;
 
+/** `host` null: the jump host. */
+export type AcceptHostKey = Command<
+  'AcceptHostKey',
+  { readonly name: ConnectionName; readonly host: NodeName | null; readonly hostKey: string }
+>;
+/** `usedBy`: the cluster that has the host now. */
+export type AcceptHost = Command<
+  'AcceptHost',
+  { readonly name: ConnectionName; readonly host: NodeName; readonly usedBy: string | undefined }
+>;
+
 interface Registered extends ConnectionSettings, Grant {
   readonly secretRef: SecretRef | null;
 }
@@ -55,7 +76,38 @@ const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant): 
 
 export type ConnectionsState = ReadonlyMap<string, Registered>;
 
-type ConnectionFact = Fact<'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved'>;
+type ConnectionFact = Fact<
+  'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved' | 'HostKeyAccepted' | 'HostAccepted'
+>;
+
+/** A host of the inventory, or the jump host (null); undefined: the connection has no such. */
+const serverOf = ({ provider, settings }: Registered, host: NodeName | null) => {
+  const parsed = provider === 'ssh' ? SshSettings.safeParse(settings) : undefined;
+  if (parsed?.success !== true) return undefined;
+  return host === null ? parsed.data.jump : parsed.data.hosts.find(({ name }) => name === host);
+};
+
+const acceptHostKey = (state: ConnectionsState, { data }: AcceptHostKey): readonly ConnectionFact[] | Refusal => {
+  const { name, host, hostKey } = data;
+  const registered = state.get(name);
+  if (registered === undefined) return refuse('connection.not-found', { connection: name });
+  const server = serverOf(registered, host);
+  const called = host === null ? 'jump host' : `host ${host}`;
+  if (server === undefined) return refuse('connection.host-unknown', { connection: name, host: called });
+  if (server.hostKey !== undefined)
+    return refuse('connection.host-key-in-settings', { connection: name, host: called });
+  return [{ type: 'HostKeyAccepted', data: { name, host, address: sshAddress(server), hostKey } }];
+};
+
+const acceptHost = (state: ConnectionsState, { data }: AcceptHost): readonly ConnectionFact[] | Refusal => {
+  const { name, host, usedBy } = data;
+  const registered = state.get(name);
+  if (registered === undefined) return refuse('connection.not-found', { connection: name });
+  if (serverOf(registered, host) === undefined)
+    return refuse('connection.host-unknown', { connection: name, host: `host ${host}` });
+  if (usedBy !== undefined) return refuse('stock.host-in-use', { connection: name, host, cluster: usedBy });
+  return [{ type: 'HostAccepted', data: { name, host } }];
+};
 
 const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] | Refusal => {
   const { name, sealed, users, moved, namespaces, quota, ...place } = data;
@@ -72,7 +124,7 @@ const register = (state: ConnectionsState, { data }: RegisterConnection): readon
 /** All connections; registering one again replaces its settings. */
 export const connections: Decider<
   ConnectionsState,
-  RegisterConnection | VerifyConnection | RemoveConnection,
+  RegisterConnection | VerifyConnection | RemoveConnection | AcceptHostKey | AcceptHost,
   ConnectionFact
 > = {
   initial: new Map(),
@@ -86,6 +138,10 @@ export const connections: Decider<
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });
         return [{ type: 'ConnectionVerificationRequested', data: { name } }];
       }
+      case 'AcceptHostKey':
+        return acceptHostKey(state, command);
+      case 'AcceptHost':
+        return acceptHost(state, command);
       case 'RemoveConnection': {
         const { name, usedBy } = command.data;
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });

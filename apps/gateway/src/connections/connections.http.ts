@@ -3,6 +3,9 @@ import {
   ConnectionPath,
   ConnectionRequest,
   ConnectionView,
+  HostAcceptance,
+  HostKeyAcceptance,
+  ListQuery,
   ReadQuery,
   refuse,
   SpecList,
@@ -11,19 +14,20 @@ import {
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { Authenticated, RoleEverywhere } from '../auth/access.js';
-import { RecordedViews } from '../common/recorded.views.js';
+import { Authenticated, RoleEverywhere } from '../access/access.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
-import { mayEverywhere } from '../auth/identity.js';
+import { mayEverywhere } from '../access/identity.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { Refused, refuseAny } from '../http/refused.js';
 import { ConnectionAccess } from './connection.access.js';
 import { ConnectionCommands } from './connections.commands.js';
 import { connectionView, specList } from './connections.projection.js';
+import { ConnectionQueries } from './connections.queries.js';
 import { toSpecFilter } from './connections.rules.js';
 
 @Controller(bothBases('connections'))
@@ -32,7 +36,7 @@ export class ConnectionsHttp {
     @Inject(ConnectionCommands) private readonly commands: ConnectionCommands,
     @Inject(ConnectionAccess) private readonly access: ConnectionAccess,
     @Inject(POSITIONS) private readonly positions: Positions,
-    @Inject(RecordedViews) private readonly recorded: RecordedViews,
+    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
   ) {}
 
   @Get()
@@ -43,14 +47,17 @@ export class ConnectionsHttp {
     summary: 'The connections to providers that namespaces of the caller may use',
     description: 'Settings, addresses and the words of providers are shown to administrators of all namespaces only.',
     answers: [{ status: 200, description: 'The connections, without their secrets', schema: ConnectionList }],
-    refusals: ['wait.seq-ahead', 'wait.too-long'],
+    refusals: ['list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
   })
   async list(
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @FromCaller() { identity }: Caller,
+    @IsWhole() isWhole: boolean,
   ): Promise<ConnectionList> {
     await untilShown(this.positions, minSeq);
-    return { kind: 'ConnectionList', items: await this.access.all(identity) };
+    const request = pageRequest('connections', query, isWhole);
+    const items = await this.access.all(identity);
+    return { kind: 'ConnectionList', ...pageOf(request, items, { keyOf: ({ name }) => name }) };
   }
 
   @Get(':connection')
@@ -102,9 +109,7 @@ export class ConnectionsHttp {
     const { seq } = await this.commands.register(connection, request, caller);
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
     const isShown = await shownSoon(this.positions, seq);
-    const doc = isShown
-      ? await this.access.one(connection, caller.identity)
-      : await this.recorded.connection(connection);
+    const doc = isShown ? await this.access.one(connection, caller.identity) : await this.queries.recorded(connection);
     if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
     return connectionView(doc, true);
   }
@@ -129,6 +134,69 @@ export class ConnectionsHttp {
     const { seq } = await this.commands.verify(connection, caller);
     accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
     return { kind: 'Status', code: 202, message: `Connection '${connection}' will be looked at.` };
+  }
+
+  @Post(':connection/accept-host-key')
+  @HttpCode(202)
+  @RoleEverywhere('admin')
+  @KeyedCommand()
+  @Documented({
+    id: 'acceptHostKey',
+    tag: 'connections',
+    summary: 'Accept the SSH host key of a host of an inventory, or of its jump host',
+    description:
+      'From here on the server has to show this key; until then every other than the one that was pinned is refused. A key that the settings name counts more, and is changed there. Compare it on the host itself first: a machine in between shows a new key, too.',
+    answers: [
+      { status: 202, description: 'It is the key that counts, and the hosts are looked at again', schema: StatusView },
+    ],
+    refusals: [
+      'connection.not-found',
+      'connection.host-unknown',
+      'connection.host-key-in-settings',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  async acceptHostKey(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Body({ schema: HostKeyAcceptance }) request: HostKeyAcceptance,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const { seq } = await this.commands.acceptHostKey(connection, request, caller);
+    accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
+    const server = request.host ?? 'the jump host';
+    return { kind: 'Status', code: 202, message: `${request.hostKey} is the host key of ${server} from now on.` };
+  }
+
+  @Post(':connection/accept-host')
+  @HttpCode(202)
+  @RoleEverywhere('admin')
+  @KeyedCommand()
+  @Documented({
+    id: 'acceptHost',
+    tag: 'connections',
+    summary: 'Accept a host of an inventory as it is, e.g. after it was reinstalled',
+    description:
+      'A host that was kept out is free, and one that another namespace used last is free for every namespace that the connection is granted to. Nothing is done to the host.',
+    answers: [{ status: 202, description: 'It will be free', schema: StatusView }],
+    refusals: [
+      'connection.not-found',
+      'connection.host-unknown',
+      'stock.host-in-use',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  async acceptHost(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Body({ schema: HostAcceptance }) { host }: HostAcceptance,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const { seq } = await this.commands.acceptHost(connection, host, caller);
+    accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
+    return { kind: 'Status', code: 202, message: `Host '${host}' is accepted as it is.` };
   }
 
   @Delete(':connection')

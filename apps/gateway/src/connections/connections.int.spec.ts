@@ -1,33 +1,19 @@
 import type { ConnectionView, ErrorView, Fact, NamespaceList, SecretRef, SpecList } from '@fairlead/contracts';
 import { NatsSecrets } from '@fairlead/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  NOWHERE,
-  prepareWorld,
-  request,
-  SECRET_CANARY,
-  startTestGateway,
-  type TestGateway,
-} from '../gateway.fixtures.js';
+import { NOWHERE, request, SECRET_CANARY, useGateway } from '../gateway.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+const gateway = useGateway();
 
 const lab = { provider: 'lab', region: 'lab-1', settings: { endpoint: 'http://127.0.0.1:1' } };
 const put = (name: string, body: unknown) =>
   gateway.ask<Omit<ConnectionView, 'kind'> & Omit<ErrorView, 'kind'>>('PUT', `/connections/${name}`, { body });
 const registered = async (name: string) =>
-  (await gateway.log('evt.*._._.wish.ConnectionRegistered')).filter(({ data }) => 'name' in data && data.name === name);
+  (await gateway.log('evt.*._._.request.ConnectionRegistered')).filter(
+    ({ data }) => 'name' in data && data.name === name,
+  );
 const sealedFor = async (service: 'infra-svc' | 'gateway', ref: string): Promise<string | undefined> => {
   const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
   const nats = await gateway.environment.connect(service);
@@ -188,10 +174,89 @@ describe('a connection', () => {
     ]);
   });
 
-  it('is looked at again when somebody asks', async () => {
+  describe('to your own hosts, by their SSH host keys', () => {
+    const key = (letter: string): string => `SHA256:${letter.repeat(43)}`;
+    const hosts = [
+      { name: 'gate-1', address: '198.51.100.31' },
+      { name: 'gate-2', address: '198.51.100.32', hostKey: key('S') },
+    ];
+    const jump = { address: '198.51.100.30', port: 2222 };
+    const shown = async (minSeq: number) => {
+      const { body } = await gateway.ask<ConnectionView>('GET', `/connections/keyed?minSeq=${minSeq}`);
+      return [...(body.hosts ?? []), body.jump].map((server) => server?.hostKey ?? null);
+    };
+    const accept = (body: object, connection = 'keyed') =>
+      gateway.ask<ErrorView>('POST', `/connections/${connection}/accept-host-key`, { body });
+    const seqOf = ({ headers }: { readonly headers: Headers }): number => Number(headers.get('x-fairlead-seq'));
+
+    it('shows the key of each host and of the jump host, and why it counts', async () => {
+      await put('keyed', { provider: 'ssh', settings: { hosts, jump, secret: 'key' } });
+      const at = { ...NOWHERE, context: 'stock-keyed' };
+      const pinned = (host: string | null, address: string, hostKey: string) =>
+        ({ type: 'HostKeyPinned', data: { connection: 'keyed', host, address, hostKey } }) as never;
+      await gateway.state(pinned('gate-1', '198.51.100.31:22', key('A')), at);
+      await gateway.state(pinned('gate-2', '198.51.100.32:22', key('X')), at);
+      const { meta } = await gateway.state(pinned(null, '198.51.100.30:2222', key('J')), at);
+      expect(await shown(meta.seq)).toEqual([
+        { fingerprint: key('A'), source: 'first-seen' },
+        { fingerprint: key('S'), source: 'settings' },
+        { fingerprint: key('J'), source: 'first-seen' },
+      ]);
+    });
+
+    it('accepts another key by an act of its own, which the log has with who did it', async () => {
+      await accept({ host: 'gate-1', hostKey: key('B') });
+      const answer = await accept({ host: null, hostKey: key('K') });
+      expect(answer.status).toBe(202);
+      expect((await shown(seqOf(answer))).map((one) => [one?.fingerprint, one?.source])).toEqual([
+        [key('B'), 'accepted'],
+        [key('S'), 'settings'],
+        [key('K'), 'accepted'],
+      ]);
+      const stated = await gateway.log('evt.*._._.request.HostKeyAccepted');
+      expect(stated.map(({ data, meta }) => [data, meta.actor])).toEqual([
+        [
+          { name: 'keyed', host: 'gate-1', address: '198.51.100.31:22', hostKey: key('B') },
+          expect.stringMatching(/^user\//),
+        ],
+        [
+          { name: 'keyed', host: null, address: '198.51.100.30:2222', hostKey: key('K') },
+          expect.stringMatching(/^user\//),
+        ],
+      ]);
+    });
+
+    it('refuses to accept a key for what it does not have, or where the settings name it', async () => {
+      for (const [body, connection, status, reason] of [
+        [{ host: 'gate-2', hostKey: key('B') }, 'keyed', 409, 'connection.host-key-in-settings'],
+        [{ host: 'gate-9', hostKey: key('B') }, 'keyed', 404, 'connection.host-unknown'],
+        [{ host: null, hostKey: key('B') }, 'site', 404, 'connection.host-unknown'],
+        [{ host: 'gate-1', hostKey: key('B') }, 'lab', 404, 'connection.host-unknown'],
+        [{ host: 'gate-1', hostKey: key('B') }, 'nowhere', 404, 'connection.not-found'],
+        [{ host: 'gate-1', hostKey: 'ssh-ed25519 AAAA' }, 'keyed', 400, 'request.malformed'],
+      ] as const) {
+        const answer = await accept(body, connection);
+        expect([body, answer.status, answer.body.reason]).toEqual([body, status, reason]);
+      }
+    });
+
+    it('accepts a host as it is, unless a cluster has it', async () => {
+      const acceptHost = (host: string, connection = 'keyed') =>
+        gateway.ask<ErrorView>('POST', `/connections/${connection}/accept-host`, { body: { host } });
+      expect((await acceptHost('gate-1')).status).toBe(202);
+      const stated = await gateway.log('evt.*._._.request.HostAccepted');
+      expect(stated.map(({ data }) => data)).toEqual([{ name: 'keyed', host: 'gate-1' }]);
+      expect((await acceptHost('rack-2', 'site')).status).toBe(202); // It is kept out.
+      const used = await acceptHost('rack-1', 'site');
+      expect([used.status, used.body.reason]).toEqual([409, 'stock.host-in-use']);
+      expect((await acceptHost('gate-9')).body.reason).toBe('connection.host-unknown');
+    });
+  });
+
+  it('is looked at again when someone asks', async () => {
     expect((await gateway.ask('POST', '/connections/nowhere/verify')).status).toBe(404);
     expect((await gateway.ask('POST', '/connections/lab/verify')).status).toBe(202);
-    const asked = await gateway.log('evt.*._._.wish.ConnectionVerificationRequested');
+    const asked = await gateway.log('evt.*._._.request.ConnectionVerificationRequested');
     expect(asked.map(({ data }) => data)).toEqual([{ name: 'lab' }]);
   });
 
@@ -258,11 +323,11 @@ describe('a connection', () => {
     const worker = [{ connection: 'lab', count: 4, spec: 's' }];
     const large = await gateway.ask<ErrorView>('POST', path, { body: request('large', { worker }) });
     expect([large.status, large.body.reason]).toEqual([409, 'quota.exceeded']);
-    expect(large.body.message).toBe('The quota of namespace bounded is 6 nodes: 0 are taken, and 7 more are wanted');
+    expect(large.body.message).toBe('The quota of namespace bounded is 6 nodes: 0 are taken, and 7 more are desired');
     expect((await gateway.ask('POST', path, { body: request('fits') })).status).toBe(202);
     const second = await gateway.ask<ErrorView>('POST', path, { body: request('second') });
     expect(second.body.message).toBe(
-      'The quota of namespace bounded is 1 clusters: 1 are taken, and 1 more are wanted',
+      'The quota of namespace bounded is 1 clusters: 1 are taken, and 1 more are desired',
     );
     await put('small', { ...lab, quota: { nodes: 1 } });
     const onSmall = request('on-small', { worker: [{ connection: 'small', count: 2, spec: 's' }] });

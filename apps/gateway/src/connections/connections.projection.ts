@@ -2,7 +2,11 @@ import {
   ANY_HOST,
   sentenceOf,
   SHARED_WITH_ALL,
+  sshAddress,
+  sshServerId,
   SshSettings,
+  type KnownHostKey,
+  type SshServer,
   type ConnectionOffer,
   type ConnectionView,
   type Quota,
@@ -29,13 +33,17 @@ export interface ConnectionDoc {
   readonly registration: Registration | null;
   /**
    * What infra-svc last said of the provider. It outlives the registration: infra-svc does not say again what the log says
-   * already, also not when a connection is registered anew.
+   * already, also not when a connection is registered again.
    */
   readonly offer: ConnectionOffer | null;
   readonly verifiedAt: string | null;
   readonly problem: string;
   /** Hosts of its inventory that are not free, by name. */
   readonly stock: Readonly<Record<string, StockEntry>>;
+  /** The namespace that had a host last, by the host's name. Absent in rows of earlier releases. */
+  readonly lastNamespaces?: Readonly<Record<string, string>>;
+  /** Host keys that were pinned or accepted, by the id of their server. Absent in rows of earlier releases. */
+  readonly hostKeys?: Readonly<Record<string, KnownHostKey>>;
 }
 
 interface StockEntry {
@@ -87,6 +95,31 @@ const stockAfter = (stock: StockRows, event: StoredEvent): StockRows => {
   }
 };
 
+const lastNamespacesAfter = (doc: ConnectionDoc, event: StoredEvent): NonNullable<ConnectionDoc['lastNamespaces']> => {
+  const known = doc.lastNamespaces ?? {};
+  switch (event.type) {
+    case 'HostsTaken': {
+      const { namespace, hosts } = event.data;
+      return { ...known, ...Object.fromEntries(hosts.map(({ host }) => [host.name, namespace])) };
+    }
+    case 'HostReadmitted': {
+      const { host, accepted } = event.data;
+      return accepted === true ? Object.fromEntries(Object.entries(known).filter(([name]) => name !== host)) : known;
+    }
+    default:
+      return known;
+  }
+};
+
+/** What was accepted counts, and after it what was seen first. */
+const withHostKey = (doc: ConnectionDoc, server: SshServer, key: KnownHostKey): ConnectionDoc => {
+  const id = sshServerId(server);
+  const known = doc.hostKeys?.[id];
+  return known !== undefined && key.source === 'first-seen'
+    ? doc
+    : { ...doc, hostKeys: { ...doc.hostKeys, [id]: key } };
+};
+
 export const connectionsProjection: Projection<ConnectionDoc> = {
   name: 'connections',
   table: 'connections',
@@ -95,6 +128,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
     switch (event.type) {
       case 'ConnectionRegistered':
       case 'ConnectionRemoved':
+      case 'HostKeyAccepted':
         return [event.data.name];
       case 'ConnectionVerified':
       case 'ConnectionUnverified':
@@ -102,6 +136,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'HostReturned':
       case 'HostWithheld':
       case 'HostReadmitted':
+      case 'HostKeyPinned':
         return [event.data.connection];
       default:
         return [];
@@ -124,8 +159,16 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         return { ...before, offer: event.data.offer, verifiedAt: event.meta.time, problem: '' };
       case 'ConnectionUnverified':
         return { ...before, problem: sentenceOf(event.data.cause) };
+      case 'HostKeyPinned':
+        return withHostKey(before, event.data, { fingerprint: event.data.hostKey, source: 'first-seen' });
+      case 'HostKeyAccepted':
+        return withHostKey(before, event.data, { fingerprint: event.data.hostKey, source: 'accepted' });
       default:
-        return { ...before, stock: stockAfter(before.stock, event) };
+        return {
+          ...before,
+          stock: stockAfter(before.stock, event),
+          lastNamespaces: lastNamespacesAfter(before, event),
+        };
     }
   },
 };
@@ -141,11 +184,28 @@ const verifiedOf = ({ offer, verifiedAt }: ConnectionDoc): ConnectionView['verif
         simulated: offer.capabilities.simulated,
       };
 
-/** The inventory with what is known of each host; undefined: the provider has none. */
-const hostsOf = ({ registration, offer, stock }: RegisteredConnectionDoc): ConnectionView['hosts'] => {
+const keyOf = ({ hostKeys }: ConnectionDoc, named: string | undefined, server: SshServer): KnownHostKey | null =>
+  named === undefined ? (hostKeys?.[sshServerId(server)] ?? null) : { fingerprint: named, source: 'settings' };
+
+type Inventory = Pick<ConnectionView, 'hosts' | 'jump'>;
+
+/** The inventory with what is known of each host; empty: the provider has none. */
+const inventoryOf = (doc: RegisteredConnectionDoc): Inventory => {
+  const { registration } = doc;
   const parsed = registration.provider === 'ssh' ? SshSettings.safeParse(registration.settings) : undefined;
-  if (parsed?.success !== true) return undefined;
-  return parsed.data.hosts.map(({ name, address, zone, spec }) => {
+  if (parsed?.success !== true) return {};
+  const { jump } = parsed.data;
+  const hosts = hostsOf(doc, parsed.data);
+  if (jump === undefined) return { hosts };
+  const { address, port, user } = jump;
+  const hostKey = keyOf(doc, jump.hostKey, { host: null, address: sshAddress(jump) });
+  return { hosts, jump: { address, port, user, hostKey } };
+};
+
+const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullable<ConnectionView['hosts']> => {
+  const { offer, stock } = doc;
+  return settings.hosts.map((host) => {
+    const { name, address, zone, spec } = host;
     const entry = stock[name];
     const state = entry === undefined ? 'free' : entry.kept === null ? 'in-use' : 'kept-out';
     const problem = entry?.kept ?? offer?.hosts?.find((host) => host.name === name)?.problem ?? '';
@@ -157,6 +217,8 @@ const hostsOf = ({ registration, offer, stock }: RegisteredConnectionDoc): Conne
       state,
       cluster: entry?.cluster ?? '',
       machine: entry?.machine ?? '',
+      lastNamespace: doc.lastNamespaces?.[name] ?? '',
+      hostKey: keyOf(doc, host.hostKey, { host: name, address: sshAddress(host) }),
       problem,
     };
   });
@@ -180,7 +242,6 @@ const publicView = (doc: RegisteredConnectionDoc): ConnectionView => {
 export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: boolean): ConnectionView => {
   if (!isAdministrator) return publicView(doc);
   const { settings, hasSecret } = doc.registration;
-  const hosts = hostsOf(doc);
   return {
     ...publicView(doc),
     settings,
@@ -188,7 +249,7 @@ export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: bo
     namespaces: [...(doc.registration.namespaces ?? [SHARED_WITH_ALL])],
     quota: doc.registration.quota ?? {},
     problem: doc.problem,
-    ...(hosts === undefined ? {} : { hosts }),
+    ...inventoryOf(doc),
   };
 };
 

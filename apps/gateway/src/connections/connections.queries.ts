@@ -1,15 +1,23 @@
+import { NONE } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
-import { isRegistered, type ConnectionDoc, type RegisteredConnectionDoc } from './connections.projection.js';
+import { History } from '../common/history.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import {
+  connectionsProjection,
+  isRegistered,
+  type ConnectionDoc,
+  type RegisteredConnectionDoc,
+} from './connections.projection.js';
 import type { Users } from './registration.rules.js';
 
 @Injectable()
 export class ConnectionQueries {
   constructor(
     @Inject(DATABASE) private readonly database: DataSource,
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
+    @Inject(History) private readonly history: History,
   ) {}
 
   /** Who stands on it now. */
@@ -29,5 +37,14 @@ export class ConnectionQueries {
       name,
     ]);
     return rows.map(({ doc }) => doc).find(isRegistered);
+  }
+
+  /** From the log itself, while the rows are late. */
+  async recorded(name: string): Promise<RegisteredConnectionDoc | undefined> {
+    const rowsOf = await this.history.of(NONE, NONE);
+    return rowsOf(connectionsProjection)
+      .filter(({ key }) => key === name)
+      .map(({ doc }) => doc)
+      .find(isRegistered);
   }
 }

@@ -25,7 +25,7 @@ describe('a connection whose hosts are other machines', () => {
   it.each([
     ['hosts that are this machine', settings('127.0.0.1', '192.0.2.1', 'localhost'), loopback],
     ['a NATS that they reach', settings('198.51.100.7'), { ...loopback, agentNatsUrls: ['tls://192.0.2.1:4222'] }],
-    ['a NATS that nobody said where', settings('198.51.100.7'), { ...loopback, agentNatsUrls: undefined }],
+    ['a NATS that no one said where', settings('198.51.100.7'), { ...loopback, agentNatsUrls: undefined }],
     ['settings of another provider', { endpoint: 'http://198.51.100.7' }, loopback],
   ])('is taken with %s', (_what, given, reach) => expect(unreachableNats('site', given, reach)).toEqual([]));
 });

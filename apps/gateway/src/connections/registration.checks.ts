@@ -66,6 +66,12 @@ export class RegistrationChecks {
     return { usedBy, keyRefs: known === undefined ? [] : keyRefsOf(known) };
   }
 
+  /** The cluster that has a host of the inventory now. */
+  async userOf(name: ConnectionName, host: string): Promise<string | undefined> {
+    const entry = (await this.queries.one(name))?.stock[host];
+    return entry?.kept === null ? entry.cluster : undefined;
+  }
+
   private reach(): Reach {
     const interfaces = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
     return {

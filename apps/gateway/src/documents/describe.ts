@@ -1,5 +1,5 @@
 import { EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, DATABASE, METRICS, SECRETS, ServiceMetrics } from '@fairlead/service-kit';
+import { Alarms, CLOCK, DATABASE, METRICS, SECRETS, ServiceMetrics } from '@fairlead/service-kit';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -10,14 +10,15 @@ import { openApiDocument } from './openapi.document.js';
 
 const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECRETS];
 
-/** Stands where the world would be: there is nothing, and nobody asks for it. */
+/** Stands where the world would be: there is nothing, and no one asks for it. */
 @Global()
 @Module({
   providers: [
     ...WORLD.map((provide) => ({ provide, useValue: {} })),
     { provide: METRICS, useValue: new ServiceMetrics('gateway') },
+    Alarms,
   ],
-  exports: [...WORLD, METRICS],
+  exports: [...WORLD, METRICS, Alarms],
 })
 class NoWorld {}
 

@@ -1,7 +1,7 @@
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject, type SwaggerDocumentOptions } from '@nestjs/swagger';
 import type { INestApplication } from '@nestjs/common';
 import { z } from 'zod';
-import { KIT_PATHS } from '../auth/access.js';
+import { KIT_PATHS } from '../access/access.js';
 import { LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
 
@@ -29,7 +29,7 @@ const convertSchema: SwaggerDocumentOptions['standardSchemaConverter'] = (schema
   return { schema: converted, components };
 };
 
-const DESCRIPTION = `Fairlead builds Kubernetes clusters and keeps them as wanted. A command is checked, recorded as an event and
+const DESCRIPTION = `Fairlead builds Kubernetes clusters and keeps them as desired. A command is checked, recorded as an event and
 answered at once (202, with Location and X-Fairlead-Seq); what follows can be seen in operations and events.
 
 The routes and fields of CB-Ladybug are served unchanged, also below /ladybug. An error names a stable code (reason), a sentence, the

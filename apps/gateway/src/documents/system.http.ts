@@ -1,8 +1,28 @@
-import { DEFAULT_KUBERNETES_VERSION, KUBERNETES_RELEASES, VersionView } from '@fairlead/contracts';
+import {
+  CNIS,
+  DEFAULT_KUBERNETES_VERSION,
+  KUBERNETES_RELEASES,
+  NETWORK_RELEASES,
+  PRELOADED_NETWORK_RELEASES,
+  VersionView,
+  type Cni,
+  type NetworkRelease,
+} from '@fairlead/contracts';
 import { Controller, Get, Header } from '@nestjs/common';
-import { Authenticated, Public } from '../auth/access.js';
+import { Authenticated, Public } from '../access/access.js';
 import { bothBases, Documented, LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
+
+type Networks = VersionView['networks'];
+
+const networksOf = (
+  images: Networks[number]['images'],
+  releases: Readonly<Partial<Record<Cni, NetworkRelease>>>,
+): Networks =>
+  CNIS.flatMap((cni) => {
+    const release = releases[cni];
+    return release === undefined ? [] : [{ cni, images, ...release }];
+  });
 
 @Controller(bothBases('version'))
 export class VersionHttp {
@@ -11,13 +31,14 @@ export class VersionHttp {
   @Documented({
     id: 'getVersion',
     tag: 'system',
-    summary: 'The version of Fairlead, and the Kubernetes versions that it can build',
+    summary: 'The version of Fairlead, and the Kubernetes versions and pod networks that it can build',
     answers: [{ status: 200, description: 'Versions', schema: VersionView }],
   })
   version(): VersionView {
     return {
       kind: 'Version',
       fairlead: FAIRLEAD_VERSION,
+      networks: [...networksOf('registry', NETWORK_RELEASES), ...networksOf('mirror', PRELOADED_NETWORK_RELEASES)],
       kubernetes: { default: DEFAULT_KUBERNETES_VERSION, known: KUBERNETES_RELEASES.map(({ version }) => version) },
     };
   }

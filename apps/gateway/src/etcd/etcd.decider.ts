@@ -1,14 +1,13 @@
 import { refuse, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isForeign, presentAfter, type PresentCluster } from '../clusters/present.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../upgrades/upgrade.phase.js';
+import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 interface Named {
   readonly namespace: string;
   readonly cluster: string;
 }
 
-/** `requestId` is the same for every repetition of one request. */
 export type RequestSnapshot = Command<'RequestSnapshot', Named & { readonly requestId: string }>;
 export type RequestRestore = Command<
   'RequestRestore',
@@ -16,7 +15,7 @@ export type RequestRestore = Command<
 >;
 export type EtcdCommand = RequestSnapshot | RequestRestore;
 
-type EtcdWish = Fact<'EtcdSnapshotRequested' | 'EtcdRestoreRequested'>;
+type EtcdRequestFact = Fact<'EtcdSnapshotRequested' | 'EtcdRestoreRequested'>;
 
 /** The cluster of a name, and what was saved of its etcd. */
 export interface EtcdState {
@@ -26,11 +25,7 @@ export interface EtcdState {
   readonly snapshots: ReadonlyMap<string, string>;
   /** The restore that is under way. */
   readonly restore: string | undefined;
-  /** The latest requests, to know a repetition. */
-  readonly requestIds: readonly string[];
 }
-
-const REQUEST_IDS_MAX = 100;
 
 const hindrance = (
   { cluster }: EtcdState,
@@ -46,16 +41,14 @@ const hindrance = (
     : refuse('cluster.not-ready', { action, phase: cluster.phase });
 };
 
-const snapshot = (state: EtcdState, { data }: RequestSnapshot): readonly EtcdWish[] | Refusal => {
-  if (state.requestIds.includes(data.requestId)) return nothing;
+const snapshot = (state: EtcdState, { data }: RequestSnapshot): readonly EtcdRequestFact[] | Refusal => {
   const refused = hindrance(state, data, 'save etcd');
   if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
   return [{ type: 'EtcdSnapshotRequested', data: { uid: state.cluster.uid, requestId: data.requestId } }];
 };
 
-const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdWish[] | Refusal => {
+const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdRequestFact[] | Refusal => {
   const { namespace, cluster: name, requestId, snapshot: asked, confirm } = data;
-  if (state.requestIds.includes(requestId)) return nothing;
   const refused = hindrance(state, data, 'restore etcd');
   if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
   const takenAt = state.snapshots.get(asked);
@@ -68,19 +61,12 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdWish[
   return [{ type: 'EtcdRestoreRequested', data: { uid: state.cluster.uid, requestId, snapshot: asked } }];
 };
 
-const asked = (state: EtcdState, requestId: string): EtcdState => ({
-  ...state,
-  requestIds: [...state.requestIds, requestId].slice(-REQUEST_IDS_MAX),
-});
-
 const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
   switch (event.type) {
-    case 'EtcdSnapshotRequested':
-      return asked(state, event.data.requestId);
     case 'EtcdSnapshotTaken':
       return { ...state, snapshots: new Map(state.snapshots).set(event.data.snapshot, event.meta.time) };
     case 'EtcdRestoreRequested':
-      return { ...asked(state, event.data.requestId), restore: event.data.requestId };
+      return { ...state, restore: event.data.requestId };
     case 'EtcdRestored':
     case 'EtcdRestoreFailed':
       return event.data.requestId === state.restore ? { ...state, restore: undefined } : state;
@@ -90,8 +76,8 @@ const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
 };
 
 /** What people may ask of a cluster's etcd. */
-export const etcd: Decider<EtcdState, EtcdCommand, EtcdWish> = {
-  initial: { cluster: undefined, upgrade: undefined, snapshots: new Map(), restore: undefined, requestIds: [] },
+export const etcd: Decider<EtcdState, EtcdCommand, EtcdRequestFact> = {
+  initial: { cluster: undefined, upgrade: undefined, snapshots: new Map(), restore: undefined },
   reads: 'cluster',
 
   decide: (state, command) => {

@@ -9,30 +9,24 @@ import {
   type RefusalCode,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
-import { RoleInNamespace } from '../auth/access.js';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
-import { accept } from '../http/answers.js';
-import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { RoleInNamespace } from '../access/access.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
+import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
-import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { etcd, type EtcdCommand } from './etcd.decider.js';
+import { etcd, type EtcdCommand, type EtcdState } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
 
 const ID_LENGTH = 16;
 
-/** With a key, a repetition is known even when the first answer was never stored. */
-const requestIdOf = ({ identity, idempotencyKey }: Caller): string =>
-  createHash('sha256')
-    .update(`${identity.actor}\n${idempotencyKey ?? randomUUID()}`)
-    .digest('hex')
-    .slice(0, ID_LENGTH);
+const requestIdOf = ({ commandId = randomUUID() }: Caller): string =>
+  createHash('sha256').update(commandId).digest('hex').slice(0, ID_LENGTH);
 
 const ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'EtcdSnapshotTaken',
@@ -58,7 +52,7 @@ const REFUSALS: readonly RefusalCode[] = [
 ];
 
 const ANSWERS = [
-  { status: 202, description: 'The wish is recorded; Location tells how far it is', schema: EtcdRequestView },
+  { status: 202, description: 'The request is recorded; Location points to its progress', schema: EtcdRequestView },
   { status: 200, description: 'With Prefer: wait=N: how it ended', schema: EtcdRequestView },
 ] as const;
 
@@ -66,9 +60,9 @@ const ANSWERS = [
 export class EtcdHttp {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
     @Inject(EtcdQueries) private readonly queries: EtcdQueries,
-    @Inject(LogFollower) private readonly follower: LogFollower,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
   @Get('snapshots')
@@ -84,9 +78,9 @@ export class EtcdHttp {
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<EtcdSnapshotList> {
-    await this.follower.shown(minSeq);
+    await this.answers.shown(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
-    if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (uid === undefined) throw new Refused(clusterUnknown({ namespace, cluster }));
     return { kind: 'EtcdSnapshotList', items: await this.queries.snapshots(namespace, cluster, uid) };
   }
 
@@ -101,11 +95,13 @@ export class EtcdHttp {
   })
   take(
     @Param({ schema: ClusterPath }) path: ClusterPath,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
+    @FromExchange() exchange: Exchange,
   ): Promise<EtcdRequestView> {
-    const command = { type: 'RequestSnapshot', data: { ...path, requestId: requestIdOf(caller) } } as const;
-    return this.carryOut(path, command, caller, response);
+    return this.carryOut(
+      path,
+      { type: 'RequestSnapshot', data: { ...path, requestId: requestIdOf(exchange.caller) } },
+      exchange,
+    );
   }
 
   @Post('restore')
@@ -122,11 +118,10 @@ export class EtcdHttp {
   restore(
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Body({ schema: EtcdRestoreRequest }) request: EtcdRestoreRequest,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
+    @FromExchange() exchange: Exchange,
   ): Promise<EtcdRequestView> {
-    const data = { ...path, ...request, requestId: requestIdOf(caller) };
-    return this.carryOut(path, { type: 'RequestRestore', data }, caller, response);
+    const data = { ...path, ...request, requestId: requestIdOf(exchange.caller) };
+    return this.carryOut(path, { type: 'RequestRestore', data }, exchange);
   }
 
   @Get('requests/:request')
@@ -134,7 +129,7 @@ export class EtcdHttp {
   @Documented({
     id: 'getEtcdRequest',
     tag: 'etcd',
-    summary: 'What became of a wish about etcd',
+    summary: 'What became of a request about etcd',
     answers: [{ status: 200, description: 'How far it is', schema: EtcdRequestView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'etcd.request-unknown', 'wait.seq-ahead', 'wait.too-long'],
   })
@@ -143,44 +138,30 @@ export class EtcdHttp {
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
     @FromCaller() { identity }: Caller,
   ): Promise<EtcdRequestView> {
-    await this.follower.shown(minSeq);
+    await this.answers.shown(minSeq);
     const found = await this.queries.visibleRequest({ namespace, cluster, request }, identity);
     if (found === undefined) throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request }));
     return found;
   }
 
-  private async carryOut(
-    path: ClusterPath,
-    command: EtcdCommand,
-    caller: Caller,
-    response: HttpResponse,
-  ): Promise<EtcdRequestView> {
-    const { namespace, cluster } = path;
-    const { requestId } = command.data;
-    const stream = { namespace, cluster, context: 'wish' };
-    const decided = orRefuse(await this.handle(etcd, stream, command, causeOf(caller)));
-    // What ended long ago states nothing more: a repetition is told how it stands.
-    const ended = decided.events.length === 0 ? undefined : await this.end(path, decided.seq, requestId, caller);
-    const seq = ended?.meta.seq ?? decided.seq;
-    const waited = ended !== undefined;
-    const location = `/ns/${namespace}/clusters/${cluster}/etcd/requests/${requestId}`;
-    accept(response, { seq, location, status: waited ? 200 : 202, waited });
-    const found = await this.follower.afterRecord(
-      seq,
-      () => this.queries.request({ namespace, cluster, request: requestId }),
-      (recorded) => recorded.etcdRequest(namespace, cluster, requestId),
-    );
-    if (found === undefined)
-      throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request: requestId }));
-    return found;
+  private carryOut(path: ClusterPath, command: EtcdCommand, exchange: Exchange): Promise<EtcdRequestView> {
+    const { requestId: request } = command.data;
+    const of = { ...path, request };
+    return this.answers.of(exchange, this.decide(command, exchange.caller), {
+      address: path,
+      location: `/ns/${path.namespace}/clusters/${path.cluster}/etcd/requests/${request}`,
+      isOver: isEndOf(request),
+      view: ({ seq }) =>
+        this.answers.shownAt(seq, {
+          rows: () => this.queries.request(of),
+          log: () => this.queries.recorded(of),
+          otherwise: refuse('etcd.request-unknown', of),
+        }),
+    });
   }
 
-  private end(
-    path: ClusterPath,
-    afterSeq: number,
-    requestId: string,
-    caller: Caller,
-  ): Promise<StoredEvent | undefined> {
-    return this.follower.wait({ ...path, afterSeq, isOver: isEndOf(requestId) }, caller);
+  private async decide(command: EtcdCommand, caller: Caller): Promise<Decided<EtcdState>> {
+    const { namespace, cluster } = command.data;
+    return orRefuse(await this.handle(etcd, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

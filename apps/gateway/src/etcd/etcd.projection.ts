@@ -6,12 +6,12 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
 
 type Snapshot = Omit<EtcdSnapshotView, 'kind' | 'ageSeconds'>;
 type Request = Omit<EtcdRequestView, 'kind'>;
 
-/** What was saved of a cluster's etcd, and what became of wishes about it; oldest first. */
+/** What was saved of a cluster's etcd, and what became of requests about it; oldest first. */
 export interface EtcdDoc {
   readonly uid: ClusterUid;
   readonly snapshots: readonly Snapshot[];
@@ -90,7 +90,7 @@ const evolved = (doc: EtcdDoc, event: EtcdEvent): EtcdDoc => {
   }
 };
 
-/** One row per cluster whose etcd was ever saved. It outlives the cluster; another incarnation begins it anew. */
+/** One row per cluster whose etcd was ever saved. It outlives the cluster; another incarnation begins it again. */
 export const etcdProjection: Projection<EtcdDoc> = {
   name: 'etcd',
   table: 'etcd',

@@ -2,10 +2,16 @@ import type { EtcdRequestPath, EtcdRequestView, EtcdSnapshotView } from '@fairle
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { Identity } from '../auth/identity.js';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import type { Identity } from '../access/identity.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { History } from '../common/history.js';
 import { Incarnations } from '../namespaces/incarnations.js';
-import { snapshotViews, type EtcdDoc } from './etcd.projection.js';
+import { etcdProjection, snapshotViews, type EtcdDoc } from './etcd.projection.js';
+
+const requestIn = (doc: EtcdDoc | undefined, request: string): EtcdRequestView | undefined => {
+  const found = doc?.requests.find(({ id }) => id === request);
+  return found && { ...found, kind: 'EtcdRequest' };
+};
 
 @Injectable()
 export class EtcdQueries {
@@ -13,6 +19,7 @@ export class EtcdQueries {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(Incarnations) private readonly incarnations: Incarnations,
+    @Inject(History) private readonly history: History,
   ) {}
 
   /** Those of this incarnation of the cluster, latest first. */
@@ -28,9 +35,13 @@ export class EtcdQueries {
 
   /** undefined: there is none, or nothing was stated after the sequence. */
   async request({ namespace, cluster, request }: EtcdRequestPath, after = 0): Promise<EtcdRequestView | undefined> {
-    const doc = await this.docOf(namespace, cluster, after);
-    const found = doc?.requests.find(({ id }) => id === request);
-    return found && { ...found, kind: 'EtcdRequest' };
+    return requestIn(await this.docOf(namespace, cluster, after), request);
+  }
+
+  /** From the log itself, while the rows are late. */
+  async recorded({ namespace, cluster, request }: EtcdRequestPath): Promise<EtcdRequestView | undefined> {
+    const rowsOf = await this.history.of(namespace, cluster);
+    return requestIn(rowsOf(etcdProjection)[0]?.doc, request);
   }
 
   private async docOf(namespace: string, cluster: string, after = 0): Promise<EtcdDoc | undefined> {

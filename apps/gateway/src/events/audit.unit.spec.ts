@@ -3,17 +3,26 @@ import type { LogEntry } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { accepted, clusterReady, requested } from '../story.fixtures.js';
-import { auditEntries, verify } from './audit.js';
+import { AUDIT_BEGINNING, AuditReplay } from './audit.js';
+
+const replayed = (entries: readonly LogEntry[]) => {
+  const replay = new AuditReplay(AUDIT_BEGINNING);
+  for (const entry of entries) replay.tell(entry);
+  return replay.page();
+};
+
+const verify = (entries: readonly LogEntry[]) => replayed(entries).verification;
+const auditEntries = (entries: readonly LogEntry[]) => replayed(entries).items;
 
 /** Two streams of one cluster, linked as the store links them. */
 const history = (): LogEntry[] => {
   const links = new Map<string, { hash: string; version: number }>();
   const facts: readonly (readonly [Fact, string])[] = [
-    [requested, 'wish'],
+    [requested, 'request'],
     [accepted, 'machines'],
     [clusterReady, 'bootstrap'],
     [accepted, 'machines'],
-    [{ type: 'ClusterDeletionRequested', data: { uid: requested.data['uid' as never] } } as Fact, 'wish'],
+    [{ type: 'ClusterDeletionRequested', data: { uid: requested.data['uid' as never] } } as Fact, 'request'],
   ];
   return facts.map(([fact, context], index) => {
     const before = links.get(context) ?? { hash: FIRST_PREVHASH, version: 0 };
@@ -41,25 +50,25 @@ describe('the verification of a history', () => {
   });
 });
 
-describe('a message that is no event', () => {
+describe('a message that is not an event', () => {
   const intruder: LogEntry = {
     seq: 6,
-    context: 'wish',
+    context: 'request',
     hash: 'hash-6',
     event: undefined,
     rejection: { reason: 'actor', detail: 'its actor is not user/... or system/...' },
   };
-  const after = stored(clusterReady, 7, { context: 'wish', prevHash: 'hash-6', streamVersion: 4 });
+  const after = stored(clusterReady, 7, { context: 'request', prevHash: 'hash-6', streamVersion: 4 });
   const withIntruder = [
     ...history(),
     { ...intruder, seq: 6 },
-    { seq: 7, context: 'wish', hash: 'hash-7', event: after, rejection: undefined },
+    { seq: 7, context: 'request', hash: 'hash-7', event: after, rejection: undefined },
   ];
 
   it('is reported as an intruder, and what was stated after it follows from it', () => {
     const { intact, events, faults } = verify(withIntruder);
     expect([intact, events]).toEqual([false, 7]);
-    expect(faults).toEqual([{ seq: 6, context: 'wish', fault: expect.stringContaining('is no event (actor)') }]);
+    expect(faults).toEqual([{ seq: 6, context: 'request', fault: expect.stringContaining('is not an event (actor)') }]);
   });
 
   it('is missed when it was removed', () => {
@@ -69,6 +78,34 @@ describe('a message that is no event', () => {
 
   it('is no entry', () => {
     expect(auditEntries(withIntruder).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 7]);
+  });
+});
+
+describe('a page of an audit', () => {
+  it('goes on where the page before ended: its chains, and its causes', () => {
+    const first = new AuditReplay(AUDIT_BEGINNING);
+    for (const entry of history().slice(0, 2)) first.tell(entry);
+    const next = new AuditReplay(first.place());
+    for (const entry of history().slice(2)) next.tell(entry);
+    expect([...first.page().items, ...next.page().items]).toEqual(auditEntries(history()));
+    expect(next.page().verification).toEqual({ intact: true, events: 3, streams: 3, faults: [] });
+  });
+
+  it('finds that the last event of the page before was changed', () => {
+    const first = new AuditReplay(AUDIT_BEGINNING);
+    for (const entry of history().slice(0, 2)) first.tell({ ...entry, hash: 'another' });
+    const next = new AuditReplay(first.place());
+    for (const entry of history().slice(2)) next.tell(entry);
+    expect(next.page().verification.faults.map(({ seq }) => seq)).toEqual([4, 5]);
+  });
+
+  it('names nothing as a cause that its reader may not see', () => {
+    const replay = new AuditReplay(AUDIT_BEGINNING);
+    const [one, two, three] = history();
+    replay.pass(one!, false);
+    replay.pass(two!, true);
+    replay.tell(three!);
+    expect(replay.page().items[0]?.because.map(({ seq }) => seq)).toEqual([2]);
   });
 });
 

@@ -10,6 +10,9 @@ export interface EventPage {
   readonly next: number | null;
 }
 
+/** A page ends with the message that makes it larger than this, and says where to read on. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Bounds what one request may read past without finding anything that it wants. */
 const MESSAGES_READ_MAX = 50_000;
 
@@ -19,7 +22,7 @@ export const typesOf = (list: string | undefined): ReadonlySet<string> | undefin
   const types = list.split(',').map((type) => type.trim());
   const unknown = types.find((type) => !isEventType(type));
   if (unknown !== undefined)
-    throw new Refused(refuse('request.malformed', { detail: `type: there is no event ${unknown}` }, 'type'));
+    throw new Refused(refuse('request.malformed', { detail: `type: unknown event ${unknown}` }, 'type'));
   return new Set(types);
 };
 
@@ -44,15 +47,18 @@ export class EventReader {
     const events: StoredEvent[] = [];
     let last = after;
     let read = 0;
+    let bytesFound = 0;
     for (;;) {
       const batch = await readBatch(this.nats, filter, last, READ_BATCH);
       for (const { subject, seq, bytes } of batch) {
-        if (events.length === limit) return { events, next: last };
+        if (events.length === limit || bytesFound >= PAGE_BYTES_MAX) return { events, next: last };
         last = seq;
         const type = parseEventSubject(subject)?.type ?? '';
         if (types !== undefined && !types.has(type)) continue;
         const event = decode(subject, seq, bytes);
-        if (event !== undefined) events.push(event);
+        if (event === undefined) continue;
+        events.push(event);
+        bytesFound += bytes.length;
       }
       read += batch.length;
       if (batch.length < READ_BATCH) return { events, next: null };

@@ -5,15 +5,18 @@ import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nes
 import { once } from 'node:events';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
+import { TokenSlots } from '../limits/token.slots.js';
 
 const STREAMS_MAX = 500;
 const HEARTBEAT_MS = 15_000;
 /** A reader that takes nothing for so long is cut off; it comes back with Last-Event-ID and misses nothing. */
 const STALLED_MS = 30_000;
-/** How long a reader shall wait before it connects again. */
+/** How long a reader must wait before it connects again. */
 const RETRY_MS = 1_000;
 
 export interface StreamRequest {
+  /** Of the token that asks. */
+  readonly tokenId: string;
   readonly filter: string;
   readonly afterSeq: number;
   readonly types: ReadonlySet<string> | undefined;
@@ -38,7 +41,10 @@ export class EventStreams implements BeforeApplicationShutdown {
   private readonly log = new Logger('streams');
   private open = 0;
 
-  constructor(@Inject(TAIL) private readonly tail: Tail) {}
+  constructor(
+    @Inject(TAIL) private readonly tail: Tail,
+    @Inject(TokenSlots) private readonly slots: TokenSlots,
+  ) {}
 
   beforeApplicationShutdown(): void {
     this.stopping.abort();
@@ -46,9 +52,10 @@ export class EventStreams implements BeforeApplicationShutdown {
 
   /** Resolves when the stream has ended. */
   async serve(
-    { filter, afterSeq, types, view, goesOn, signal: ended }: StreamRequest,
+    { tokenId, filter, afterSeq, types, view, goesOn, signal: ended }: StreamRequest,
     response: HttpResponse,
   ): Promise<void> {
+    this.slots.take('streams', tokenId, response);
     if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
     const signal = AbortSignal.any([ended, this.stopping.signal]);
     const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);

@@ -2,7 +2,9 @@ import type { StoredEvent } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
+import type { RequestBounds } from '../config.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { TokenSlots } from '../limits/token.slots.js';
 import { accepted } from '../story.fixtures.js';
 import { EventStreams, type StreamRequest } from './event.stream.js';
 import { eventView } from './events.view.js';
@@ -38,6 +40,8 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
 };
 
+const slots = new TokenSlots({ limits: { tokenStreams: 1_000 } as RequestBounds });
+
 const endlessLog = () => {
   const pulled = { count: 0, closed: false };
   async function* tail(_filter: string, after: number): AsyncGenerator<StoredEvent> {
@@ -50,7 +54,7 @@ const endlessLog = () => {
       pulled.closed = true;
     }
   }
-  return { pulled, streams: new EventStreams(tail) };
+  return { pulled, streams: new EventStreams(tail, slots) };
 };
 
 /** As the caller's signal: aborts when the reader has gone. */
@@ -66,7 +70,7 @@ const serve = (
   goesOn: StreamRequest['goesOn'] = () => Promise.resolve(true),
 ): Promise<void> =>
   streams.serve(
-    { filter: 'evt.>', afterSeq: 7, types: undefined, view: eventView, goesOn, signal: gone(reader) },
+    { tokenId: 't', filter: 'evt.>', afterSeq: 7, types: undefined, view: eventView, goesOn, signal: gone(reader) },
     reader as unknown as HttpResponse,
   );
 
@@ -105,7 +109,7 @@ describe('a stream of events', () => {
     expect([pulled.closed, reader.ended]).toEqual([true, true]);
   });
 
-  it('is refused when there are too many, and can be had again when one has ended', async () => {
+  it('is refused when there are too many, and is available again when one has ended', async () => {
     const { streams } = endlessLog();
     const readers = Array.from({ length: 500 }, () => new Reader(1));
     const served = readers.map((reader) => serve(streams, reader));

@@ -1,4 +1,5 @@
 import {
+  AuditQuery,
   AuditView,
   clusterFilter,
   ClusterPath,
@@ -9,17 +10,15 @@ import {
   type EventView,
   type StoredEvent,
 } from '@fairlead/contracts';
-import type { EventStore } from '@fairlead/event-sourcing';
-import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
-import { RoleEverywhere, RoleInNamespace } from '../auth/access.js';
-import { mayEverywhere, type Identity } from '../auth/identity.js';
-import { FromCaller, type Caller } from '../http/caller.js';
+import { RoleEverywhere, RoleInNamespace } from '../access/access.js';
+import { mayEverywhere, type Identity } from '../access/identity.js';
+import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
-import { auditEntries, verify } from './audit.js';
+import { AuditReader } from './audit.reader.js';
 import { tenantEventView } from './event.redaction.js';
 import { EventReader, typesOf } from './event.reader.js';
 import { EventStreams } from './event.stream.js';
@@ -49,7 +48,7 @@ const resumeAfter = (lastEventId: string | undefined, after: number): number => 
 @Controller(bothBases('ns/:namespace/clusters/:cluster'))
 export class ClusterEventsHttp {
   constructor(
-    @Inject(EVENT_STORE) private readonly store: EventStore,
+    @Inject(AuditReader) private readonly audits: AuditReader,
     @Inject(EventReader) private readonly reader: EventReader,
     @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(Incarnations) private readonly incarnations: Incarnations,
@@ -85,11 +84,11 @@ export class ClusterEventsHttp {
     answers: [
       {
         status: 200,
-        description: 'A stream that ends with the replica, or when the token is revoked',
+        description: 'A stream that ends with the replica, or when the token ends or is revoked',
         contentType: 'text/event-stream',
       },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'system.too-many-streams'],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'token.too-many-streams', 'system.too-many-streams'],
   })
   async stream(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -101,7 +100,8 @@ export class ClusterEventsHttp {
     const afterSeq = Math.max(resumeAfter(lastEventId, after), since);
     const goesOn = (event: StoredEvent): Promise<boolean> => this.incarnations.isSame(event, since, identity);
     const view = viewFor(identity);
-    await this.streams.serve({ filter, afterSeq, types: typesOf(type), view, goesOn, signal }, response);
+    const { tokenId } = identity;
+    await this.streams.serve({ tokenId, filter, afterSeq, types: typesOf(type), view, goesOn, signal }, response);
   }
 
   @Get('audit')
@@ -109,18 +109,22 @@ export class ClusterEventsHttp {
   @Documented({
     id: 'getAudit',
     tag: 'events',
-    summary: 'Who did what and why, replayed from the log, with its hash chains checked anew',
-    answers: [{ status: 200, description: 'The history of the name', schema: AuditView }],
-    refusals: ['namespace.unknown', 'cluster.unknown'],
+    summary: 'Who did what and why, replayed from the log, with its hash chains checked again',
+    description: 'In pages: give next of an answer as after of the following request. Chains go on from page to page.',
+    answers: [{ status: 200, description: 'A page of the history of the name', schema: AuditView }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'token.too-many-audits'],
   })
   async audit(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
-    @FromCaller() { identity }: Caller,
+    @Query({ schema: AuditQuery }) { after, limit }: AuditQuery,
+    @FromExchange() { caller: { identity, signal }, response }: Exchange,
   ): Promise<AuditView> {
     const { filter, since } = await this.historyOf({ namespace, cluster }, identity);
-    const history = await this.store.entries(filter, 0);
-    const items = auditEntries(history.filter(({ seq }) => seq > since));
-    return { kind: 'Audit', namespace, cluster, items, verification: verify(history, since) };
+    const page = await this.audits.page(
+      { filter, since, after, limit, signal },
+      { tokenId: identity.tokenId, response },
+    );
+    return { kind: 'Audit', namespace, cluster, ...page };
   }
 
   /** What matches the events of the name, and from where on they are the caller's to read; refused when there are none. */
@@ -162,19 +166,19 @@ export class EventsHttp {
     answers: [
       {
         status: 200,
-        description: 'A stream that ends with the replica, or when the token is revoked',
+        description: 'A stream that ends with the replica, or when the token ends or is revoked',
         contentType: 'text/event-stream',
       },
     ],
-    refusals: ['system.too-many-streams'],
+    refusals: ['token.too-many-streams', 'system.too-many-streams'],
   })
   async stream(
     @Query({ schema: EventStreamQuery }) { after, type }: EventStreamQuery,
-    @FromCaller() { lastEventId, signal }: Caller,
+    @FromCaller() { lastEventId, signal, identity: { tokenId } }: Caller,
     @Res() response: HttpResponse,
   ): Promise<void> {
     const afterSeq = resumeAfter(lastEventId, after);
     const reading = { filter: EVERYTHING, afterSeq, types: typesOf(type), view: eventView, goesOn: always, signal };
-    await this.streams.serve(reading, response);
+    await this.streams.serve({ tokenId, ...reading }, response);
   }
 }

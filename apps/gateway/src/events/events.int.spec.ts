@@ -2,14 +2,23 @@ import {
   eventSubject,
   type AuditView,
   type ClusterView,
+  type CreatedTokenView,
   type ErrorView,
   type EventList,
   type Fact,
-  type ParkedList,
+  type QuarantineList,
 } from '@fairlead/contracts';
 import { createFairleadClient, events, EventsFailed, type FairleadEvent } from '@fairlead/api-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import {
+  localActor,
+  prepareWorld,
+  request,
+  startTestGateway,
+  type Replica,
+  type TestGateway,
+} from '../gateway.fixtures.js';
+import { planned } from '../story.fixtures.js';
 
 let gateway: TestGateway;
 let uid: never;
@@ -37,7 +46,7 @@ afterEach(() => {
 
 afterAll(async () => {
   await gateway?.stop();
-}, 30_000);
+});
 
 const stream = (after = 0, types: readonly string[] = [], replica = 0): AsyncGenerator<FairleadEvent> =>
   events({ baseUrl: gateway.baseUrl(replica), token: gateway.token, of, after, types, signal: ended.signal });
@@ -66,7 +75,7 @@ describe('the events of a cluster', () => {
     expect([rest.body.items.map(({ type }) => type), rest.body.next]).toEqual([['ClusterAccepted'], null]);
   });
 
-  it('can be had by type', async () => {
+  it('is available by type', async () => {
     const { body } = await gateway.ask<EventList>('GET', `${path}/events?type=ClusterAccepted,ClusterReady`);
     expect(body.items.map(({ type }) => type)).toEqual(['ClusterAccepted']);
     const wrong = await gateway.ask<ErrorView>('GET', `${path}/events?type=ClusterExploded`);
@@ -175,7 +184,84 @@ describe('the audit of a cluster', () => {
   });
 });
 
-describe('a message that is no event', () => {
+describe('a long history', () => {
+  const bulky = '/ns/default/clusters/bulky';
+  const PAGES = 2;
+  let other: Replica;
+
+  beforeAll(async () => {
+    const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('bulky') });
+    other = await gateway.startReplica();
+    const at = { cluster: 'bulky' };
+    const names = Array.from({ length: 1_000 }, (_, index) => `a-machine-with-a-rather-long-name-${index}`);
+    const data = { ...planned(names).data, uid: body.uid } as never;
+    for (let count = 0; count < 40; count += 1) await gateway.state({ type: 'VmsPlanned', data }, at);
+  }, 60_000);
+
+  it('is audited page by page: chains and causes go on, at any replica, and nothing is told twice', async () => {
+    const whole = await gateway.ask<AuditView>('GET', `${path}/audit`);
+    expect(whole.body.next).toBeNull();
+    const items: AuditView['items'] = [];
+    for (let after: number | null = 0, page = 0; after !== null; page += 1) {
+      const answer: { body: AuditView } = await gateway.ask<AuditView>('GET', `${path}/audit?limit=2&after=${after}`, {
+        replica: page % 2 === 0 ? 0 : other.index,
+      });
+      expect(answer.body.verification).toMatchObject({ intact: true, events: answer.body.items.length });
+      expect(answer.body.items.length).toBeLessThanOrEqual(2);
+      items.push(...answer.body.items);
+      after = answer.body.next;
+    }
+    expect(items).toEqual(whole.body.items);
+  });
+
+  it('is answered in pages of bounded size, however many events are asked for', async () => {
+    const seqs: number[] = [];
+    let pages = 0;
+    for (let after: number | null = 0; after !== null; pages += 1) {
+      const { body }: { body: EventList } = await gateway.ask<EventList>(
+        'GET',
+        `${bulky}/events?limit=5000&after=${after}`,
+      );
+      expect(JSON.stringify(body).length).toBeLessThan(6 * 1024 * 1024);
+      seqs.push(...body.items.map(({ seq }) => seq));
+      after = body.next;
+    }
+    expect(pages).toBeGreaterThanOrEqual(PAGES);
+    expect([seqs.length, new Set(seqs).size]).toEqual([41, 41]);
+    const audit = await gateway.ask<AuditView>('GET', `${bulky}/audit?limit=5000`);
+    expect(audit.body.next).not.toBeNull();
+  });
+
+  it('is refused as a whole where it would be larger than an answer may be', async () => {
+    const small = await gateway.startReplica({ ANSWER_MAX_MIB: '1' });
+    const page = (limit: number) =>
+      gateway.ask<ErrorView>('GET', `${bulky}/events?limit=${limit}`, { replica: small.index });
+    const refused = await page(5_000);
+    expect([refused.status, refused.body.reason]).toEqual([422, 'request.answer-too-large']);
+    expect((await page(1)).status).toBe(200);
+    await small.stop();
+  });
+
+  it('is not audited many times at once by one token, and by another it is', async () => {
+    const role = { namespace: 'default', role: 'viewer' };
+    const tokens = await Promise.all(
+      ['greedy', 'other'].map((name) =>
+        gateway.ask<CreatedTokenView>('POST', '/tokens', { body: { name, roles: [role] } }),
+      ),
+    );
+    const [greedy, other] = tokens.map(({ body }) => body.token);
+    const read = (token: string | undefined) =>
+      gateway.ask<ErrorView>('GET', `${bulky}/audit`, { token: token ?? null });
+    const answers = await Promise.all([...Array.from({ length: 20 }, () => read(greedy)), read(other)]);
+    const refused = answers.slice(0, 20).filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(new Set(refused.map(({ body }) => body.reason))).toEqual(new Set(['token.too-many-audits']));
+    expect(answers.at(-1)?.status).toBe(200);
+    expect((await read(greedy)).status).toBe(200);
+  });
+});
+
+describe('a message that is not an event', () => {
   it('has no effect, is shown to an administrator, and is a fault of the audit', async () => {
     const admin = await gateway.environment.connect('admin');
     const subject = eventSubject({ ...of, cluster: 'demo', context: 'node-w1' }, 'NodeReady');
@@ -184,8 +270,8 @@ describe('a message that is no event', () => {
     const { seq } = answer.json<{ seq: number }>();
     const { body: cluster } = await gateway.ask<ClusterView>('GET', `${path}?minSeq=${seq}`);
     expect(cluster.status.phase).not.toBe('Deleting');
-    const { body: parked } = await gateway.ask<ParkedList>('GET', `/parked?minSeq=${seq}`);
-    expect(parked).toMatchObject({
+    const { body: quarantined } = await gateway.ask<QuarantineList>('GET', `/quarantine?minSeq=${seq}`);
+    expect(quarantined).toMatchObject({
       items: [],
       rejected: [{ stream: subject.replace(/\.NodeReady$/, ''), reason: 'envelope', count: 1, lastSeq: seq, subject }],
     });

@@ -1,6 +1,6 @@
 import { refuse, type EventData, type Fact, type Refusal } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { hasPool, isForeign, presentAfter, type PresentCluster } from '../clusters/present.js';
+import { hasPool, isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 
 export type Scope = EventData<'UpdatesDisabledSet'>['scope'];
 
@@ -46,7 +46,7 @@ const set = ({ cluster, held }: HoldsState, command: SetUpdates): readonly Fact<
   return [{ type: 'UpdatesDisabledSet', data: { uid: cluster.uid, scope, disabled, reason } }];
 };
 
-/** What people hold out of changes, and release. A roll-out that is under way leaves what is held after it began, too. */
+/** What people hold out of changes, and release. A rollout that is under way leaves what is held after it began, too. */
 export const holds: Decider<HoldsState, SetUpdates, Fact<'UpdatesDisabledSet'>> = {
   initial: { cluster: undefined, held: new Map() },
   reads: 'cluster',

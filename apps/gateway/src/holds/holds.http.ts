@@ -2,7 +2,7 @@ import { NodePath, PoolPath, UpdatesRequest, UpdatesView, type RefusalCode } fro
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Body, Controller, Inject, Param, Put, Res } from '@nestjs/common';
-import type { ClusterAddress } from '../clusters/clusters.commands.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
 import { showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
@@ -77,7 +77,7 @@ export class HoldsHttp {
     const decided = orRefuse(
       await this.handle(
         holds,
-        { namespace, cluster, context: 'wish' },
+        { namespace, cluster, context: 'request' },
         { type: 'SetUpdates', data: { namespace, cluster, scope, disabled, reason } },
         causeOf(caller),
       ),

@@ -1,6 +1,6 @@
 import type { ClusterUid, StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
 
 export interface Hold {
   readonly reason: string;

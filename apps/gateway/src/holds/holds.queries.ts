@@ -1,7 +1,7 @@
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
 import type { HoldsDoc } from './holds.projection.js';
 
 @Injectable()

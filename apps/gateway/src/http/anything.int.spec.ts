@@ -1,19 +1,11 @@
 import type { ClusterView, ErrorView } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { request, useGateway } from '../gateway.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
+const gateway = useGateway(async () => {
   await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+});
 
 const RUNS_PER_ROUTE = 25;
 
@@ -31,7 +23,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   skipUpgradeNode: { node: 'text', reason: 'text' },
   approveUpgrade: { planHash: 'text' },
   restoreEtcd: { snapshot: 'text', confirm: 'demo' },
-  releaseParked: { service: 'text', consumer: 'text', namespace: 'default', cluster: 'demo', mode: 'skip' },
+  releaseQuarantined: { service: 'text', consumer: 'text', namespace: 'default', cluster: 'demo', mode: 'skip' },
 };
 
 const PLACES: Readonly<Record<string, string>> = {
@@ -149,7 +141,7 @@ describe('whatever JSON a command is given', () => {
     const minSeq = next.headers.get('x-fairlead-seq');
     const shown = await gateway.ask<ClusterView>('GET', `/ns/default/clusters/ordinary?minSeq=${minSeq}`);
     expect([shown.status, shown.body.name]).toEqual([200, 'ordinary']);
-    for (const path of ['/ns', '/connections', '/tokens', '/ns/default/clusters', '/parked'])
+    for (const path of ['/ns', '/connections', '/tokens', '/ns/default/clusters', '/quarantine'])
       expect([path, (await gateway.ask('GET', path)).status]).toEqual([path, 200]);
   }, 180_000);
 });

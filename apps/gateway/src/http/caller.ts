@@ -1,6 +1,6 @@
-import type { Cause } from '@fairlead/event-sourcing';
+import { repeatable, type Cause } from '@fairlead/event-sourcing';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Identity } from '../auth/identity.js';
+import type { Identity } from '../access/identity.js';
 import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
 import { waitSecondsOf } from './prefer.js';
 
@@ -10,10 +10,11 @@ export interface Caller {
   readonly requestId: string;
   /** RFC 7240 `Prefer: wait=N`, at most 600 s; 0: answer at once. */
   readonly waitMs: number;
-  readonly idempotencyKey: string | undefined;
+  /** Of a request with an idempotency key: the same for every repetition. */
+  readonly commandId: string | undefined;
   /** Of a stream of events: the last that the caller has seen. */
   readonly lastEventId: string | undefined;
-  /** Aborts when the caller has gone, or its token was revoked. */
+  /** Aborts when the caller has gone, or its token ended or was revoked. */
   readonly signal: AbortSignal;
 }
 
@@ -23,13 +24,13 @@ const callerOf = (request: HttpRequest, response: HttpResponse): Caller => {
   if (request.identity === undefined) throw new Error('the route lets anybody in, so it has no caller');
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  request.revoked?.addEventListener('abort', () => gone.abort(), { once: true });
-  if (request.revoked?.aborted === true) gone.abort();
+  request.tokenEnded?.addEventListener('abort', () => gone.abort(), { once: true });
+  if (request.tokenEnded?.aborted === true) gone.abort();
   return {
     identity: request.identity,
     requestId: request.requestId,
     waitMs: (waitSecondsOf(headerText(request.headers.prefer)) ?? 0) * MS_PER_SECOND,
-    idempotencyKey: headerText(request.headers['idempotency-key']),
+    commandId: request.commandId,
     lastEventId: headerText(request.headers['last-event-id']),
     signal: gone.signal,
   };
@@ -55,11 +56,16 @@ export const FromExchange = createParamDecorator((_data: unknown, context: Execu
 });
 
 /**
- * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that nobody can
- * choose a request id that makes an event its cause.
+ * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that no one can
+ * choose a request id that makes an event its cause. A request with an idempotency key has its effect once, whichever replica
+ * carries it out, and however often.
  */
-export const causeOf = ({ identity, requestId }: Pick<Caller, 'identity' | 'requestId'>): Cause => ({
+export const causeOf = ({
+  identity,
+  requestId,
+  commandId,
+}: Pick<Caller, 'identity' | 'requestId'> & Partial<Pick<Caller, 'commandId'>>): Cause => ({
   actor: identity.actor,
   correlationId: `request/${requestId}`,
-  causationId: `request/${requestId}`,
+  causationId: commandId === undefined ? `request/${requestId}` : repeatable(commandId),
 });

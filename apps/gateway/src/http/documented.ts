@@ -30,12 +30,20 @@ const COMMON: readonly RefusalCode[] = [
   'request.text-unstorable',
   'request.media-type',
   'request.too-large',
+  'request.answer-too-large',
   'auth.token-missing',
   'auth.token-unknown',
   'auth.role-missing',
   'auth.too-many-failures',
+  'token.too-many-requests',
+  'namespace.too-many-requests',
   'system.unavailable',
+  'system.permission-missing',
+  'system.secret-unreadable',
   'system.internal',
+  // Only of commands.
+  'token.too-many-waits',
+  'log.disk-reserve',
 ];
 
 const byStatus = (codes: readonly RefusalCode[]): ReadonlyMap<number, readonly RefusalCode[]> => {
@@ -52,7 +60,7 @@ const READ_STATUS = 200;
 const COMMAND_HEADERS = {
   Location: { description: 'Where what was asked for can be seen', schema: { type: 'string' } },
   'X-Fairlead-Seq': {
-    description: 'Sequence of the wish in the log; give it to a read as minSeq to see the wish in it',
+    description: 'Sequence of the request in the log; give it to a read as minSeq to see the request in it',
     schema: { type: 'string' },
   },
 } as const;
@@ -86,7 +94,7 @@ const PREFER = ApiHeader({
   name: 'Prefer',
   required: false,
   description:
-    'wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound',
+    'wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound',
   schema: { type: 'string' },
 });
 
@@ -106,5 +114,7 @@ export const CommandHeaders = ({ ends }: { readonly ends: boolean }): MethodDeco
 
 /** CB-Ladybug's base path; everything is served there as well. */
 export const LADYBUG = 'ladybug';
+
+export const isBelowLadybug = (path: string): boolean => path === `/${LADYBUG}` || path.startsWith(`/${LADYBUG}/`);
 
 export const bothBases = (path: string): string[] => [path, `${LADYBUG}/${path}`];

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Identity } from '../auth/identity.js';
+import type { Identity } from '../access/identity.js';
 
 /** What the gateway uses of Express' request. */
 export interface HttpRequest extends IncomingMessage {
@@ -12,10 +12,12 @@ export interface HttpRequest extends IncomingMessage {
   readonly ip?: string;
   /** Set by the first middleware. */
   requestId: string;
+  /** Set by the interceptor of idempotency keys: the same for every repetition of the request. Absent without a key. */
+  commandId?: string;
   /** Set by the authentication; absent on public routes. */
   identity?: Identity;
-  /** Aborts when the token of the request is revoked. */
-  revoked?: AbortSignal;
+  /** Aborts when the token of the request ends or is revoked; its reason is the refusal. */
+  tokenEnded?: AbortSignal;
 }
 
 /** What the gateway uses of Express' response. */

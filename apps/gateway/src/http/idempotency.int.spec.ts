@@ -1,9 +1,10 @@
 import type { ClusterView, Fact } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describeApi } from '../documents/describe.js';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 import {
   operationFailed,
@@ -13,17 +14,9 @@ import {
   upgradePlanned,
 } from '../upgrades/upgrades.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
+const gateway = useGateway(async () => {
   await gateway.startReplica();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+});
 
 const BUILT: ReadonlySet<string> = new Set(['ClusterAccepted', 'VmsPlanned', 'NodeReady', 'ClusterReady']);
 const clusters = '/ns/default/clusters';
@@ -73,13 +66,20 @@ interface Repeated {
 }
 
 const at = (path: string) => (): Promise<string> => Promise.resolve(path);
+/** A route of a connection to two hosts of its own. */
+const ownHosts = (route: string) => async (): Promise<string> => {
+  const hosts = [1, 2].map((number) => ({ name: `rack-${number}`, address: `198.51.100.1${number}` }));
+  const put = { provider: 'ssh', settings: { hosts, secret: 'key' } };
+  await gateway.ask('PUT', '/connections/site', { body: put });
+  return `/connections/site${route}`;
+};
 const steered = (name: string, facts: readonly Fact[], body: object | undefined, other: object): Repeated => ({
   path: async () => `${await upgrading(`up-${name}`, facts)}/${name}`,
   ...(body === undefined ? {} : { body }),
   other,
 });
 
-const parked = {
+const quarantined = {
   service: 'infra-svc',
   consumer: 'infra-svc:machines',
   eventSeq: 7,
@@ -96,15 +96,21 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     other: { name: 'ci', roles: [{ namespace: 'default', role: 'operator' }] },
   },
   verifyConnection: { path: at('/connections/lab/verify'), other: { x: 1 } },
-  releaseParked: {
+  acceptHostKey: {
+    path: ownHosts('/accept-host-key'),
+    body: { host: 'rack-1', hostKey: `SHA256:${'A'.repeat(43)}` },
+    other: { host: 'rack-1', hostKey: `SHA256:${'B'.repeat(43)}` },
+  },
+  acceptHost: { path: ownHosts('/accept-host'), body: { host: 'rack-1' }, other: { host: 'rack-2' } },
+  releaseQuarantined: {
     path: async () => {
       await built('stuck');
-      const { meta } = await gateway.state({ type: 'ClusterParked', data: parked } as Fact, {
+      const { meta } = await gateway.state({ type: 'ClusterQuarantined', data: quarantined } as Fact, {
         cluster: 'stuck',
-        context: 'parked-infra-svc',
+        context: 'quarantine-infra-svc',
       });
-      await gateway.ask('GET', `/parked?minSeq=${meta.seq}`);
-      return '/parked/release';
+      await gateway.ask('GET', `/quarantine?minSeq=${meta.seq}`);
+      return '/quarantine/release';
     },
     body: {
       service: 'infra-svc',
@@ -173,6 +179,28 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
   rollBackUpgradeNode: steered('rollback', halted, { node: 'demo-w-2' }, { node: 'demo-w-1' }),
 };
 
+/** As when the replica that recorded the event was killed, and its lease has ended. */
+const loseAnswer = async (key: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: gateway.environment.databases.gateway });
+  await client.connect();
+  const lost = await client.query(
+    `update idempotency set answer = null, held_until = clock_timestamp() - interval '1 second' where key = $1`,
+    [key],
+  );
+  await client.end();
+  if (lost.rowCount !== 1) throw new Error(`no request has the key ${key}`);
+};
+
+/** Without what another moment changes, e.g. the nodes as they are now, and the secret that exists in one answer only. */
+const lasting = ({
+  resourceVersion: _version,
+  elapsedMs: _elapsed,
+  token: _token,
+  createdTime: _created,
+  items: _items,
+  ...body
+}: Record<string, unknown>): object => body;
+
 describe('an idempotency key', () => {
   it('is understood by every POST route', async () => {
     const document = await describeApi();
@@ -185,7 +213,7 @@ describe('an idempotency key', () => {
   });
 
   it.each(Object.entries(ROUTES))(
-    'makes %s one event and one answer, however often and wherever it is sent, and is of one body',
+    'makes %s one event and one answer, however often, wherever and after which crash it is sent, and is of one body',
     async (_id, { path, body, other }) => {
       const route = await path();
       const headers = { 'idempotency-key': randomUUID() };
@@ -200,10 +228,69 @@ describe('an idempotency key', () => {
       expect(second.headers.get('idempotency-replayed')).toBe('true');
       const reused = await send(other, 1);
       expect([reused.status, reused.body['reason']]).toEqual([422, 'idempotency.key-reused']);
+      await loseAnswer(headers['idempotency-key']);
+      const decidedAgain = await send(body, 1);
+      expect([decidedAgain.status, lasting(decidedAgain.body)]).toEqual([first.status, lasting(first.body)]);
+      expect(decidedAgain.headers.get('location')).toBe(first.headers.get('location'));
+      expect(decidedAgain.headers.get('idempotency-replayed')).toBeNull();
+      expect((await send(body, 0)).headers.get('idempotency-replayed')).toBe('true');
       expect((await gateway.log()).length).toBe(before + 1);
     },
     30_000,
   );
+
+  it('makes one token when the gateway is killed between recording and answering, with a secret that opens', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { name: 'lost', roles: [{ namespace: 'default', role: 'viewer' }] };
+    const send = (replica: number) =>
+      gateway.ask<{ id: string; token: string }>('POST', '/tokens', { body, headers, replica });
+    const before = (await gateway.log()).length;
+    const first = await send(0);
+    await loseAnswer(headers['idempotency-key']);
+    const repeated = await send(1);
+    expect([repeated.status, repeated.body.id]).toEqual([201, first.body.id]);
+    expect((await gateway.log()).length).toBe(before + 1);
+    const opens = async (token: string) => (await gateway.ask('GET', '/ns', { token })).status;
+    expect([await opens(repeated.body.token), await opens(first.body.token)]).toEqual([200, 401]);
+    await gateway.ask('DELETE', `/tokens/${first.body.id}`);
+    await loseAnswer(headers['idempotency-key']);
+    const revoked = await send(0);
+    expect([revoked.status, revoked.body]).toEqual([404, expect.objectContaining({ reason: 'token.unknown' })]);
+  });
+
+  it('is held for as long as its replica works on the request, and no longer', async () => {
+    const headers = { 'idempotency-key': randomUUID(), prefer: 'wait=60' };
+    const send = (prefer: string) =>
+      gateway.ask('POST', clusters, {
+        body: request('held'),
+        headers: { ...headers, prefer },
+        replica: 1,
+      });
+    const client = new pg.Client({ connectionString: gateway.environment.databases.gateway });
+    await client.connect();
+    const heldForMs = async (): Promise<number> => {
+      const left = 'extract(epoch from held_until - clock_timestamp()) * 1000';
+      const { rows } = await client.query(`select ${left} as left from idempotency where key = $1 and answer is null`, [
+        headers['idempotency-key'],
+      ]);
+      return Number(rows[0]?.left ?? 0);
+    };
+    const working = gateway.ask<ClusterView>('POST', clusters, { body: request('held'), headers });
+    await eventually(async () => (await heldForMs()) > 0);
+    // A lease that is nearly over, and the replica that works on the request renews it.
+    await client.query(`update idempotency set held_until = clock_timestamp() + interval '100 ms' where key = $1`, [
+      headers['idempotency-key'],
+    ]);
+    await eventually(async () => (await heldForMs()) > 1_000);
+    await client.end();
+    const meanwhile = await send('wait=1');
+    expect([meanwhile.status, meanwhile.body['reason']]).toEqual([409, 'idempotency.in-progress']);
+    const uid = await eventually(async () => (await gateway.ask<ClusterView>('GET', `${clusters}/held`)).body.uid);
+    for (const fact of CREATE.slice(1))
+      await gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact, { cluster: 'held' });
+    const first = await working;
+    expect((await send('wait=14')).headers.get('location')).toBe(first.headers.get('location'));
+  });
 
   it('of a token that was made does not open the stored answer for another token of that name', async () => {
     const roles = [{ namespace: '*', role: 'admin' }];

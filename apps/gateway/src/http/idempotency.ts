@@ -16,7 +16,7 @@ import { catchError, from, mergeMap, of, type Observable } from 'rxjs';
 import { canonicalJson } from '../common/json.js';
 import { openBody, sealBody, type Opener } from './answer.seal.js';
 import type { HttpRequest, HttpResponse } from './http.types.js';
-import { IdempotencyStore, type KeyedRequest, type StoredAnswer } from './idempotency.store.js';
+import { IdempotencyStore, type KeyedRequest, type Lease, type StoredAnswer } from './idempotency.store.js';
 import { isOutage } from './outage.js';
 import { Refused } from './refused.js';
 
@@ -54,6 +54,7 @@ const keyedRequest = (request: HttpRequest): KeyedRequest | undefined => {
 
 interface Claimed {
   readonly keyed: KeyedRequest;
+  readonly lease: Lease;
   /** undefined: the answer holds no secret. */
   readonly opener: Opener | undefined;
 }
@@ -90,8 +91,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return from(this.store.claim(keyed, this.clock.now())).pipe(
       mergeMap((claim) => {
         switch (claim.kind) {
-          case 'first':
-            return this.carryOut({ keyed, opener }, response, next);
+          case 'held':
+            request.commandId = claim.lease.commandId;
+            return this.carryOut({ keyed, lease: claim.lease, opener }, response, next);
           case 'answered':
             return of(this.repeat(claim.answer, opener, response));
           case 'in-progress':
@@ -103,23 +105,26 @@ export class IdempotencyInterceptor implements NestInterceptor {
     );
   }
 
-  private carryOut({ keyed, opener }: Claimed, response: HttpResponse, next: CallHandler): Observable<unknown> {
+  private carryOut({ keyed, lease, opener }: Claimed, response: HttpResponse, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(
       catchError(async (error: unknown) => {
-        await this.store.release(keyed);
+        await this.store.release(lease);
         throw error;
       }),
       mergeMap(async (body: unknown) => {
-        await this.settle(keyed, answerOf(response, opener === undefined ? body : sealBody(body, opener)));
+        await this.settle(
+          { keyed, lease, opener },
+          answerOf(response, opener === undefined ? body : sealBody(body, opener)),
+        );
         return body;
       }),
     );
   }
 
-  /** What was carried out is answered, also when its answer cannot be kept: its repetitions are told that it is still worked on. */
-  private async settle(keyed: KeyedRequest, answer: StoredAnswer): Promise<void> {
+  /** What was carried out is answered, also when its answer cannot be kept: a repetition finds what was recorded in the log. */
+  private async settle({ keyed, lease }: Claimed, answer: StoredAnswer): Promise<void> {
     try {
-      await this.store.settle(keyed, answer);
+      await this.store.settle(lease, answer);
       await this.forgetOld();
     } catch (error) {
       if (!isOutage(error)) throw error;

@@ -2,7 +2,6 @@ import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
 import { POSITIONS, TAIL, type Positions, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { RecordedViews } from '../common/recorded.views.js';
 import { shownSoon, untilShown } from './answers.js';
 
 export interface Awaited {
@@ -18,15 +17,12 @@ export interface Patience {
   readonly signal: AbortSignal;
 }
 
-type FromLog<View> = (recorded: RecordedViews) => Promise<View>;
-
 /** Waits for what comes in the log, whichever replica it becomes known to first. */
 @Injectable()
 export class LogFollower {
   constructor(
     @Inject(TAIL) private readonly tail: Tail,
     @Inject(POSITIONS) private readonly positions: Positions,
-    @Inject(RecordedViews) private readonly recorded: RecordedViews,
   ) {}
 
   /** Until this replica's answers show the sequence; refused when that takes too long. */
@@ -35,8 +31,8 @@ export class LogFollower {
   }
 
   /** What a recorded command is answered with: from this replica's rows, or, when they are late, from the log. */
-  async afterRecord<View>(seq: number, rows: () => Promise<View>, log: FromLog<View>): Promise<View> {
-    return (await shownSoon(this.positions, seq)) ? rows() : log(this.recorded);
+  async afterRecord<View>(seq: number, rows: () => Promise<View>, log: () => Promise<View>): Promise<View> {
+    return (await shownSoon(this.positions, seq)) ? rows() : log();
   }
 
   /** The event that ended it, once our own rows show it, unless they are late; undefined when the time was over or the caller has gone. */

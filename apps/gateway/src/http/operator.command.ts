@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
+import { RoleInNamespace } from '../access/access.js';
 import { CommandHeaders } from './documented.js';
 import { Idempotent } from './idempotency.js';
 

@@ -1,20 +1,12 @@
 import type { ClusterList, ClusterView, ConnectionList, NamespaceList, OperationList } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { describe, expect, it } from '@jest/globals';
+import { request, useGateway } from '../gateway.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
+const gateway = useGateway(async () => {
   await gateway.startReplica();
-  await prepareWorld(gateway);
-}, 60_000);
+});
 
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
-
-const ROUNDS = 200;
+const ROUNDS = 60;
 const clusters = '/ns/default/clusters';
 
 /** What a read at the other replica, right after a command, says wrongly. */

@@ -6,7 +6,7 @@ import { describeApi } from '../documents/describe.js';
 import { OwnWrites } from './own.writes.js';
 import { writesBehind } from './writes.rules.js';
 
-const WRITES = { partition: 5, filter: 'evt.5.default.demo.wish.>' };
+const WRITES = { partition: 5, filter: 'evt.5.default.demo.request.>' };
 
 /** A log with commands at `seqs`, rows that show it up to `reached`, and a note of everything that was asked. */
 const world = (seqs: readonly number[] | WorldFailure, reached: number) => {

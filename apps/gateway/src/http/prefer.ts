@@ -1,4 +1,4 @@
-import { LADYBUG } from './documented.js';
+import { isBelowLadybug } from './documented.js';
 import type { HttpRequest } from './http.types.js';
 
 /** Longest wait for the end of a command. */
@@ -36,5 +36,4 @@ export const waitSecondsOf = (prefer: string | undefined): number | undefined =>
 };
 
 /** CB-Ladybug's clients are not told what is wrong with a header that it does not know. */
-export const isLenient = ({ path }: Pick<HttpRequest, 'path'>): boolean =>
-  path === `/${LADYBUG}` || path.startsWith(`/${LADYBUG}/`);
+export const isLenient = ({ path }: Pick<HttpRequest, 'path'>): boolean => isBelowLadybug(path);

@@ -1,4 +1,5 @@
 import { REFUSALS, refuse, WorldFailure, wordsOf, type ErrorView, type Refusal } from '@fairlead/contracts';
+import { missingRight } from '@fairlead/service-kit';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { BODY_LIMIT } from './body.js';
@@ -7,6 +8,8 @@ import { Refused } from './refused.js';
 
 /** When it may be worth asking again, by status. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 60, 503: 2 };
+
+const TOKEN_REFUSALS: ReadonlySet<string> = new Set(['auth.token-missing', 'auth.token-unknown', 'auth.token-expired']);
 
 const NOT_FOUND = 404;
 const TOO_LARGE = 413;
@@ -29,11 +32,26 @@ export const errorView = (refusals: readonly [Refusal, ...Refusal[]], requestId:
   requestId,
 });
 
-/** A client error that Nest or Express found: no such route, a body that is no JSON or too large. */
+/** A client error that Nest or Express found: no such route, a body that is not JSON or too large. */
 const statusOf = (error: unknown): number | undefined => {
   if (error instanceof HttpException) return error.getStatus();
   const status = error instanceof Error && 'status' in error ? error.status : undefined;
   return typeof status === 'number' ? status : undefined;
+};
+
+type FailureCode = 'system.permission-missing' | 'system.secret-unreadable';
+
+/** undefined: nothing that an administrator has to repair. */
+const codeOfWorld = ({ reason, cause }: WorldFailure): FailureCode | undefined => {
+  if (missingRight(cause) !== undefined) return 'system.permission-missing';
+  return reason === 'system.secret-unreadable' ? reason : undefined;
+};
+
+const refusalOfWorld = (failure: WorldFailure): Refusal => {
+  const { operation, target, message } = failure;
+  const code = codeOfWorld(failure);
+  if (code === undefined) return refuse('system.unavailable', { detail: `${operation} failed: ${message}` });
+  return refuse(code, { operation, target, detail: message });
 };
 
 /** Whatever ends a request early becomes the one shape of error that the API has. */
@@ -48,9 +66,9 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
     // The head of a stream is out already: all that is left is to end it.
     if (response.headersSent) return void response.end();
     const view = errorView(refusals, request.requestId);
-    if (view.reason === 'auth.token-missing' || view.reason === 'auth.token-unknown')
-      response.setHeader('WWW-Authenticate', 'Bearer realm="fairlead"');
-    const retryAfterSeconds = RETRY_AFTER_SECONDS[view.code];
+    if (TOKEN_REFUSALS.has(view.reason)) response.setHeader('WWW-Authenticate', 'Bearer realm="fairlead"');
+    const retryAfterSeconds =
+      (error instanceof Refused ? error.retryAfterSeconds : undefined) ?? RETRY_AFTER_SECONDS[view.code];
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(retryAfterSeconds));
     // The route may have promised another type for its success.
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -61,7 +79,13 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
     if (error instanceof Refused) return error.refusals;
     if (error instanceof WorldFailure) {
       this.log.warn(`${request.requestId} ${error.operation} on ${error.target} failed: ${error.message}`);
-      return [refuse('system.unavailable', { detail: `${error.operation} failed: ${error.message}` })];
+      return [refusalOfWorld(error)];
+    }
+    const missing = missingRight(error);
+    if (missing !== undefined) {
+      this.log.error(`${request.requestId} ${request.method} ${request.path}: ${missing.message}`);
+      const { operation, subject: target, message: detail } = missing;
+      return [refuse('system.permission-missing', { operation, target, detail })];
     }
     if (isOutage(error)) {
       this.log.warn(`${request.requestId} ${request.method} ${request.path}: ${String(error)}`);

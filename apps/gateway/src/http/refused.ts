@@ -3,11 +3,18 @@ import { isRefusal, type Refusal } from '@fairlead/contracts';
 /** Carries refusals out of a handler to the filter that answers them. The first one decides the status. */
 export class Refused extends Error {
   readonly refusals: readonly [Refusal, ...Refusal[]];
+  /** When it may be worth asking again; undefined: as the status says. */
+  retryAfterSeconds: number | undefined;
 
   constructor(first: Refusal, ...others: readonly Refusal[]) {
     super(first.message);
     this.name = 'Refused';
     this.refusals = [first, ...others];
+  }
+
+  retryAfter(seconds: number): this {
+    this.retryAfterSeconds = seconds;
+    return this;
   }
 }
 

@@ -14,7 +14,7 @@ const everywhere = (subject: string): readonly Writes[] =>
 
 const about = (namespace: string, cluster: string): readonly Writes[] => {
   const partition = partitionOf(namespace, cluster);
-  return [{ partition, filter: `evt.${partition}.${namespace}.${cluster}.wish.>` }];
+  return [{ partition, filter: `evt.${partition}.${namespace}.${cluster}.request.>` }];
 };
 
 /** Answered from the log itself. */
@@ -22,12 +22,12 @@ const FROM_LOG: ReadonlySet<string | undefined> = new Set(['events', 'audit']);
 
 const inNamespace = (segments: readonly string[], isRead: boolean): readonly Writes[] => {
   const [, namespace, clusters, cluster, part] = segments;
-  if (namespace === undefined) return isRead ? everywhere(`*.${NONE}.wish.>`) : NOTHING;
+  if (namespace === undefined) return isRead ? everywhere(`*.${NONE}.request.>`) : NOTHING;
   if (!Namespace.safeParse(namespace).success) return NOTHING;
   // A namespace with clusters is not deleted, so deleting one reads its clusters.
-  if (clusters === undefined) return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.wish.>`);
+  if (clusters === undefined) return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.request.>`);
   if (!isRead || FROM_LOG.has(part)) return NOTHING;
-  if (cluster === undefined) return everywhere(`${namespace}.*.wish.>`);
+  if (cluster === undefined) return everywhere(`${namespace}.*.request.>`);
   return ClusterName.safeParse(cluster).success ? about(namespace, cluster) : NOTHING;
 };
 
@@ -42,9 +42,9 @@ export const writesBehind = (method: string, segments: readonly string[]): reado
       return about(NONE, NONE);
     case 'connections':
       // A connection that is in use is not removed, so removing one reads all clusters.
-      return isRead ? about(NONE, NONE) : everywhere('*.*.wish.>');
-    case 'parked':
-      return everywhere('*.*.audit.ParkedClusterReleased');
+      return isRead ? about(NONE, NONE) : everywhere('*.*.request.>');
+    case 'quarantine':
+      return everywhere('*.*.audit.ClusterQuarantineReleased');
     default:
       return NOTHING;
   }

@@ -54,7 +54,7 @@ export const SAMPLE_CLUSTERS: readonly (readonly [what: string, body: Readonly<R
   ],
   ['without an NFS export', body({ etcd: '', loadbalancer: '', storageclass: { nfs: { server: '', path: '' } } })],
   [
-    'with null for what is not wanted',
+    'with null for what is not desired',
     body({ etcd: null, loadbalancer: null, version: null, storageclass: null }, { serviceType: null, label: null }),
   ],
   [

@@ -5,13 +5,8 @@ import {
   type ErrorView,
   type Fact,
 } from '@fairlead/contracts';
-import type { SecretRef } from '@fairlead/contracts';
-import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
-import { NatsSecrets } from '@fairlead/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixtures.js';
+import { playIssuer, type PlayedIssuer } from '../clusters/issuer.fixtures.js';
 import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 import { SAMPLE_CLUSTERS, SAMPLE_NODES } from './ladybug.fixtures.js';
@@ -21,9 +16,8 @@ let uid: string;
 
 const clusters = '/ns/default/clusters';
 const ladybug = `/ladybug${clusters}`;
-const { genuine } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
-const KUBECONFIG = kubeconfigOf('demo', sealedAdministrator(genuine, 'demo'));
-const KEY = /client-key-data: (\S+)/.exec(KUBECONFIG)?.[1] ?? 'none';
+let issuer: PlayedIssuer;
+const KEY = 'kubeconfig of fairlead:token:';
 
 beforeAll(async () => {
   gateway = await startTestGateway();
@@ -31,14 +25,13 @@ beforeAll(async () => {
   uid = (await gateway.ask<ClusterView>('POST', clusters, { body: request('demo') })).body.uid;
   for (const fact of CREATE.slice(1))
     await gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
-  const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
-  const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', key);
-  await bootstrap.put(`bootstrap-svc.kubeconfig.${uid}` as SecretRef, genuine, uid);
+  issuer = await playIssuer(gateway);
 }, 60_000);
 
 afterAll(async () => {
+  await issuer?.stop();
   await gateway?.stop();
-}, 30_000);
+});
 
 describe("a body of CB-Ladybug's own clients", () => {
   it.each(SAMPLE_CLUSTERS.map(([what, body], index) => ({ what, body, name: `sample-${index}` })))(
@@ -87,16 +80,19 @@ describe("a body of CB-Ladybug's own clients", () => {
 });
 
 describe('an answer below the base of CB-Ladybug', () => {
-  it('has the kubeconfig in clusterConfig for operators, which is on record, and for nobody else', async () => {
+  it("has the operator's own kubeconfig in clusterConfig, the same while it lasts, which is on record, and for no one else", async () => {
     const one = await gateway.ask<ClusterView>('GET', `${ladybug}/demo`);
+    const [{ text: KUBECONFIG, user } = { text: 'none', user: 'none' }] = issuer.issued;
     expect([one.body.clusterConfig, one.headers.get('cache-control')]).toEqual([KUBECONFIG, 'no-store']);
     const { items } = (await gateway.ask<ClusterList>('GET', ladybug)).body;
     expect(items.find(({ name }) => name === 'demo')?.clusterConfig).toBe(KUBECONFIG);
     expect(new Set(items.flatMap(({ name, clusterConfig }) => (name === 'demo' ? [] : [clusterConfig])))).toEqual(
       new Set(['']),
     );
-    const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
-    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([[localActor(gateway), { uid }]]);
+    const asked = await gateway.log('evt.*.default.demo.audit.KubeconfigRequested');
+    expect(asked.map(({ meta, data }) => [meta.actor, data])).toEqual([
+      [localActor(gateway), expect.objectContaining({ uid, user })],
+    ]);
     const roles = [{ namespace: 'default', role: 'viewer' }];
     const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'eye', roles } });
     for (const path of [ladybug, `${ladybug}/demo`]) {

@@ -1,9 +1,10 @@
 import { WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
+import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { catchError, mergeMap, type Observable } from 'rxjs';
-import { mayIn } from '../auth/identity.js';
+import { mayIn } from '../access/identity.js';
 import { Kubeconfigs } from '../clusters/kubeconfigs.js';
-import { causeOf, type Caller } from '../http/caller.js';
+import type { Caller } from '../http/caller.js';
 import { LADYBUG } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { isOutage } from '../http/outage.js';
@@ -19,8 +20,12 @@ const isKind =
 const isCluster = isKind<ClusterView>('Cluster');
 const isClusterList = isKind<ClusterList>('ClusterList');
 
-/** How many kubeconfigs of a list are opened at once. */
+/** How many kubeconfigs of a list are asked for at once. */
 const AT_ONCE = 16;
+/** How long an answer waits for certificates that clusters have yet to sign. */
+const CONFIGS_WITHIN_MS = 3_000;
+
+type Reader = Pick<Caller, 'identity' | 'requestId'>;
 
 const nameIn = (body: unknown): string =>
   typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
@@ -29,7 +34,7 @@ const clean = (request: HttpRequest): void => {
   const { body, query } = ladybugRouteOf(request.method, request.path.slice(BASE.length).replace(/\/$/, ''));
   const given = withoutEmpty(request.body);
   request.body = body === undefined || given === undefined ? given : withoutUnknown(given, body);
-  // Express answers the query anew at every access.
+  // Express answers the query again at every access.
   if (query !== undefined)
     Object.defineProperty(request, 'query', { value: withoutUnknown(withoutEmpty(request.query), query) });
 };
@@ -65,21 +70,33 @@ export class LadybugInterceptor implements NestInterceptor {
     if (identity === undefined || !mayIn(identity, 'operator', request.params['namespace'] ?? '')) return body;
     response.setHeader('Cache-Control', 'no-store');
     const reader = { identity, requestId };
-    if (isCluster(body)) return this.withConfig(body, reader);
+    const late = deadlineAfter(CONFIGS_WITHIN_MS);
+    try {
+      return await this.withConfigs(body, reader, late.signal);
+    } finally {
+      late.clear();
+    }
+  }
+
+  /** Certificates that are not there when the time is over are in the next answer. */
+  private async withConfigs(body: ClusterView | ClusterList, reader: Reader, late: AbortSignal): Promise<unknown> {
+    if (isCluster(body)) return this.withConfig(body, reader, late);
     const items: ClusterView[] = [];
     for (let at = 0; at < body.items.length; at += AT_ONCE) {
       const some = body.items.slice(at, at + AT_ONCE);
-      items.push(...(await Promise.all(some.map((item) => this.withConfig(item, reader)))));
+      items.push(...(await Promise.all(some.map((item) => this.withConfig(item, reader, late)))));
     }
     return { ...body, items };
   }
 
-  private async withConfig(view: ClusterView, reader: Pick<Caller, 'identity' | 'requestId'>): Promise<ClusterView> {
+  private async withConfig(view: ClusterView, reader: Reader, late: AbortSignal): Promise<ClusterView> {
     const { uid } = view;
     const place = { namespace: view.namespace, cluster: view.name, uid };
     try {
-      return { ...view, clusterConfig: (await this.kubeconfigs.polled(place, causeOf(reader))) ?? '' };
+      const patience = { waitMs: late.aborted ? 0 : CONFIGS_WITHIN_MS, signal: late };
+      return { ...view, clusterConfig: (await this.kubeconfigs.polled(place, reader, patience)) ?? '' };
     } catch (error) {
+      if (error instanceof Refused) return { ...view, clusterConfig: '' };
       // The rest of the answer comes from our rows, and needs no log.
       if (error instanceof WorldFailure || isOutage(error)) return { ...view, clusterConfig: '' };
       throw error;

@@ -1,18 +1,10 @@
 import type { ClusterView } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { eventually } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
+import { request, useGateway } from '../gateway.fixtures.js';
 import { nodeFact, planned } from '../story.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+const gateway = useGateway();
 
 const metrics = async (): Promise<readonly string[]> => {
   const { status, headers, body } = await gateway.ask<string>('GET', '/metrics', { token: null });
@@ -50,11 +42,3 @@ describe('the metrics of the gateway', () => {
     );
   });
 });
-
-const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + 10_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('not within 10 s');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-};

@@ -1,8 +1,8 @@
 import { CLUSTER_PHASES, UPGRADE_PHASES } from '@fairlead/contracts';
-import { DATABASE, METRICS, type GaugeWish, type Reading, type ServiceMetrics } from '@fairlead/service-kit';
+import { DATABASE, METRICS, type GaugeRequest, type Reading, type ServiceMetrics } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { nodePhase, type NodeCondition } from '../nodes/nodes.projection.js';
+import { nodePhase, type NodeCondition } from '../nodes/nodes.view.js';
 
 interface PhaseCount {
   readonly phase: string;
@@ -26,7 +26,7 @@ export class FleetMetrics {
     for (const gauge of this.gauges()) metrics.addGauge(gauge);
   }
 
-  private gauges(): readonly GaugeWish[] {
+  private gauges(): readonly GaugeRequest[] {
     return [
       {
         name: 'fairlead_clusters',

@@ -6,7 +6,7 @@ const TABLES = [
   'clusters',
   'nodes',
   'operations',
-  'parked_clusters',
+  'quarantined_clusters',
   'api_tokens',
   'idempotency',
 ];
@@ -31,7 +31,7 @@ export class GatewayTables1763700000000 implements MigrationInterface {
         cluster_key text generated always as ((doc->>'namespace') || '/' || (doc->>'cluster')) stored
       );
       create index nodes_cluster on nodes (cluster_key, key);
-      create table parked_clusters (key text primary key, seq bigint not null, doc jsonb not null);
+      create table quarantined_clusters (key text primary key, seq bigint not null, doc jsonb not null);
       create table operations (key text primary key, seq bigint not null, doc jsonb not null);
       create table api_tokens (
         id text primary key,

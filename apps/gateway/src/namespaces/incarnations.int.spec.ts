@@ -9,19 +9,10 @@ import type {
   TokenList,
 } from '@fairlead/contracts';
 import { events } from '@fairlead/api-client';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { describe, expect, it } from '@jest/globals';
+import { request, useGateway } from '../gateway.fixtures.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
+const gateway = useGateway();
 
 const tokenFor = async (...roles: readonly { namespace: string; role: RoleGrant['role'] }[]): Promise<string> => {
   const { body } = await gateway.ask<{ token: string }>('POST', '/tokens', { body: { name: 'someone', roles } });
@@ -133,7 +124,7 @@ describe('a namespace that was deleted and created again', () => {
     await create('streamed');
     await clusterOf('streamed', await tokenFor({ namespace: 'streamed', role: 'operator' }));
     expect((await sent).match(/^event: ClusterRequested$/gm)).toHaveLength(1);
-  }, 20_000);
+  });
 
   it('has none of the connections that were granted to the old one, also after they are registered again', async () => {
     await create('granted');

@@ -1,6 +1,6 @@
 import { EVERY_NAMESPACE, refuse, type StoredEvent } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
-import { mayEverywhere, type Identity } from '../auth/identity.js';
+import { mayEverywhere, type Identity } from '../access/identity.js';
 import { Registry } from '../common/registry.js';
 import { Refused } from '../http/refused.js';
 

@@ -6,18 +6,20 @@ import {
   NamespaceView,
   namespaceStream,
   Quota,
+  ListQuery,
   ReadQuery,
   refuse,
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { Authenticated, RoleEverywhere, RoleInNamespace } from '../auth/access.js';
-import { mayIn } from '../auth/identity.js';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
+import { Authenticated, RoleEverywhere, RoleInNamespace } from '../access/access.js';
+import { mayIn } from '../access/identity.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
@@ -32,7 +34,7 @@ export class NamespacesHttp {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(POSITIONS) private readonly positions: Positions,
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
   ) {}
 
   @Get()
@@ -42,15 +44,17 @@ export class NamespacesHttp {
     tag: 'namespaces',
     summary: 'The namespaces that the caller may see',
     answers: [{ status: 200, description: 'The namespaces', schema: NamespaceList }],
-    refusals: ['wait.seq-ahead', 'wait.too-long'],
+    refusals: ['list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
   })
   async list(
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @FromCaller() { identity }: Caller,
+    @IsWhole() isWhole: boolean,
   ): Promise<NamespaceList> {
     await untilShown(this.positions, minSeq);
     const visible = (await this.queries.all()).filter(({ name }) => mayIn(identity, 'viewer', name));
-    return { kind: 'NamespaceList', items: visible.map(namespaceView) };
+    const request = pageRequest('namespaces', query, isWhole);
+    return { kind: 'NamespaceList', ...pageOf(request, visible.map(namespaceView), { keyOf: ({ name }) => name }) };
   }
 
   @Post()

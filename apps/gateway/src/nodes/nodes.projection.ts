@@ -1,18 +1,20 @@
-import {
-  sentenceOf,
-  type ClusterUid,
-  type Machine,
-  type MachinePlan,
-  type MachineView,
-  type NodePhase,
-  type NodeView,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { sentenceOf, type ClusterUid, type Machine, type MachinePlan, type StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
+import { nodeKey } from '../common/cluster.address.js';
 
 /** What a node passes on its way, once. */
-export type Milestone = 'created' | 'reached' | 'agentStarted' | 'initialized' | 'bootstrapped' | 'joined' | 'ready';
+export const MILESTONES = [
+  'created',
+  'reached',
+  'agentStarted',
+  'initialized',
+  'bootstrapped',
+  'joined',
+  'ready',
+  'drained',
+  'removed',
+] as const;
+export type Milestone = (typeof MILESTONES)[number];
 
 /** A node, from the plan of its machine to the machine's end. */
 export interface NodeDoc extends MachinePlan {
@@ -32,8 +34,6 @@ export interface NodeDoc extends MachinePlan {
   readonly software: Readonly<Record<string, string>>;
   readonly changedAt: string;
 }
-
-export const nodeKey = (namespace: string, cluster: string, node: string): string => `${namespace}/${cluster}/${node}`;
 
 const namesIn = (event: StoredEvent): readonly string[] => {
   switch (event.type) {
@@ -65,6 +65,8 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeRecovered':
     case 'VersionChanged':
     case 'NodeRemovalRequested':
+    case 'NodeDrained':
+    case 'NodeRemoved':
       return [event.data.node];
     default:
       return [];
@@ -94,12 +96,11 @@ const planned = (event: StoredEvent<'VmsPlanned'>, key: string): NodeDoc | undef
   );
 };
 
+/** What gets further is over its latest failure. */
 const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
   doc.milestones[milestone] === undefined
-    ? { ...doc, milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
+    ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
-
-const LOST = 'no heartbeat of its agent comes';
 
 const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
@@ -130,6 +131,10 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...doc, isLost: false, changedAt: time };
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
+    case 'NodeDrained':
+      return pass(doc, 'drained', time);
+    case 'NodeRemoved':
+      return pass(doc, 'removed', time);
     case 'NodeRemovalRequested':
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
@@ -175,73 +180,3 @@ export const nodesProjection: Projection<NodeDoc> = {
     return event.type === 'VmDeleted' ? undefined : change(doc, event);
   },
 };
-
-/** What the phase of a node follows from. */
-export type NodeCondition = Pick<NodeDoc, 'isRemoving' | 'isLost' | 'isReady'> & {
-  readonly wasReady: boolean;
-  readonly bootstrapped: boolean;
-  readonly hasMachine: boolean;
-};
-
-export const nodePhase = (node: NodeCondition): NodePhase => {
-  if (node.isRemoving) return 'Removing';
-  if (node.isLost) return 'Lost';
-  if (node.isReady) return 'Ready';
-  if (node.wasReady) return 'NotReady';
-  if (node.bootstrapped) return 'Joining';
-  return node.hasMachine ? 'Bootstrapping' : 'Planned';
-};
-
-const phaseOf = ({ milestones, machine, ...doc }: NodeDoc): NodePhase =>
-  nodePhase({
-    ...doc,
-    wasReady: milestones.ready !== undefined,
-    bootstrapped: milestones.bootstrapped !== undefined,
-    hasMachine: machine !== null,
-  });
-
-const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
-
-/** The labels are CB-Ladybug's. */
-export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
-  name: doc.name,
-  kind: 'Node',
-  publicIp: doc.machine?.publicIp ?? '',
-  privateIp: doc.machine?.privateIp ?? '',
-  role: doc.role,
-  spec: doc.spec,
-  csp: doc.machine?.csp ?? '',
-  createdTime: doc.milestones.created ?? '',
-  cspLabel: label('topology.cloud-barista.github.io/csp', doc.machine?.csp),
-  regionLabel: label('topology.kubernetes.io/region', doc.machine?.region),
-  zoneLabel: label('topology.kubernetes.io/zone', doc.machine?.zone),
-  phase: phaseOf(doc),
-  leader: doc.leader,
-  connection: doc.connection,
-  ready: doc.isReady && !doc.isLost,
-  reason: doc.isLost ? LOST : doc.reason,
-  software: doc.software,
-  pool: doc.pool,
-  ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
-  updatesDisabled: holdOf(holds, doc)?.reason ?? null,
-  changedAt: doc.changedAt,
-});
-
-export const machineView = (doc: NodeDoc): MachineView => ({
-  name: doc.name,
-  role: doc.role,
-  pool: doc.pool,
-  leader: doc.leader,
-  connection: doc.connection,
-  spec: doc.spec,
-  status: doc.machine === null ? 'planned' : 'running',
-  providerId: doc.machine?.providerId ?? null,
-  publicIp: doc.machine?.publicIp ?? null,
-  privateIp: doc.machine?.privateIp ?? null,
-  sshPort: doc.machine?.ssh.port ?? null,
-  csp: doc.machine?.csp ?? null,
-  region: doc.machine?.region ?? null,
-  zone: doc.machine?.zone ?? null,
-  plannedAt: doc.plannedAt,
-  createdAt: doc.milestones.created ?? null,
-});

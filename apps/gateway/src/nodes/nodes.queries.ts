@@ -2,9 +2,10 @@ import type { NodeView } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey, nodeKey } from '../common/cluster.address.js';
 import { HoldQueries } from '../holds/holds.queries.js';
-import { nodeKey, nodeView, type NodeDoc } from './nodes.projection.js';
+import type { NodeDoc } from './nodes.projection.js';
+import { nodeView } from './nodes.view.js';
 
 @Injectable()
 export class NodeQueries {

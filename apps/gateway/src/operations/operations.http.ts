@@ -1,10 +1,20 @@
-import { ClusterPath, OperationList, OperationPath, OperationView, ReadQuery, refuse } from '@fairlead/contracts';
+import {
+  ClusterPath,
+  ListQuery,
+  OperationList,
+  OperationPath,
+  OperationView,
+  ReadQuery,
+  refuse,
+} from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
+import { RoleInNamespace } from '../access/access.js';
+import type { Identity } from '../access/identity.js';
 import { untilShown } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { OperationQueries } from './operations.queries.js';
@@ -22,21 +32,31 @@ export class OperationsHttp {
   @Documented({
     id: 'listOperations',
     tag: 'operations',
-    summary: 'What became of each wish about a cluster, oldest first',
+    summary: 'What became of each request about a cluster, oldest first',
     description: 'Also of a cluster that is gone, until another takes its name.',
     answers: [{ status: 200, description: 'The operations', schema: OperationList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
   })
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @FromCaller() { identity }: Pick<Caller, 'identity'>,
+    @IsWhole() isWhole: boolean,
   ): Promise<OperationList> {
     await untilShown(this.positions, minSeq);
+    const request = pageRequest(`operations/${namespace}/${cluster}`, query, isWhole);
+    const items = await this.all({ namespace, cluster }, identity);
+    return {
+      kind: 'OperationList',
+      ...pageOf(request, items, { keyOf: ({ startedAt, id }) => `${startedAt} ${id}` }),
+    };
+  }
+
+  private async all({ namespace, cluster }: ClusterPath, identity: Identity): Promise<OperationView[]> {
     const after = await this.incarnations.visibleAfter(namespace, identity);
     const items = await this.queries.all(namespace, cluster, after);
     if (items === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return { kind: 'OperationList', items };
+    return items;
   }
 
   @Get(':operation')
@@ -44,16 +64,17 @@ export class OperationsHttp {
   @Documented({
     id: 'getOperation',
     tag: 'operations',
-    summary: 'What became of one wish',
+    summary: 'What became of one request',
     answers: [{ status: 200, description: 'The operation', schema: OperationView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'operation.unknown', 'wait.seq-ahead', 'wait.too-long'],
   })
   async get(
     @Param({ schema: OperationPath }) { namespace, cluster, operation }: OperationPath,
-    @Query({ schema: ReadQuery }) query: ReadQuery,
-    @FromCaller() caller: Caller,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @FromCaller() { identity }: Caller,
   ): Promise<OperationView> {
-    const { items } = await this.list({ namespace, cluster }, query, caller);
+    await untilShown(this.positions, minSeq);
+    const items = await this.all({ namespace, cluster }, identity);
     const found = items.find(({ id }) => id === operation);
     if (found === undefined) throw new Refused(refuse('operation.unknown', { namespace, cluster, operation }));
     return found;

@@ -1,52 +1,15 @@
 import {
   sentenceOf,
-  type Cause,
   type ClusterUid,
+  type EventData,
   type EventType,
-  type OperationKind,
   type OperationPhase,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { clusterKey } from '../clusters/clusters.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { begun, isRequest, retried, type OperationDoc, type Requested, type StepFailure } from './operation.evolve.js';
 import { countPlanned } from './passed.js';
-import type { Planned } from './steps.js';
-
-interface StepFailure {
-  readonly at: string;
-  readonly step: string;
-  readonly node: string | null;
-  readonly cause: Cause;
-  readonly attempt: number;
-  readonly attemptsMax: number;
-  readonly nextAttemptAt: string | null;
-}
-
-/** What became of one wish. */
-export interface OperationDoc {
-  /** Id of the event that is the wish. */
-  readonly id: string;
-  readonly kind: OperationKind;
-  /** What is done: for a retry, what is done again. */
-  readonly course: Exclude<OperationKind, 'retry'>;
-  readonly phase: OperationPhase;
-  readonly actor: string;
-  readonly startedAt: string;
-  /** When the steps began: for a retry, when the first attempt did. */
-  readonly stepsSince: string;
-  readonly finishedAt: string | null;
-  readonly marks: { readonly [T in EventType]?: string };
-  /** The nodes of these plans are the operation's. */
-  readonly planSeqs: readonly number[];
-  readonly planned: Planned;
-  readonly node: string | null;
-  readonly requestId: string | null;
-  readonly failures: readonly StepFailure[];
-  readonly failuresTotal: number;
-  readonly message: string;
-  /** It failed, and a retry does not take it up: it was rolled back, given up, or taken up already. */
-  readonly isOver?: true;
-}
 
 /** The operations of a cluster's present or last incarnation, oldest first. */
 export interface OperationsDoc {
@@ -61,62 +24,13 @@ export interface OperationsDoc {
 const OPERATIONS_MAX = 30;
 const FAILURES_MAX = 20;
 
-const WISHES = [
-  'ClusterRequested',
-  'ClusterRetryRequested',
-  'ClusterDeletionRequested',
-  'NodesRequested',
-  'NodeRemovalRequested',
-  'UpgradeRequested',
-] as const satisfies readonly EventType[];
-type Wish = StoredEvent<(typeof WISHES)[number]>;
-
-const isWish = (event: StoredEvent): event is Wish => WISHES.some((type) => type === event.type);
-
-const NONE_PLANNED: Planned = { all: 0, follower: 0, worker: 0 };
-
-const requestIdOf = (event: Wish): string | null => {
-  if (event.type === 'UpgradeRequested') return event.data.upgradeId;
-  return event.type === 'NodesRequested' ? event.data.requestId : null;
-};
-
-const begun = (event: Wish, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
-  id: event.meta.id,
-  kind,
-  course: kind,
-  phase: 'Running',
-  actor: event.meta.actor,
-  startedAt: event.meta.time,
-  stepsSince: event.meta.time,
-  finishedAt: null,
-  marks: {},
-  planSeqs: [],
-  planned: NONE_PLANNED,
-  node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
-  requestId: requestIdOf(event),
-  failures: [],
-  failuresTotal: 0,
-  message: '',
-});
-
-/** A retry goes on where the failed operation stopped, with the steps that were done. */
-const retried = (event: Wish, failed: OperationDoc | undefined): OperationDoc => {
-  const fresh = begun(event, 'create');
-  if (failed === undefined) {
-    const { time } = event.meta;
-    return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
-  }
-  const { course, stepsSince, marks, planSeqs, planned, requestId, node } = failed;
-  return { ...fresh, kind: 'retry', course, stepsSince, marks, planSeqs, planned, requestId, node };
-};
-
 const isRetriable = (operation: OperationDoc): boolean =>
-  operation.phase === 'Failed' &&
+  (operation.phase === 'Failed' || operation.phase === 'Rejected') &&
   operation.isOver !== true &&
   (builds(operation) || operation.course === 'remove-node');
 
 /** What failed last goes on as another operation. */
-const retry = (doc: OperationsDoc, event: Wish): OperationsDoc => {
+const retry = (doc: OperationsDoc, event: Requested): OperationsDoc => {
   const failed = doc.operations.findLast(isRetriable);
   const operations = doc.operations.map((one): OperationDoc => (one === failed ? { ...one, isOver: true } : one));
   return add({ ...doc, operations }, retried(event, failed));
@@ -147,8 +61,8 @@ const add = (doc: OperationsDoc, operation: OperationDoc): OperationsDoc => {
 };
 
 const ended =
-  (phase: OperationPhase, time: string, message = '') =>
-  (operation: OperationDoc): OperationDoc => ({ ...operation, phase, finishedAt: time, message });
+  (phase: OperationPhase, time: string, why: Partial<Pick<OperationDoc, 'message' | 'reason' | 'failedStep'>> = {}) =>
+  (operation: OperationDoc): OperationDoc => ({ ...operation, ...why, phase, finishedAt: time });
 
 const builds = ({ course }: OperationDoc): boolean => course === 'create' || course === 'add-nodes';
 const deletes = ({ course }: OperationDoc): boolean => course === 'delete';
@@ -162,12 +76,30 @@ const upgrades =
   ({ course, requestId }: OperationDoc): boolean =>
     course === 'upgrade' && requestId === upgradeId;
 
+const noteOf = (event: StoredEvent): string | undefined => {
+  switch (event.type) {
+    case 'LoadBalancerReady':
+      return `${event.data.host}:${event.data.port}`;
+    case 'ControlPlaneInitialized':
+      return event.data.node;
+    case 'NetworkReady':
+      return `${event.data.cni} ${event.data.version}`;
+    default:
+      return undefined;
+  }
+};
+
 const mark =
   (event: StoredEvent) =>
-  (operation: OperationDoc): OperationDoc =>
-    operation.marks[event.type] === undefined
-      ? { ...operation, marks: { ...operation.marks, [event.type]: event.meta.time } }
-      : operation;
+  (operation: OperationDoc): OperationDoc => {
+    if (operation.marks[event.type] !== undefined) return operation;
+    const note = noteOf(event);
+    return {
+      ...operation,
+      marks: { ...operation.marks, [event.type]: event.meta.time },
+      ...(note === undefined ? {} : { notes: { ...operation.notes, [event.type]: note } }),
+    };
+  };
 
 const failureOf = (
   event: StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed' | 'OperationFailed'>,
@@ -192,13 +124,13 @@ const withFailure =
     failuresTotal: operation.failuresTotal + 1,
   });
 
-/** Failures do not say of which wish they are: all that could be, get them. Those of upgrades do. */
+/** Failures do not say of which request they are: all that could be, get them. Those of upgrades do. */
 const couldBeOf =
   ({ node }: StepFailure) =>
   (operation: OperationDoc): boolean =>
     operation.course !== 'upgrade' && (node === null || operation.node === null || operation.node === node);
 
-const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
+const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
   switch (event.type) {
     case 'ClusterRequested':
       return add(doc, begun(event, 'create'));
@@ -214,7 +146,7 @@ const begin = (doc: OperationsDoc, event: Wish): OperationsDoc => {
       const superseded = mapRunning(
         doc,
         () => true,
-        ended('Superseded', event.meta.time, 'the cluster is being deleted'),
+        ended('Superseded', event.meta.time, { message: 'the cluster is being deleted' }),
       );
       return add(superseded, begun(event, 'delete'));
     }
@@ -241,15 +173,23 @@ const planned: Advance<'VmsPlanned'> = (doc, event) =>
   }));
 
 const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, data }) =>
-  mapRunning(doc, builds, ended('Failed', meta.time, data.message));
+  mapRunning(doc, builds, ended('Rejected', meta.time, { reason: data.code, message: data.message }));
 
 const stepFailed: Advance<'InfrastructureStepFailed' | 'BootstrapStepFailed'> = (doc, event) => {
   const failure = failureOf(event);
-  const told = mapRunning(doc, couldBeOf(failure), withFailure(failure));
+  const withIt = mapRunning(doc, couldBeOf(failure), withFailure(failure));
   const { step, node, nextAttemptAt } = failure;
-  if (step !== 'RemoveNode' || node === null || nextAttemptAt !== null) return told;
-  return mapRunning(told, removes(node), ended('Failed', event.meta.time, sentenceOf(failure.cause)));
+  if (step !== 'RemoveNode' || node === null || nextAttemptAt !== null) return withIt;
+  const why = { message: sentenceOf(failure.cause), failedStep: step };
+  return mapRunning(withIt, removes(node), ended('Failed', event.meta.time, why));
 };
+
+/** Why it failed, from the fact that says so. */
+const whyOf = (data: EventData<'ClusterFailed' | 'VmsFailed' | 'NodesFailed'>) => ({
+  message: sentenceOf(data.cause),
+  reason: data.reason,
+  failedStep: 'step' in data ? data.step : data.cause.operation,
+});
 
 const ofRequest =
   (requestId: string) =>
@@ -259,7 +199,7 @@ const ofRequest =
 /** Machines or nodes of a request failed. What was rolled back cannot be taken up. */
 const requestFailed: Advance<'VmsFailed' | 'NodesFailed'> = (doc, { meta, data }) =>
   mapRunning(doc, ofRequest(data.requestId), (operation) => ({
-    ...ended('Failed', meta.time, sentenceOf(data.cause))(operation),
+    ...ended('Failed', meta.time, whyOf(data))(operation),
     ...(data.onFailure === 'rollback' ? { isOver: true as const } : {}),
   }));
 
@@ -270,9 +210,26 @@ const abandoned: Advance<'NodesAbandoned'> = (doc, { meta, data }) => {
   return mapRunning(
     { ...doc, operations: over },
     ofRequest(data.requestId),
-    ended('Failed', meta.time, 'it was given up'),
+    ended('Failed', meta.time, { message: 'The request for nodes was given up' }),
   );
 };
+
+/** Addons come one after the other. */
+const addonInstalled: Advance<'AddonInstalled'> = (doc, { data: { addon } }) =>
+  mapRunning(doc, builds, (operation) => {
+    const { AddonInstalled: known } = operation.notes;
+    if (known?.split(', ').includes(addon) === true) return operation;
+    return {
+      ...operation,
+      notes: { ...operation.notes, AddonInstalled: known === undefined ? addon : `${known}, ${addon}` },
+    };
+  });
+
+const machineDeleted: Advance<'VmDeleted'> = (doc, event) =>
+  succeeds(removes(event.data.name))(
+    mapRunning(doc, deletes, (operation) => ({ ...operation, deleted: operation.deleted + 1 })),
+    event,
+  );
 
 /** It stays under way: the deletion is tried again. */
 const notDeleted: Advance<'VmDeletionFailed'> = (doc, { meta, data }) => {
@@ -296,7 +253,7 @@ const upgradePlanned: Advance<'UpgradePlanned'> = (doc, event) => {
   const isDryRun = mode === 'dry-run';
   return mapRunning(doc, upgrades(upgradeId), (operation) => {
     const marked = mark(event)(operation);
-    return isDryRun ? ended('Succeeded', event.meta.time, 'the plan was asked for, and nothing else')(marked) : marked;
+    return isDryRun ? ended('Succeeded', event.meta.time, { message: 'dry run: nothing is changed' })(marked) : marked;
   });
 };
 
@@ -312,7 +269,7 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   ClusterReady: succeeds(builds),
   ClusterRejected: rejected,
   NodesRejected: rejected,
-  ClusterFailed: (doc, { meta, data }) => mapRunning(doc, builds, ended('Failed', meta.time, sentenceOf(data.cause))),
+  ClusterFailed: (doc, { meta, data }) => mapRunning(doc, builds, ended('Failed', meta.time, whyOf(data))),
   VmsFailed: requestFailed,
   NodesFailed: requestFailed,
   NodesAbandoned: abandoned,
@@ -321,32 +278,33 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   BootstrapStepFailed: stepFailed,
   NodeDrained: (doc, event) => marks(removes(event.data.node))(doc, event),
   NodeRemoved: (doc, event) => marks(removes(event.data.node))(doc, event),
-  VmDeleted: (doc, event) => succeeds(removes(event.data.name))(doc, event),
+  VmDeleted: machineDeleted,
+  AddonInstalled: addonInstalled,
   ClusterDismantled: marks(deletes),
   LoadBalancerDeleted: marks(deletes),
   ClusterDeleted: succeeds(deletes),
   UpgradePlanned: upgradePlanned,
   UpgradeRejected: (doc, { meta, data }) => {
     const message = data.findings.map(({ sentence }) => sentence).join('; ');
-    return mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, message));
+    return mapRunning(doc, upgrades(data.upgradeId), ended('Rejected', meta.time, { message }));
   },
   RolloutStarted: (doc, event) => marks(upgrades(event.data.upgradeId))(doc, event),
   RolloutCompleted: (doc, event) => succeeds(upgrades(event.data.upgradeId))(doc, event),
   RolloutAborted: (doc, { meta, data }) =>
-    mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, 'it was aborted')),
+    mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, { message: 'it was aborted' })),
   OperationFailed: (doc, event) => mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failureOf(event))),
 };
 
 /** The compiler does not see that an event's type chooses the function for that very type. */
 const advanceOf = (event: StoredEvent): Advance | undefined => ADVANCES[event.type] as Advance | undefined;
 
-/** One row per cluster name. It outlives the cluster, so that the end of a deletion can be seen; a new cluster starts it anew. */
+/** One row per cluster name. It outlives the cluster, so that the end of a deletion can be seen; a new cluster starts it again. */
 export const operationsProjection: Projection<OperationsDoc> = {
   name: 'operations',
   table: 'operations',
 
   keys: (event) =>
-    isWish(event) || advanceOf(event) !== undefined ? [clusterKey(event.meta.namespace, event.meta.cluster)] : [],
+    isRequest(event) || advanceOf(event) !== undefined ? [clusterKey(event.meta.namespace, event.meta.cluster)] : [],
 
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') {
@@ -355,6 +313,6 @@ export const operationsProjection: Projection<OperationsDoc> = {
       return begin({ namespace, cluster, uid, requestedSeq: event.meta.seq, operations: [] }, event);
     }
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return isWish(event) ? begin(doc, event) : (advanceOf(event)?.(doc, event) ?? doc);
+    return isRequest(event) ? begin(doc, event) : (advanceOf(event)?.(doc, event) ?? doc);
   },
 };

@@ -13,6 +13,7 @@ import {
   ready,
   requested,
   uid,
+  WORKERS,
   world,
 } from '../story.fixtures.js';
 import { operationsProjection } from './operations.projection.js';
@@ -60,26 +61,28 @@ describe('the operation of a create', () => {
       'done shared-resources',
       'done create-machines 5/5',
       'done load-balancer',
-      'done prepare-hosts 5/5',
+      'done reach-hosts 5/5',
+      'done start-agents 5/5',
+      'done install-software 5/5',
+      'done verify-hosts 5/5',
       'done init-control-plane',
       'done install-network',
       'done join-control-planes 2/2',
+      'done verify-control-plane',
       'done join-workers 2/2',
       'done nodes-ready 5/5',
       'done install-addons',
     ]);
-    // One event a second: what the steps took adds up to what the operation took.
-    const total = create!.steps.reduce((sum, step) => sum + (step.durationMs ?? 0), 0);
-    expect(total).toBe(create?.durationMs);
+    // One event a second.
     expect(create?.durationMs).toBe((CREATE.length - 1) * 1000);
   });
 
   it('shows how many nodes are through the step that runs', () => {
     const [create] = world(upTo('NodeBootstrapped', 3)).views;
-    expect(create?.currentStep).toBe('prepare-hosts');
-    expect(outline(create!).slice(3, 7)).toEqual([
-      'done load-balancer',
-      'running prepare-hosts 3/5',
+    expect(create?.currentStep).toBe('verify-hosts');
+    expect(outline(create!).slice(6, 10)).toEqual([
+      'done install-software 5/5',
+      'running verify-hosts 3/5',
       'waiting init-control-plane',
       'waiting install-network',
     ]);
@@ -92,13 +95,38 @@ describe('the operation of a create', () => {
 
   it('does not count a node twice when it passes twice', () => {
     const twice = [...upTo('NodeBootstrapped', 2), nodeFact('NodeBootstrapped', 'demo-cp-1')];
-    expect(outline(world(twice).views[0]!)[4]).toBe('running prepare-hosts 2/5');
+    expect(outline(world(twice).views[0]!)[7]).toBe('running verify-hosts 2/5');
   });
 
   it('keeps the failed attempts with their next one, in a sentence', () => {
     const [create] = world([...upTo('NodeBootstrapped', 5), stepFailed]).views;
     expect(create?.failures.map(({ sentence, attempt, nextAttemptAt }) => [sentence, attempt, nextAttemptAt])).toEqual([
       ['kubeadm init on demo-cp-1 failed: the port is taken', 1, '2026-01-01T00:01:00.000Z'],
+    ]);
+  });
+
+  it('shows a failed attempt at its step and its node until one succeeds', () => {
+    const attempt: Fact = { ...stepFailed, data: { ...stepFailed.data, step: 'InitControlPlane' } } as Fact;
+    const failing = [...upTo('NodeBootstrapped', 5), attempt];
+    const [create] = world(failing).views;
+    expect(create?.steps.filter(({ failure }) => failure !== null).map(({ name }) => name)).toEqual([
+      'init-control-plane',
+    ]);
+    expect(create?.nodes.filter(({ reason }) => reason !== '').map(({ name, state }) => [name, state])).toEqual([
+      ['demo-cp-1', 'running'],
+    ]);
+    const over = world([...failing, ...CREATE.slice(upTo('NodeBootstrapped', 5).length)]).views[0];
+    expect(over?.steps.every(({ failure, state }) => failure === null && state === 'done')).toBe(true);
+    expect(over?.nodes.every(({ state, reason }) => state === 'ready' && reason === '')).toBe(true);
+  });
+
+  it('does not take joined workers for joined control planes, which join beside them', () => {
+    const early = [...upTo('NetworkReady'), ...WORKERS.map((name) => nodeFact('WorkerJoined', name))];
+    expect(outline(world(early).views[0]!).slice(10, 14)).toEqual([
+      'running join-control-planes 0/2',
+      'waiting verify-control-plane',
+      'done join-workers 2/2',
+      'running nodes-ready 0/5',
     ]);
   });
 
@@ -129,21 +157,28 @@ describe('the operation of a create', () => {
       data: { uid, code: 'cluster.spec-cpu', message: 'too few CPUs' },
     };
     const [create] = world([requested, rejected]).views;
-    expect([create?.phase, create?.currentStep, create?.message]).toEqual(['Failed', 'validate', 'too few CPUs']);
+    expect([create?.phase, create?.currentStep, create?.message]).toEqual(['Rejected', 'validate', 'too few CPUs']);
+    expect(create?.reason).toBe('cluster.spec-cpu');
   });
 });
 
 describe('the operation of more workers', () => {
-  const wish: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
+  const request: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
   const fresh = ['demo-w-3', 'demo-w-4'];
 
   it('is about the new nodes alone', () => {
-    const { views } = world([...CREATE, wish, planned(fresh), ...created(fresh), ...prepared(['demo-w-3'])]);
-    expect(views[1]?.nodes).toEqual(fresh);
+    const { views } = world([...CREATE, request, planned(fresh), ...created(fresh), ...prepared(['demo-w-3'])]);
+    expect(views[1]?.nodes.map(({ name, stage }) => [name, stage])).toEqual([
+      ['demo-w-3', 'bootstrapped'],
+      ['demo-w-4', 'created'],
+    ]);
     expect(outline(views[1]!)).toEqual([
       'done plan-machines',
       'done create-machines 2/2',
-      'running prepare-hosts 1/2',
+      'running reach-hosts 1/2',
+      'running start-agents 1/2',
+      'running install-software 1/2',
+      'running verify-hosts 1/2',
       'waiting join-workers 0/2',
       'waiting nodes-ready 0/2',
     ]);
@@ -153,7 +188,7 @@ describe('the operation of more workers', () => {
   it('ends when the cluster is ready again, or when the world says no', () => {
     const done = world([
       ...CREATE,
-      wish,
+      request,
       planned(fresh),
       ...created(fresh),
       ...prepared(fresh),
@@ -166,9 +201,9 @@ describe('the operation of more workers', () => {
       true,
     ]);
     const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'no such spec' } };
-    const refused = world([...CREATE, wish, no]);
+    const refused = world([...CREATE, request, no]);
     expect([refused.views[1]?.phase, refused.views[1]?.message, refused.cluster?.phase]).toEqual([
-      'Failed',
+      'Rejected',
       'no such spec',
       'Provisioned',
     ]);
@@ -177,36 +212,36 @@ describe('the operation of more workers', () => {
 
 describe('an operation about nodes that fails', () => {
   const join = { operation: 'kubeadm join', target: 'demo-w-3', message: 'no such host' };
-  const wish: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
+  const request: Fact = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers: [] as NodeSet[] } };
   const notJoined = (onFailure: 'rollback' | 'keep'): Fact => ({
     type: 'NodesFailed',
     data: { uid, requestId: 'r1', nodes: [], onFailure, step: 'JoinWorker', reason: 'R', cause: join },
   });
-  const retryWish: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+  const retryRequest: Fact = { type: 'ClusterRetryRequested', data: { uid } };
   const outcomes = (...facts: readonly Fact[]) =>
     world([...CREATE, ...facts])
       .views.slice(1)
       .map(({ kind, phase, message }) => [kind, phase, message]);
 
   it('says why, and the cluster stays Provisioned', () => {
-    const { views, cluster, nodes } = world([...CREATE, wish, planned(['demo-w-3']), notJoined('rollback')]);
+    const { views, cluster, nodes } = world([...CREATE, request, planned(['demo-w-3']), notJoined('rollback')]);
     expect(views[1]).toMatchObject({ phase: 'Failed', message: 'kubeadm join on demo-w-3 failed: no such host' });
     expect(cluster).toMatchObject({ phase: 'Provisioned', reason: 'R' });
     expect(nodes).toHaveLength(NODES.length + 1);
   });
 
   it('is taken up by a retry when its nodes are kept', () =>
-    expect(outcomes(wish, planned(['demo-w-3']), notJoined('keep'), retryWish, clusterReady)).toEqual([
+    expect(outcomes(request, planned(['demo-w-3']), notJoined('keep'), retryRequest, clusterReady)).toEqual([
       ['add-nodes', 'Failed', 'kubeadm join on demo-w-3 failed: no such host'],
       ['retry', 'Succeeded', ''],
     ]));
 
   it('is not taken up when it was rolled back or given up', () => {
     const over = ['retry', 'Succeeded', 'deletions are tried again'];
-    expect(outcomes(wish, notJoined('rollback'), retryWish).at(-1)).toEqual(over);
+    expect(outcomes(request, notJoined('rollback'), retryRequest).at(-1)).toEqual(over);
     const givenUp: Fact = { type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } };
-    expect(outcomes(wish, notJoined('keep'), givenUp, retryWish).at(-1)).toEqual(over);
-    expect(outcomes(wish, givenUp)).toEqual([['add-nodes', 'Failed', 'it was given up']]);
+    expect(outcomes(request, notJoined('keep'), givenUp, retryRequest).at(-1)).toEqual(over);
+    expect(outcomes(request, givenUp)).toEqual([['add-nodes', 'Failed', 'The request for nodes was given up']]);
   });
 
   it('is a removal that cannot end, until a retry', () => {
@@ -225,7 +260,7 @@ describe('an operation about nodes that fails', () => {
     const gone: Fact = { type: 'VmDeleted', data: { uid, name: 'demo-w-1' as never } };
     const facts = [nodeFact('NodeRemovalRequested', 'demo-w-1'), stuck];
     expect(outcomes(...facts).map(([, phase]) => phase)).toEqual(['Failed']);
-    expect(outcomes(...facts, retryWish, gone).map(([kind, phase]) => [kind, phase])).toEqual([
+    expect(outcomes(...facts, retryRequest, gone).map(([kind, phase]) => [kind, phase])).toEqual([
       ['remove-node', 'Failed'],
       ['retry', 'Succeeded'],
     ]);
@@ -261,9 +296,11 @@ describe('the operation of a removal', () => {
       { type: 'VmDeleted', data: { uid, name: 'demo-w-2' } } as Fact,
     ];
     const { views, nodes } = world(facts);
-    expect(views.slice(1).map(({ nodes: about, phase, currentStep }) => [about, phase, currentStep])).toEqual([
+    expect(
+      views.slice(1).map(({ nodes: about, phase, currentStep }) => [about.map(({ name }) => name), phase, currentStep]),
+    ).toEqual([
       [['demo-w-1'], 'Running', 'drain'],
-      [['demo-w-2'], 'Succeeded', null],
+      [[], 'Succeeded', null],
     ]);
     expect(nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-2'));
   });
@@ -278,7 +315,10 @@ describe('an operation that is over', () => {
     ];
     expect(outline(world(facts).views[0]!).filter((line) => line.includes('/'))).toEqual([
       'done create-machines 5/5',
-      'done prepare-hosts 5/5',
+      'done reach-hosts 5/5',
+      'done start-agents 5/5',
+      'done install-software 5/5',
+      'done verify-hosts 5/5',
       'done join-control-planes 2/2',
       'done join-workers 2/2',
       'done nodes-ready 5/5',
@@ -287,12 +327,12 @@ describe('an operation that is over', () => {
 });
 
 describe('the operation of a deletion', () => {
-  const wish: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
+  const request: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
 
   it('overtakes what was under way, and is all that is left when the cluster is gone', () => {
     const facts: readonly Fact[] = [
       ...upTo('VmsCreated'),
-      wish,
+      request,
       { type: 'ClusterDismantled', data: { uid } },
       ...NODES.map((name) => ({ type: 'VmDeleted', data: { uid, name } }) as Fact),
       { type: 'ClusterDeleted', data: { uid } },
@@ -303,13 +343,13 @@ describe('the operation of a deletion', () => {
       ['delete', 'Succeeded'],
     ]);
     // No load balancer was made, so none was deleted: the step is over all the same.
-    expect(outline(views[1]!)).toEqual(['done dismantle', 'done delete-load-balancer', 'done delete-machines']);
+    expect(outline(views[1]!)).toEqual(['done dismantle', 'done delete-load-balancer', 'done delete-machines 5/5']);
     expect([cluster, nodes]).toEqual([undefined, []]);
   });
 
   it('is forgotten when another cluster takes the name', () => {
     const again = { ...requested, data: { ...requested.data, uid: '00000000-0000-4000-8000-000000000002' } } as Fact;
-    const { operations } = world([...CREATE, wish, { type: 'ClusterDeleted', data: { uid } }, again]);
+    const { operations } = world([...CREATE, request, { type: 'ClusterDeleted', data: { uid } }, again]);
     expect(operations?.operations.map(({ kind }) => kind)).toEqual(['create']);
   });
 });
@@ -326,8 +366,12 @@ describe('the row of the operations', () => {
       { type: 'VmDeleted', data: { uid, name: `demo-w-${index}` } } as Fact,
     ];
     const many = Array.from({ length: 40 }, (_, index) => removal(index + 10)).flat();
-    const { views } = world([requested, accepted, ...many]);
+    const { views, operations } = world([requested, accepted, ...many]);
     expect(views).toHaveLength(30);
-    expect([views[0]?.kind, views[0]?.phase, views.at(-1)?.nodes]).toEqual(['create', 'Running', ['demo-w-49']]);
+    expect([views[0]?.kind, views[0]?.phase, operations?.operations.at(-1)?.node]).toEqual([
+      'create',
+      'Running',
+      'demo-w-49',
+    ]);
   });
 });

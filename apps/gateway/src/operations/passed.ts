@@ -1,8 +1,16 @@
 import type { NodeDoc } from '../nodes/nodes.projection.js';
-import type { Group, PassedOf, Planned } from './steps.js';
+import type { Group, StepDefinition } from './steps.js';
 
-/** What of a node tells how far it is. */
-export type NodeProgress = Pick<NodeDoc, 'name' | 'role' | 'leader' | 'planSeq' | 'milestones'>;
+/** How many nodes an operation is about. Kept with it, since the nodes may be gone when it is looked at. */
+export type Planned = Readonly<Record<Group, number>>;
+
+/** How many nodes are through a step, and when the first and the last of them was. */
+export interface Passed {
+  readonly done: number;
+  readonly total: number;
+  readonly firstAt: string | undefined;
+  readonly lastAt: string | undefined;
+}
 
 const belongs = ({ role, leader }: Pick<NodeDoc, 'role' | 'leader'>, group: Group): boolean => {
   switch (group) {
@@ -22,12 +30,21 @@ export const countPlanned = (before: Planned, machines: readonly Pick<NodeDoc, '
   worker: before.worker + machines.filter((machine) => belongs(machine, 'worker')).length,
 });
 
-/** Counts nodes by milestone. */
-export const passedOfNodes =
-  (nodes: readonly NodeProgress[]): PassedOf =>
-  (milestone, group) => {
-    const members = nodes.filter((node) => belongs(node, group));
-    const times = members.flatMap(({ milestones }) => milestones[milestone] ?? []);
-    const lastAt = times.length === 0 ? null : times.reduce((one, other) => (one > other ? one : other));
-    return { done: times.length, lastAt };
-  };
+/** How far the nodes of an operation are with a step about nodes; undefined: it is about none. */
+export const passedBy = (
+  { passed, deletes }: StepDefinition,
+  {
+    nodes,
+    planned,
+    deleted,
+  }: { readonly nodes: readonly NodeDoc[]; readonly planned: Planned; readonly deleted: number },
+): Passed | undefined => {
+  if (deletes === true) return { done: deleted, total: deleted + nodes.length, firstAt: undefined, lastAt: undefined };
+  if (passed === undefined) return undefined;
+  const { milestone, by } = passed;
+  const times = nodes
+    .filter((node) => belongs(node, by))
+    .flatMap(({ milestones }) => milestones[milestone] ?? [])
+    .toSorted();
+  return { done: times.length, total: planned[by], firstAt: times[0], lastAt: times.at(-1) };
+};

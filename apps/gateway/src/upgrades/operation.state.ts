@@ -13,7 +13,7 @@ export interface OperationState {
 }
 
 export type OperationEvent = StoredEvent<
-  'OperationStarted' | 'OperationCompleted' | 'OperationFailed' | 'OperationPostponed' | 'SurgeForgone'
+  'OperationStarted' | 'OperationCompleted' | 'OperationFailed' | 'OperationPostponed' | 'SurgeSkipped'
 >;
 
 export type OperationStates = Readonly<Record<string, OperationState>>;
@@ -42,7 +42,7 @@ const changed = (before: OperationState | undefined, event: OperationEvent): Ope
       const finishedAt = nextAttemptAt === null ? time : null;
       return { ...known, status, finishedAt, attempt, attemptsMax, failure: sentenceOf(cause), nextAttemptAt };
     }
-    case 'SurgeForgone':
+    case 'SurgeSkipped':
       return { ...known, status: 'skipped', finishedAt: time, failure: event.data.reason, nextAttemptAt: null };
     case 'OperationPostponed':
       return undefined;

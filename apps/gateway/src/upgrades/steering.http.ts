@@ -48,7 +48,7 @@ const Steers = ({ id, path, summary, description, waits, refusals }: Steering): 
       summary,
       ...(description === undefined ? {} : { description }),
       answers: [
-        { status: 202, description: 'The wish is recorded; the upgrade as it is now', schema: UpgradeView },
+        { status: 202, description: 'The request is recorded; the upgrade as it is now', schema: UpgradeView },
         { status: 200, description: `With Prefer: wait=N: ${waits}`, schema: UpgradeView },
       ],
       refusals: [...COMMON, ...refusals],
@@ -67,7 +67,7 @@ export class SteeringHttp {
     id: 'approveUpgrade',
     path: 'approve',
     summary: 'Let the plan with this hash run',
-    waits: 'how the roll-out ended',
+    waits: 'how the rollout ended',
     refusals: ['upgrade.not-planned', 'upgrade.not-approvable', 'upgrade.hash-mismatch'],
   })
   approve(
@@ -99,8 +99,8 @@ export class SteeringHttp {
   @Steers({
     id: 'resumeUpgrade',
     path: 'resume',
-    summary: 'Let a roll-out that pauses or has halted go on',
-    waits: 'how the roll-out ended',
+    summary: 'Let a rollout that pauses or has halted go on',
+    waits: 'how the rollout ended',
     refusals: [],
   })
   resume(
@@ -115,7 +115,8 @@ export class SteeringHttp {
     id: 'abortUpgrade',
     path: 'abort',
     summary: 'End an upgrade before its end',
-    description: 'Nodes that are under way are finished or parked; no other begins. What was changed stays changed.',
+    description:
+      'Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.',
     waits: 'it has ended',
     refusals: [],
   })
@@ -132,7 +133,7 @@ export class SteeringHttp {
     id: 'retryUpgrade',
     path: 'retry',
     summary: 'Try what failed again',
-    waits: 'how the roll-out ended',
+    waits: 'how the rollout ended',
     refusals: ['upgrade.nothing-failed'],
   })
   retry(
@@ -162,10 +163,10 @@ export class SteeringHttp {
   @Steers({
     id: 'overrideUpgradeRule',
     path: 'override',
-    summary: 'Take a rule upon yourself, for this upgrade',
-    description: 'Only of the rules that allow it. An upgrade that was Rejected is asked for anew, with overrides.',
+    summary: 'Override a safety rule for this upgrade',
+    description: 'Only rules that allow it can be overridden. Request a Rejected upgrade again with overrides.',
     waits: 'it is recorded',
-    refusals: ['upgrade.rule-unknown', 'upgrade.rule-firm', 'upgrade.reason-missing'],
+    refusals: ['upgrade.rule-unknown', 'upgrade.rule-not-overridable', 'upgrade.reason-missing'],
   })
   override(
     @Param({ schema: UpgradePath }) path: UpgradePath,
@@ -180,7 +181,7 @@ export class SteeringHttp {
     id: 'rollBackUpgradeNode',
     path: 'rollback',
     summary: 'Give a failed worker the software back that it had',
-    waits: 'how the roll-out ended',
+    waits: 'how the rollout ended',
     refusals: [
       'upgrade.not-planned',
       'upgrade.node-not-planned',

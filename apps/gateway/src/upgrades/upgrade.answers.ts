@@ -1,14 +1,12 @@
 import { refuse, type StoredEvent, type UpgradeSummary, type UpgradeView } from '@fairlead/contracts';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ClusterAddress } from '../clusters/clusters.commands.js';
-import type { Identity } from '../auth/identity.js';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
-import type { RecordedViews } from '../common/recorded.views.js';
-import { accept } from '../http/answers.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import type { Identity } from '../access/identity.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import type { Caller } from '../http/caller.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { LogFollower } from '../http/log.follower.js';
+import { CommandAnswers } from '../http/command.answers.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import type { IsOver } from './upgrade.ends.js';
@@ -27,23 +25,14 @@ export interface Waiting {
 export class UpgradeAnswers {
   constructor(
     @Inject(UpgradeQueries) private readonly queries: UpgradeQueries,
-    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
     @Inject(Incarnations) private readonly incarnations: Incarnations,
-    @Inject(LogFollower) private readonly follower: LogFollower,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
   async viewOf({ namespace, cluster, upgrade }: UpgradeAddress, identity: Identity): Promise<UpgradeView> {
     const after = await this.incarnations.visibleAfter(namespace, identity);
     const view = await this.queries.one({ namespace, cluster, upgrade }, after);
-    if (view === undefined) throw new Refused(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
-    return view;
-  }
-
-  private async recordedOf(
-    recorded: RecordedViews,
-    { namespace, cluster, upgrade }: UpgradeAddress,
-  ): Promise<UpgradeView> {
-    const view = await recorded.upgrade(namespace, cluster, upgrade);
     if (view === undefined) throw new Refused(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
     return view;
   }
@@ -55,33 +44,27 @@ export class UpgradeAnswers {
     return this.queries.all(namespace, cluster, await this.incarnations.visibleAfter(namespace, identity));
   }
 
-  async after(
+  after(
     address: UpgradeAddress,
     decided: Decided<UpgradesState>,
     { isOver, caller, response }: Waiting,
   ): Promise<UpgradeView> {
-    // What came of a wish that is a repetition may lie in the past: its caller is told how it stands.
-    const isRepetition = decided.events.length === 0;
-    const ended = isRepetition ? undefined : await this.wait(address, decided.seq, { isOver, caller });
-    const seq = ended?.meta.seq ?? decided.seq;
-    const location = `/ns/${address.namespace}/clusters/${address.cluster}/upgrades/${address.upgrade}`;
-    const waited = ended !== undefined;
-    accept(response, { seq, location, status: waited ? 200 : 202, waited });
-    return this.follower.afterRecord(
-      seq,
-      () => this.viewOf(address, caller.identity),
-      (recorded) => this.recordedOf(recorded, address),
-    );
-  }
-
-  private wait(
-    { namespace, cluster, upgrade }: UpgradeAddress,
-    afterSeq: number,
-    { isOver, caller }: Pick<Waiting, 'isOver' | 'caller'>,
-  ): Promise<StoredEvent | undefined> {
+    const { namespace, cluster, upgrade } = address;
     const isItsEnd = (event: StoredEvent): boolean =>
       event.type === 'ClusterDeletionRequested' ||
       ('upgradeId' in event.data && event.data.upgradeId === upgrade && isOver(event));
-    return this.follower.wait({ namespace, cluster, afterSeq, isOver: isItsEnd }, caller);
+    // What came of a repetition may lie in the past: it is answered with how the upgrade stands.
+    const isRepetition = decided.events.length === 0;
+    return this.answers.of({ caller, response }, decided, {
+      address: { namespace, cluster },
+      location: `/ns/${namespace}/clusters/${cluster}/upgrades/${upgrade}`,
+      ...(isRepetition ? {} : { isOver: isItsEnd }),
+      view: ({ seq }) =>
+        this.answers.shownAt(seq, {
+          rows: () => this.viewOf(address, caller.identity),
+          log: () => this.queries.recorded(address),
+          otherwise: refuse('upgrade.unknown', { namespace, cluster, upgrade }),
+        }),
+    });
   }
 }

@@ -22,8 +22,8 @@ export const isLeftOut =
   (node: string): IsOver =>
   (event) =>
     (event.type === 'NodeSkipped' && event.data.node === node) ||
-    event.type === 'UpgradeWishRefused' ||
+    event.type === 'UpgradeCommandRefused' ||
     isAborted(event);
 
-/** The wish alone: nothing follows that one could wait for. */
+/** The request alone: nothing follows that one could wait for. */
 export const isRecorded: IsOver = () => true;

@@ -1,6 +1,6 @@
 import type { ClusterUid, EventType, StoredEvent, UpgradeNodePhase } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { nodeKey } from '../nodes/nodes.projection.js';
+import { nodeKey } from '../common/cluster.address.js';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
 
 /** How far a node is in its operation. */
@@ -134,7 +134,7 @@ const changeOf = (event: RolloutEvent): Change => {
     case 'NodeUncordoned':
       return at('Verifying', 'its permission to be withdrawn');
     case 'UpgradeWithdrawn':
-      return waiting(event.data.parked ? 'a person to decide: it stays cordoned' : '');
+      return waiting(event.data.leftFailed ? 'a person to decide: it stays cordoned' : '');
     case 'NodeSkipped':
       return (upgrade) => ({ ...upgrade, left: 'Skipped', leftBecause: event.data.reason, waitsFor: '' });
     case 'NodeQuarantined':

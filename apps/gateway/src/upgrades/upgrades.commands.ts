@@ -2,11 +2,11 @@ import { type ClusterName, type Namespace, type UpgradeId, type UpgradeRequest }
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
-import type { ClusterAddress } from '../clusters/clusters.commands.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
 import { canonicalJson } from '../common/json.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
-import type { UpgradeMode } from './upgrade.phase.js';
+import type { UpgradeMode } from '../lifecycle/upgrade.phase.js';
 import { upgrades, type SteeringCommand, type UpgradeCommand, type UpgradesState } from './upgrades.decider.js';
 import { faultsOfOverride, faultsOfUpgrade, toUpgradeTarget } from './upgrades.rules.js';
 
@@ -26,11 +26,8 @@ const ID_LENGTH = 10;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** With a key, a repetition is known even when the first answer was never stored. */
-const idOf = ({ identity, idempotencyKey }: Caller, { namespace, cluster }: ClusterAddress): UpgradeId => {
-  const text = [identity.actor, namespace, cluster, idempotencyKey ?? randomUUID()].join('\n');
-  return `u-${sha256(text).slice(0, ID_LENGTH)}` as UpgradeId;
-};
+const idOf = ({ commandId = randomUUID() }: Caller): UpgradeId =>
+  `u-${sha256(commandId).slice(0, ID_LENGTH)}` as UpgradeId;
 
 const modeOf = (request: UpgradeRequest, dryRun: boolean): UpgradeMode => {
   if (dryRun) return 'dry-run';
@@ -49,18 +46,18 @@ export class UpgradeCommands {
   ): Promise<DecidedUpgrade> {
     const { request, dryRun } = asked;
     refuseAny(faultsOfUpgrade(request));
-    const upgradeId = idOf(caller, address);
+    const upgradeId = idOf(caller);
     const { pools, controlPlane, strategy, overrides } = request;
-    const wish = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
+    const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
     const decided = await this.decide(
       {
         type: 'RequestUpgrade',
         data: {
           ...address,
-          ...wish,
+          ...fact,
           upgradeId,
           mode: modeOf(request, dryRun),
-          requestHash: sha256(canonicalJson(wish)),
+          requestHash: sha256(canonicalJson(fact)),
           actor: caller.identity.actor,
         },
       },
@@ -82,6 +79,6 @@ export class UpgradeCommands {
     { namespace, cluster }: { readonly namespace: string; readonly cluster: string },
     caller: Caller,
   ): Promise<Decided<UpgradesState>> {
-    return orRefuse(await this.handle(upgrades, { namespace, cluster, context: 'wish' }, command, causeOf(caller)));
+    return orRefuse(await this.handle(upgrades, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

@@ -11,8 +11,8 @@ import {
   type UpgradePhase,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../clusters/present.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from './upgrade.phase.js';
+import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
 interface Named {
@@ -40,7 +40,7 @@ export type SteeringCommand =
   ApproveUpgrade | PauseUpgrade | ResumeUpgrade | AbortUpgrade | RetryUpgrade | SkipNode | OverrideRule | RollBackNode;
 export type UpgradeCommand = RequestUpgrade | SteeringCommand;
 
-type UpgradeWish = Fact<
+type UpgradeRequestFact = Fact<
   | 'UpgradeRequested'
   | 'UpgradeApproved'
   | 'UpgradePauseRequested'
@@ -80,7 +80,7 @@ export interface UpgradesState {
   readonly over: ReadonlyMap<string, UpgradePhase>;
 }
 
-/** How many ended upgrades a name remembers: enough to tell "over" from "unknown", and a repetition from a new wish. */
+/** How many ended upgrades a name remembers: enough to tell "over" from "unknown", and a repetition from a new request. */
 const OVER_MAX = 100;
 
 const unknownCluster = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
@@ -114,24 +114,24 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
 const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>
   latest.requestHash === data.requestHash && latest.actor === data.actor && latest.mode === data.mode;
 
-/** What nobody has asked for is not begun again after somebody has given it up. */
+/** What no one has asked for is not begun again after someone has given it up. */
 const isGivenUp = (latest: Upgrade, command: RequestUpgrade): boolean =>
   latest.phase === 'Aborted' && command.data.actor.startsWith('system/') && isRepetition(latest, command);
 
-const request = (state: UpgradesState, command: RequestUpgrade): readonly UpgradeWish[] | Refusal => {
-  const { namespace, cluster: name, actor: _actor, ...wish } = command.data;
+const request = (state: UpgradesState, command: RequestUpgrade): readonly UpgradeRequestFact[] | Refusal => {
+  const { namespace, cluster: name, actor: _actor, ...request } = command.data;
   const { cluster, latest, over } = state;
   if (cluster === undefined) return unknownCluster(command.data);
-  if (latest?.id === wish.upgradeId || over.has(wish.upgradeId)) return nothing;
+  if (latest?.id === request.upgradeId || over.has(request.upgradeId)) return nothing;
   if (latest !== undefined && isGivenUp(latest, command)) return nothing;
   if (latest !== undefined && isOpen(latest)) {
-    // The same wish of the same person is a repetition, e.g. after an answer that was lost.
+    // The same request of the same person is a repetition, e.g. after an answer that was lost.
     if (isRepetition(latest, command)) return nothing;
     return refuseBeside(latest, { namespace, cluster: name }, 'upgrade');
   }
   return (
     hindrance(cluster, command.data) ??
-    unknownPool(cluster, command) ?? [{ type: 'UpgradeRequested', data: { uid: cluster.uid, ...wish } }]
+    unknownPool(cluster, command) ?? [{ type: 'UpgradeRequested', data: { uid: cluster.uid, ...request } }]
   );
 };
 
@@ -156,7 +156,7 @@ const wrongPhase = ({ type, data }: SteeringCommand, phase: UpgradePhase): Refus
   });
 
 type Steered = Pick<EventData<'UpgradeResumeRequested'>, 'uid' | 'upgradeId'>;
-type Answer = readonly UpgradeWish[] | Refusal;
+type Answer = readonly UpgradeRequestFact[] | Refusal;
 
 const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Answer => {
   const { planHash, upgrade: id } = command.data;
@@ -310,7 +310,7 @@ const remembered = ({ over, latest }: UpgradesState): UpgradesState['over'] =>
   latest === undefined ? over : new Map([...over, [latest.id, latest.phase] as const].slice(-OVER_MAX));
 
 /** What people may ask of the upgrades of a cluster. Whether a plan is safe is upgrade-svc's to say. */
-export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeWish> = {
+export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeRequestFact> = {
   initial: { cluster: undefined, latest: undefined, over: new Map() },
   reads: 'cluster',
 

@@ -17,10 +17,10 @@ const { given } = specification(upgrades);
 const address = { namespace: 'default', cluster: 'demo', upgrade: upgradeId } as UpgradePath;
 
 const request = (change: Partial<RequestUpgrade['data']> = {}): RequestUpgrade => {
-  const { uid: _uid, ...wish } = upgradeRequested().data;
+  const { uid: _uid, ...request } = upgradeRequested().data;
   return {
     type: 'RequestUpgrade',
-    data: { namespace: 'default', cluster: 'demo', actor: 'user/spec', ...wish, ...change },
+    data: { namespace: 'default', cluster: 'demo', actor: 'user/spec', ...request, ...change },
   };
 };
 
@@ -110,12 +110,12 @@ describe('a request for an upgrade', () => {
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Running). Wait for its end, or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: lunch (user)). Let it go on (fairlead upgrade resume demo), or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: the next window opens at noon (window)). It goes on by itself: wait for its end, or end it (fairlead upgrade abort demo).`,
-      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Mend the cause and try it again (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Repair the cause and try it again (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
     ]);
     expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
   });
 
-  it('is a repetition with the same id, or with the same wish of the same person while it is open', () => {
+  it('is a repetition with the same id, or with the same request of the same person while it is open', () => {
     given(...running)
       .when(request())
       .thenNothing();

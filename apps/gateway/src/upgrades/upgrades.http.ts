@@ -1,5 +1,6 @@
 import {
   ClusterPath,
+  ListQuery,
   ReadQuery,
   UpgradeList,
   UpgradePath,
@@ -9,7 +10,7 @@ import {
   type RefusalCode,
 } from '@fairlead/contracts';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../auth/access.js';
+import { RoleInNamespace } from '../access/access.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
@@ -17,9 +18,10 @@ import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isPlanned, isRolledOut } from './upgrade.ends.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { UpgradeCommands } from './upgrades.commands.js';
 
-/** How long a dry run waits for its plan when nobody said otherwise. */
+/** How long a dry run waits for its plan when no one said otherwise. */
 const DRY_RUN_WAIT_MS = 30_000;
 
 const READ_REFUSALS: readonly RefusalCode[] = [
@@ -44,15 +46,21 @@ export class UpgradesHttp {
     tag: 'upgrades',
     summary: 'The upgrades of a cluster, latest first',
     answers: [{ status: 200, description: 'The upgrades, without their plans', schema: UpgradeList }],
-    refusals: READ_REFUSALS,
+    refusals: [...READ_REFUSALS, 'list.continue-invalid'],
   })
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @FromCaller() { identity }: Caller,
+    @IsWhole() isWhole: boolean,
   ): Promise<UpgradeList> {
     await this.follower.shown(minSeq);
-    return { kind: 'UpgradeList', items: await this.answers.listOf(path, identity) };
+    const request = pageRequest(`upgrades/${path.namespace}/${path.cluster}`, query, isWhole);
+    const items = await this.answers.listOf(path, identity);
+    return {
+      kind: 'UpgradeList',
+      ...pageOf(request, items, { keyOf: ({ requestedAt, id }) => `${requestedAt} ${id}`, order: 'descending' }),
+    };
   }
 
   @Post()
@@ -62,20 +70,20 @@ export class UpgradesHttp {
     tag: 'upgrades',
     summary: 'Ask for a change of versions, software, certificates or boots',
     description:
-      'The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the roll-out.',
+      'The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the rollout.',
     answers: [
-      { status: 202, description: 'The wish is recorded; Location is the upgrade', schema: UpgradeView },
+      { status: 202, description: 'The request is recorded; Location is the upgrade', schema: UpgradeView },
       { status: 200, description: 'What was waited for: the plan, or how it ended', schema: UpgradeView },
     ],
     refusals: [
-      'upgrade.nothing-wanted',
+      'upgrade.no-changes',
       'upgrade.version-invalid',
       'upgrade.software-invalid',
-      'upgrade.nobody',
+      'upgrade.no-targets',
       'upgrade.force-unbounded',
       'upgrade.gate-url',
       'upgrade.rule-unknown',
-      'upgrade.rule-firm',
+      'upgrade.rule-not-overridable',
       'upgrade.reason-missing',
       'namespace.unknown',
       'cluster.unknown',

@@ -10,12 +10,15 @@ import type {
   UpgradeList,
   UpgradeView,
 } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
+import { describe, expect, it } from '@jest/globals';
+import { localActor, request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
 import { PLAN_HASH, upgradeFact, upgradeId as storyId, upgradePlanned } from './upgrades.fixtures.js';
 
-let gateway: TestGateway;
+const gateway = useGateway(async () => {
+  uid = (await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') })).body.uid;
+  for (const fact of CREATE.slice(1)) await state(fact);
+});
 let uid: string;
 let id = '';
 
@@ -32,33 +35,27 @@ const until = async (holds: () => Promise<boolean>): Promise<void> => {
   while (!(await holds())) if (Date.now() > deadline) throw new Error('it never came true');
 };
 
-const wishes = async (type: string) => gateway.log(`evt.*.default.demo.wish.${type}`);
+const requests = async (type: string) => gateway.log(`evt.*.default.demo.request.${type}`);
 
 /** Takes the id of the upgrade that was asked for, once it is in the log. */
-const latestWish = async (count: number): Promise<void> => {
-  await until(async () => (await wishes('UpgradeRequested')).length >= count);
-  const wish = (await wishes('UpgradeRequested')).at(-1);
-  id = wish !== undefined && 'upgradeId' in wish.data ? String(wish.data.upgradeId) : '';
+const latestRequest = async (count: number): Promise<void> => {
+  await until(async () => (await requests('UpgradeRequested')).length >= count);
+  const request = (await requests('UpgradeRequested')).at(-1);
+  id = request !== undefined && 'upgradeId' in request.data ? String(request.data.upgradeId) : '';
 };
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  await prepareWorld(gateway);
-  uid = (await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') })).body.uid;
-  for (const fact of CREATE.slice(1)) await state(fact);
-}, 60_000);
-
-afterAll(async () => {
-  await gateway?.stop();
-}, 30_000);
 
 describe('a request for an upgrade', () => {
   it.each([
-    [{}, 400, 'upgrade.nothing-wanted', undefined],
+    [{}, 400, 'upgrade.no-changes', undefined],
     [{ version: 'newest' }, 400, 'upgrade.version-invalid', 'version'],
     [{ version: 'v1.35.4', pool: 'x' }, 400, 'request.unknown-field', 'pool'],
     [{ version: 'v1.35.4', pools: ['gpu'] }, 422, 'upgrade.pool-unknown', 'pools[0]'],
-    [{ version: 'v1.35.4', overrides: [{ rule: 'B3', reason: 'x' }] }, 422, 'upgrade.rule-firm', 'overrides[0].rule'],
+    [
+      { version: 'v1.35.4', overrides: [{ rule: 'B3', reason: 'x' }] },
+      422,
+      'upgrade.rule-not-overridable',
+      'overrides[0].rule',
+    ],
     [
       { version: 'v1.35.4', strategy: { workers: { maxUnavailable: '200%' } } },
       400,
@@ -68,7 +65,7 @@ describe('a request for an upgrade', () => {
   ])('of %j is refused and leaves nothing', async (body, status, reason, field) => {
     const answer = await gateway.ask<ErrorView>('POST', path, { body });
     expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
-    expect(await wishes('UpgradeRequested')).toEqual([]);
+    expect(await requests('UpgradeRequested')).toEqual([]);
   });
 
   it('is for operators; viewers see what became of it', async () => {
@@ -82,7 +79,7 @@ describe('a request for an upgrade', () => {
 
   it('as a dry run is answered with its plan, and cannot be approved', async () => {
     const answer = gateway.ask<UpgradeView>('POST', `${path}?dryRun=true`, { body: { version: '1.35.4' } });
-    await latestWish(1);
+    await latestRequest(1);
     await state(upgradePlanned('dry-run'));
     const { status, headers, body } = await answer;
     expect([status, headers.get('preference-applied'), headers.get('location')]).toEqual([200, null, one()]);
@@ -102,7 +99,7 @@ describe('a request for an upgrade', () => {
     const second = await gateway.ask<UpgradeView>('POST', path, options);
     expect([first.status, second.headers.get('idempotency-replayed')]).toEqual([202, 'true']);
     expect(second.body.id).toBe(first.body.id);
-    await latestWish(2);
+    await latestRequest(2);
     expect(id).toBe(first.body.id);
     const other = await gateway.ask<ErrorView>('POST', path, { body: { reboot: true } });
     expect([other.status, other.body.reason, other.body.message]).toEqual([
@@ -125,7 +122,7 @@ describe('a plan', () => {
   });
 });
 
-describe('a roll-out', () => {
+describe('a rollout', () => {
   it('shows every node with what it waits for', async () => {
     await state(upgradeFact('RolloutStarted', { planHash: PLAN_HASH }));
     const at = { operation: 'op-2', node: 'demo-cp-1' };
@@ -153,7 +150,7 @@ describe('a roll-out', () => {
       body: { reason: 'lunch' },
       headers: { prefer: 'wait=30' },
     });
-    await until(async () => (await wishes('UpgradePauseRequested')).length === 1);
+    await until(async () => (await requests('UpgradePauseRequested')).length === 1);
     await state(upgradeFact('RolloutPaused', { by: 'user', reason: 'lunch' }));
     expect([(await answer).status, (await answer).body.phase]).toEqual([200, 'Paused']);
     expect((await gateway.ask('POST', `${one()}/resume`)).status).toBe(202);
@@ -169,7 +166,7 @@ describe('a roll-out', () => {
     expect(await ask('rollback', { node: 'demo-cp-1' })).toEqual([422, 'upgrade.rollback-worker-only']);
     expect(await ask('skip', { node: 'demo-w-7' })).toEqual([422, 'upgrade.node-not-planned']);
     expect(await ask('skip', { node: 'demo-w-2', reason: 'busy' })).toEqual([202, undefined]);
-    expect(await ask('override', { rule: 'C1', reason: 'x' })).toEqual([422, 'upgrade.rule-firm']);
+    expect(await ask('override', { rule: 'C1', reason: 'x' })).toEqual([422, 'upgrade.rule-not-overridable']);
     expect(await ask('override', { rule: 'D7', reason: 'it is urgent' })).toEqual([202, undefined]);
   });
 
@@ -221,9 +218,9 @@ describe('etcd', () => {
     const answer = gateway.ask<EtcdRequestView>('POST', `${cluster}/etcd/snapshots`, {
       headers: { prefer: 'wait=30' },
     });
-    await until(async () => (await wishes('EtcdSnapshotRequested')).length === 1);
-    const [wish] = await wishes('EtcdSnapshotRequested');
-    const requestId = wish !== undefined && 'requestId' in wish.data ? wish.data.requestId : null;
+    await until(async () => (await requests('EtcdSnapshotRequested')).length === 1);
+    const [request] = await requests('EtcdSnapshotRequested');
+    const requestId = request !== undefined && 'requestId' in request.data ? request.data.requestId : null;
     const saved = { snapshot: 's1', node: 'demo-cp-1', sha256: 'x', bytes: 1, revision: 2, keys: 3, dataRef: null };
     await state({
       type: 'EtcdSnapshotTaken',

@@ -13,7 +13,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
-import { upgradePhaseAfter, type PausedBy, type UpgradeMode } from './upgrade.phase.js';
+import { upgradePhaseAfter, type PausedBy, type UpgradeMode } from '../lifecycle/upgrade.phase.js';
 
 /** A gate that does not hold now. */
 export interface ClosedGate {
@@ -51,7 +51,7 @@ export interface UpgradeDoc {
   readonly operations: OperationStates;
   /** Gates about the whole cluster that hold an operation back, by the operation. */
   readonly gates: Readonly<Record<string, ClosedGate>>;
-  readonly parked: readonly string[];
+  readonly leftFailed: readonly string[];
 }
 
 export const upgradeKey = (namespace: string, cluster: string, upgrade: string): string =>
@@ -82,7 +82,7 @@ const begin = ({ meta, data }: StoredEvent<'UpgradeRequested'>): UpgradeDoc => (
   pausedBy: null,
   operations: {},
   gates: {},
-  parked: [],
+  leftFailed: [],
 });
 
 const PLANNED: Readonly<Record<UpgradeMode, string>> = {
@@ -107,7 +107,7 @@ const halted = (doc: UpgradeDoc, { rule, cause, nodes, nextActions }: EventData<
   ...doc,
   message: `rule ${rule} says stop: ${sentenceOf(cause)}`,
   nextActions,
-  parked: nodes,
+  leftFailed: nodes,
 });
 
 const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
@@ -127,14 +127,14 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       const { rule, reason } = event.data;
       return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };
     }
-    case 'UpgradeWishRefused':
+    case 'UpgradeCommandRefused':
       return { ...doc, message: `${event.data.finding.sentence}; ${event.data.finding.help}` };
     default:
       return doc;
   }
 };
 
-const ABORTING = 'nodes that are under way are finished or parked';
+const ABORTING = 'nodes in progress are finished or left as failed';
 
 const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time } = event.meta;
@@ -151,16 +151,16 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'UpgradeRetryRequested':
       return { ...doc, message: 'it is about to go on' };
     case 'RolloutResumed':
-      return { ...doc, message: '', nextActions: [], parked: [], pausedBy: null };
+      return { ...doc, message: '', nextActions: [], leftFailed: [], pausedBy: null };
     case 'RolloutHalted':
       return halted(doc, event.data);
     case 'UpgradeAbortRequested':
       return { ...doc, message: [ABORTING, event.data.reason].filter(Boolean).join(': ') };
     case 'RolloutAborted': {
-      const { parked } = event.data;
+      const { leftFailed } = event.data;
       const message =
-        parked.length === 0 ? 'ended before its end' : `ended before its end; parked: ${parked.join(', ')}`;
-      return { ...doc, message, parked, finishedAt: time, nextActions: [] };
+        leftFailed.length === 0 ? 'ended early' : `ended early; left as failed: ${leftFailed.join(', ')}`;
+      return { ...doc, message, leftFailed, finishedAt: time, nextActions: [] };
     }
     case 'RolloutCompleted':
       return { ...doc, message: '', finishedAt: time, nextActions: [] };
@@ -176,7 +176,7 @@ const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'OperationFailed':
     case 'OperationPostponed':
       return { ...doc, operations: operationStatesAfter(doc.operations, event) };
-    case 'SurgeForgone': {
+    case 'SurgeSkipped': {
       const message = `goes on without extra nodes in ${event.data.pool}: ${event.data.reason}`;
       return { ...doc, message, operations: operationStatesAfter(doc.operations, event) };
     }
@@ -198,8 +198,8 @@ const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeAbortRequested',
   'UpgradeRetryRequested',
   'UpgradeRuleOverridden',
-  'UpgradeWishRefused',
-  'SurgeForgone',
+  'UpgradeCommandRefused',
+  'SurgeSkipped',
   'RolloutStarted',
   'RolloutPaused',
   'RolloutResumed',

@@ -2,10 +2,11 @@ import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import type { UpgradeSummary, UpgradeView } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey } from '../clusters/clusters.projection.js';
-import type { NodeUpgradesDoc } from './upgrade.nodes.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { History } from '../common/history.js';
+import { upgradeNodesProjection, type NodeUpgradesDoc } from './upgrade.nodes.projection.js';
 import type { UpgradeAddress } from './upgrades.commands.js';
-import { upgradeKey, type UpgradeDoc } from './upgrades.projection.js';
+import { upgradeKey, upgradesProjection, type UpgradeDoc } from './upgrades.projection.js';
 import { upgradeRows, upgradeSummary, upgradeView } from './upgrades.view.js';
 
 interface Row<Doc> {
@@ -18,6 +19,7 @@ export class UpgradeQueries {
   constructor(
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(History) private readonly history: History,
   ) {}
 
   /** undefined: there is none of which anything was stated after the sequence. */
@@ -41,6 +43,15 @@ export class UpgradeQueries {
     return rows
       .filter(({ doc }) => doc.uid === uid)
       .map((row) => upgradeSummary(upgradeRows(row, nodes), this.clock.now().getTime()));
+  }
+
+  /** From the log itself, while the rows are late. */
+  async recorded({ namespace, cluster, upgrade }: UpgradeAddress): Promise<UpgradeView | undefined> {
+    const rowsOf = await this.history.of(namespace, cluster);
+    const key = upgradeKey(namespace, cluster, upgrade);
+    const row = rowsOf(upgradesProjection).find((one) => one.key === key);
+    if (row === undefined) return undefined;
+    return upgradeView(upgradeRows(row, rowsOf(upgradeNodesProjection)), this.clock.now().getTime());
   }
 
   private nodesOf(namespace: string, cluster: string): Promise<Row<NodeUpgradesDoc>[]> {

@@ -4,7 +4,7 @@ import {
   KubernetesVersion,
   refuse,
   UPGRADE_RULES,
-  WantedSoftware,
+  DesiredSoftware,
   type Refusal,
   type UpgradeRequest,
   type UpgradeStrategy,
@@ -21,7 +21,7 @@ const normal = (version: string): string => (version.startsWith('v') ? version :
 
 const target = ({ version, software, renewCertificates, reboot }: UpgradeRequest): readonly Refusal[] =>
   when(version === undefined && Object.keys(software ?? {}).length === 0 && !renewCertificates && !reboot, () =>
-    refuse('upgrade.nothing-wanted'),
+    refuse('upgrade.no-changes'),
   );
 
 const version = ({ version: asked }: UpgradeRequest): readonly Refusal[] =>
@@ -30,14 +30,14 @@ const version = ({ version: asked }: UpgradeRequest): readonly Refusal[] =>
   );
 
 const software = (request: UpgradeRequest): readonly Refusal[] =>
-  Object.entries(request.software ?? {}).flatMap(([name, wanted]) =>
-    when(!WantedSoftware.safeParse({ [name]: wanted }).success || KUBERNETES_PACKAGES.includes(name), () =>
-      refuse('upgrade.software-invalid', { name, version: wanted }, `software.${name}`),
+  Object.entries(request.software ?? {}).flatMap(([name, desired]) =>
+    when(!DesiredSoftware.safeParse({ [name]: desired }).success || KUBERNETES_PACKAGES.includes(name), () =>
+      refuse('upgrade.software-invalid', { name, version: desired }, `software.${name}`),
     ),
   );
 
 const somebody = ({ controlPlane, pools }: UpgradeRequest): readonly Refusal[] =>
-  when(!controlPlane && pools?.length === 0, () => refuse('upgrade.nobody', {}, 'controlPlane'));
+  when(!controlPlane && pools?.length === 0, () => refuse('upgrade.no-targets', {}, 'controlPlane'));
 
 const unbounded = ({ onDrainTimeout, forceUntil }: UpgradeStrategy['workers'], field: string): readonly Refusal[] =>
   when(onDrainTimeout === 'force' && forceUntil === undefined, () => refuse('upgrade.force-unbounded', {}, field));
@@ -61,7 +61,7 @@ const ruleFaults = (rule: string, field: string): readonly Refusal[] => {
   if (!isUpgradeRule(rule)) return [refuse('upgrade.rule-unknown', { rule }, field)];
   const { title, overridable } = UPGRADE_RULES[rule];
   return when(!overridable, () =>
-    refuse('upgrade.rule-firm', { rule, title, overridable: OVERRIDABLE.join(', ') }, field),
+    refuse('upgrade.rule-not-overridable', { rule, title, overridable: OVERRIDABLE.join(', ') }, field),
   );
 };
 

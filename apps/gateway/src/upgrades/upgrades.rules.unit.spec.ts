@@ -33,16 +33,16 @@ describe('a request for an upgrade', () => {
     ['containerd', '1/sid'],
     ['containerd', '`id`'],
     ['containerd', '1\n2'],
-  ])('is refused where a package manager or a shell would take %s %s for more than a package', (name, wanted) => {
-    expect(codes({ software: { [name]: wanted } })).toEqual([`upgrade.software-invalid at software.${name}`]);
+  ])('is refused where a package manager or a shell would take %s %s for more than a package', (name, desired) => {
+    expect(codes({ software: { [name]: desired } })).toEqual([`upgrade.software-invalid at software.${name}`]);
   });
 
   it.each([
-    [{ version: undefined }, ['upgrade.nothing-wanted']],
+    [{ version: undefined }, ['upgrade.no-changes']],
     [{ version: 'latest' }, ['upgrade.version-invalid at version']],
     [{ software: { kubelet: '1.35.4' } }, ['upgrade.software-invalid at software.kubelet']],
     [{ software: { containerd: '' } }, ['upgrade.software-invalid at software.containerd']],
-    [{ controlPlane: false, pools: [] }, ['upgrade.nobody at controlPlane']],
+    [{ controlPlane: false, pools: [] }, ['upgrade.no-targets at controlPlane']],
     [
       { strategy: { workers: { onDrainTimeout: 'force' }, pools: { gpu: { onDrainTimeout: 'force' } } } },
       [
@@ -58,7 +58,7 @@ describe('a request for an upgrade', () => {
         ] as [Readonly<Record<string, unknown>>, readonly string[]],
     ),
     [{ overrides: [{ rule: 'Z1', reason: 'why not' }] }, ['upgrade.rule-unknown at overrides[0].rule']],
-    [{ overrides: [{ rule: 'A1', reason: 'why not' }] }, ['upgrade.rule-firm at overrides[0].rule']],
+    [{ overrides: [{ rule: 'A1', reason: 'why not' }] }, ['upgrade.rule-not-overridable at overrides[0].rule']],
     [{ overrides: [{ rule: 'B4', reason: ' ' }] }, ['upgrade.reason-missing at overrides[0].reason']],
   ])('of %j is refused with %j', (change, expected) => expect(codes(change)).toEqual(expected));
 });

@@ -8,7 +8,7 @@ import {
   type UpgradeView,
 } from '@fairlead/contracts';
 import type { OperationState } from './operation.state.js';
-import { endsByItself } from './upgrade.phase.js';
+import { endsByItself } from '../lifecycle/upgrade.phase.js';
 import type { NodeUpgrade, NodeUpgradesDoc } from './upgrade.nodes.projection.js';
 import type { UpgradeDoc } from './upgrades.projection.js';
 
@@ -125,7 +125,7 @@ const phaseOfNode = (known: Known, name: string, state: OperationState | undefin
   if (state === undefined) return 'Waiting';
   if (state.status === 'done') return 'Done';
   if (state.status === 'failed') return 'Failed';
-  return isWaitingForPerson(upgrade) && upgrade.parked.includes(name) ? 'Parked' : node.stage;
+  return isWaitingForPerson(upgrade) && upgrade.leftFailed.includes(name) ? 'LeftFailed' : node.stage;
 };
 
 /** What is waited for while machines beyond the size of a pool come or go. */
@@ -156,9 +156,9 @@ const turnOf = (known: Known, operation: PlanOperation): string => {
       return gate === undefined ? underWay(known) : `the gate ${gate.gate}: ${gate.message}`;
     case 'Planned':
     case 'Approved':
-      return known.upgrade.mode === 'dry-run' ? '' : 'the roll-out to begin';
+      return known.upgrade.mode === 'dry-run' ? '' : 'the rollout to begin';
     default:
-      return message === '' ? 'the roll-out to go on' : `the roll-out to go on: ${message}`;
+      return message === '' ? 'the rollout to go on' : `the rollout to go on: ${message}`;
   }
 };
 
@@ -173,7 +173,7 @@ const waitsFor = (known: Known, operation: PlanOperation, phase: UpgradeNodePhas
     case 'Waiting':
       return turnOf(known, operation);
     case 'Failed':
-    case 'Parked':
+    case 'LeftFailed':
       return 'a person to decide';
     default: {
       const gate = known.upgrade.gates[operation.id];

@@ -79,7 +79,7 @@ const done: readonly Fact[] = [
   }),
   upgradeFact('GatePassed', { ...at, stage: 'after', gate: 'daemonsets', rule: 'D4', facts: {}, waitedMs: 5 }),
   upgradeFact('NodeUncordoned', at),
-  upgradeFact('UpgradeWithdrawn', { ...at, parked: false }),
+  upgradeFact('UpgradeWithdrawn', { ...at, leftFailed: false }),
   upgradeFact('OperationCompleted', { ...at, tookMs: 9 }),
 ];
 /** How it stands after each of the facts: the phase of the worker, and what it waits for. */
@@ -92,7 +92,7 @@ const told = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] 
 describe('a node in an upgrade', () => {
   it('tells in one sentence what it waits for, from its turn to its end', () =>
     expect(told(done, planned)).toEqual([
-      'Waiting: the roll-out to begin',
+      'Waiting: the rollout to begin',
       'Waiting: its turn',
       'Preparing: the gates before it, and its permission',
       'Preparing: its cordon',
@@ -258,7 +258,7 @@ describe('an upgrade', () => {
     const actions = (facts: readonly Fact[]): readonly string[] =>
       viewAfter([upgradeRequested(), twoSteps, upgradeFact('UpgradeApproved'), upgradeFact('RolloutStarted'), ...facts])
         .nextActions;
-    const aborted = upgradeFact('RolloutAborted', { parked: [] });
+    const aborted = upgradeFact('RolloutAborted', { leftFailed: [] });
     expect(actions([...isDone('op-1'), aborted])).toEqual([
       `end what was begun: until then ${String(node)} behave as 1.34: "fairlead upgrade start demo --to v1.35.4"`,
     ]);
@@ -272,12 +272,12 @@ describe('an upgrade', () => {
         ...begun,
         upgradeFact('UpgradeAbortRequested', { reason: 'wrong version' }),
         upgradeFact('RolloutPaused', { by: 'probe', reason: 'api' }),
-        upgradeFact('RolloutAborted', { parked: ['demo-w-1'] }),
+        upgradeFact('RolloutAborted', { leftFailed: ['demo-w-1'] }),
       ]).slice(begun.length),
     ).toEqual([
-      'Aborting: nodes that are under way are finished or parked: wrong version',
-      'Aborting: nodes that are under way are finished or parked: wrong version',
-      'Aborted: ended before its end; parked: demo-w-1',
+      'Aborting: nodes in progress are finished or left as failed: wrong version',
+      'Aborting: nodes in progress are finished or left as failed: wrong version',
+      'Aborted: ended early; left as failed: demo-w-1',
     ]));
 
   it('that breaks a rule is rejected with everything that its author needs to know', () => {
@@ -336,7 +336,7 @@ describe('an upgrade', () => {
     expect(nodeAfter('demo-w-1', booking).waitsFor).toBe('an extra machine of pool worker-1 to be Ready');
     const forgone = viewAfter([
       ...booking,
-      upgradeFact('SurgeForgone', { operation: 'op-1', pool: 'worker-1', reason: 'no host is free; 1 at a time' }),
+      upgradeFact('SurgeSkipped', { operation: 'op-1', pool: 'worker-1', reason: 'no host is free; 1 at a time' }),
     ]);
     expect(forgone.message).toBe('goes on without extra nodes in worker-1: no host is free; 1 at a time');
     expect(forgone.operations[0]).toMatchObject({ state: 'skipped', failure: 'no host is free; 1 at a time' });
@@ -347,7 +347,7 @@ describe('an upgrade', () => {
       ...CREATE,
       ...started,
       operationFailed('op-5', 'demo-w-1'),
-      upgradeFact('RolloutAborted', { parked: [] }),
+      upgradeFact('RolloutAborted', { leftFailed: [] }),
     ]);
     expect(operations?.operations.map(({ kind, phase, failuresTotal }) => [kind, phase, failuresTotal])).toEqual([
       ['create', 'Succeeded', 0],

@@ -1,4 +1,5 @@
 import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type {
@@ -12,7 +13,7 @@ import type {
 
 /** What a specification of the provider port needs to know about a provider. */
 export interface ProviderUnderTest {
-  /** Opened anew for the same connection: it must remember nothing that the provider does not know. */
+  /** Opened again for the same connection: it must remember nothing that the provider does not know. */
   open(): InfrastructureProvider;
   readonly region: string;
   /** A machine size that can run a control plane. */
@@ -47,7 +48,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       return group;
     };
 
-    const wanted = (group: GroupRef, count: number): MachineGroup => ({
+    const desired = (group: GroupRef, count: number): MachineGroup => ({
       ...group,
       image: 'debian-12',
       network: 'spec-vpc',
@@ -71,25 +72,23 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       targets,
     });
 
-    const untilGone = async (group: GroupRef): Promise<readonly MachineReport[]> => {
-      const deadline = Date.now() + SIGNAL_MS;
-      for (;;) {
-        const left = await under.open().describeMachines(group, signal());
-        if (left.length === 0 || Date.now() > deadline) return left;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    };
+    const untilGone = (group: GroupRef): Promise<readonly MachineReport[]> =>
+      eventually(
+        () => under.open().describeMachines(group, signal()),
+        (left) => left.length === 0,
+        { withinMs: SIGNAL_MS, everyMs: 100 },
+      );
 
     const rules = [
       { protocol: 'tcp', ports: { from: 22, to: 22 }, source: '0.0.0.0/0' },
       { protocol: 'icmp', ports: null, source: '0.0.0.0/0' },
     ] as const;
-    const wantedNetwork = () => ({ name: 'spec-vpc', subnet: 'spec-subnet', cidr: under.cidr ?? '192.168.77.0/24' });
+    const desiredNetwork = () => ({ name: 'spec-vpc', subnet: 'spec-subnet', cidr: under.cidr ?? '192.168.77.0/24' });
 
     const prepare = async (): Promise<void> => {
       under = await start();
       const provider = under.open();
-      await provider.ensureNetwork(wantedNetwork(), signal());
+      await provider.ensureNetwork(desiredNetwork(), signal());
       await provider.ensureFirewall({ name: 'spec-sg', rules }, signal());
       await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
     };
@@ -119,7 +118,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       for (const spec of specs) expect(await under.open().resolveSpec(spec.name, signal())).toEqual(spec);
     });
 
-    it('says of an unknown size or region that it has none, which is no failure', async () => {
+    it('says of an unknown size or region that it has none, which is not a failure', async () => {
       expect(await under.open().resolveSpec('no-such-size', signal())).toBeUndefined();
       expect(await under.open().resolveRegion('no-such-region', signal())).toBeUndefined();
       expect((await under.open().resolveRegion(under.region, signal()))?.name).toBe(under.region);
@@ -129,18 +128,18 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('leaves a network, a firewall and a key as they are when they are ensured again', async () => {
       const provider = under.open();
-      const other = { ...wantedNetwork(), cidr: '192.168.78.0/24' };
-      expect(await provider.ensureNetwork(other, signal())).toEqual(wantedNetwork());
+      const other = { ...desiredNetwork(), cidr: '192.168.78.0/24' };
+      expect(await provider.ensureNetwork(other, signal())).toEqual(desiredNetwork());
       expect((await provider.ensureFirewall({ name: 'spec-sg', rules }, signal())).name).toBe('spec-sg');
       const key = await provider.ensureSshKey({ name: 'spec-sshkey', publicKey: under.publicKey }, signal());
       expect(key.publicKey).toBe(under.publicKey);
     });
 
-    it('knows no machines of a group that nobody asked for', async () =>
+    it('knows no machines of a group that no one asked for', async () =>
       expect(await under.open().describeMachines(newGroup(), signal())).toEqual([]));
 
     it('makes every machine of a group once, with addresses, however often it is asked', async () => {
-      const group = wanted(newGroup(), 2);
+      const group = desired(newGroup(), 2);
       const answers = await collect(under.open().ensureMachines(group, signal()));
       expect(answers.map(({ name: answered }) => answered).sort()).toEqual(
         group.machines.map((machine) => machine.name),
@@ -158,14 +157,14 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('makes only what is missing of a group, and touches nothing else', async () => {
       const ref = newGroup();
-      const [first] = await collect(under.open().ensureMachines(wanted(ref, 1), signal()));
-      const both = await collect(under.open().ensureMachines(wanted(ref, 2), signal()));
+      const [first] = await collect(under.open().ensureMachines(desired(ref, 1), signal()));
+      const both = await collect(under.open().ensureMachines(desired(ref, 2), signal()));
       expect(both).toHaveLength(2);
       expect(both.map(({ id }) => id)).toContain(first?.id);
     });
 
     it('deletes one machine and leaves the others', async () => {
-      const group = wanted(newGroup(), 2);
+      const group = desired(newGroup(), 2);
       const [gone, stays] = await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteMachine(gone!.id, signal());
       await under.open().deleteMachine(gone!.id, signal());
@@ -175,7 +174,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     });
 
     it('deletes a group to the last machine, twice if need be, and never brings it back', async () => {
-      const group = wanted(newGroup(), 2);
+      const group = desired(newGroup(), 2);
       await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteGroup(group, signal());
       await under.open().deleteGroup(group, signal());
@@ -188,14 +187,14 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     });
 
     it('does not delete the machines of another incarnation that has the name now', async () => {
-      const group = wanted(newGroup(), 1);
+      const group = desired(newGroup(), 1);
       const [machine] = await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteGroup({ ...group, uid: randomUUID() as ClusterUid }, signal());
       expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
     });
 
     it('gives a balancer an address that stays when its targets change', async () => {
-      const group = wanted(newGroup(), 2);
+      const group = desired(newGroup(), 2);
       const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);
       const first = await under.open().ensureLoadBalancer(balancer(group, ids), signal());
       expect(first.port).toBeGreaterThan(0);
@@ -205,12 +204,12 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       await under.open().deleteLoadBalancer(first.name, signal());
     });
 
-    it('ends at once when nobody waits any more', async () => {
+    it('ends at once when no one waits any more', async () => {
       const abort = new AbortController();
-      abort.abort(new Error('nobody waits'));
-      await expect(under.open().listSpecs(abort.signal)).rejects.toThrow('nobody waits');
-      await expect(collect(under.open().ensureMachines(wanted(newGroup(), 1), abort.signal))).rejects.toThrow(
-        'nobody waits',
+      abort.abort(new Error('no one waits'));
+      await expect(under.open().listSpecs(abort.signal)).rejects.toThrow('no one waits');
+      await expect(collect(under.open().ensureMachines(desired(newGroup(), 1), abort.signal))).rejects.toThrow(
+        'no one waits',
       );
     });
   });

@@ -6,8 +6,18 @@ export const connectionsProcess: Process<null> = {
   version: 1,
   initial: null,
   evolve: (state) => state,
-  react: (_state, event) =>
-    event.type === 'ConnectionRegistered' || event.type === 'ConnectionVerificationRequested'
-      ? [job('VerifyConnection', { connection: event.data.name })]
-      : [],
+  react: (_state, event) => {
+    switch (event.type) {
+      case 'ConnectionRegistered':
+      case 'ConnectionVerificationRequested':
+      case 'HostKeyAccepted':
+        return [job('VerifyConnection', { connection: event.data.name })];
+      case 'HostAccepted': {
+        const { name, host } = event.data;
+        return [job('AcceptHost', { connection: name, host, asOf: event.meta.seq })];
+      }
+      default:
+        return [];
+    }
+  },
 };

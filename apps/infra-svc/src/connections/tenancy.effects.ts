@@ -14,7 +14,7 @@ import {
   type Refusal,
   type Registered,
   type Usage,
-  type Wanted,
+  type Desired,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
@@ -43,8 +43,8 @@ export class LogTenancy implements Tenancy {
       : refuse('connection.not-granted', { connection, namespace });
   }
 
-  async roomRefusal(wanted: Wanted): Promise<Refusal | undefined> {
+  async roomRefusal(desired: Desired): Promise<Refusal | undefined> {
     const known = await this.known.latest();
-    return hasQuota(known, wanted) ? quotaRefusal(known, await this.used.latest(), wanted) : undefined;
+    return hasQuota(known, desired) ? quotaRefusal(known, await this.used.latest(), desired) : undefined;
   }
 }

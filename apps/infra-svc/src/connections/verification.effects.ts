@@ -1,11 +1,13 @@
 import { isRefusal, WorldFailure, type ConnectionName } from '@fairlead/contracts';
 import { OnJob, type Job, type JobContext, type JobFailure } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
-import type { Connections } from '../providers/provider.ports.js';
+import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS } from '../tokens.js';
 
 export type OfConnection = { readonly connection: ConnectionName };
+
+export type OfAccepted = OfConnection & { readonly host: string; readonly asOf: number };
 
 /** Asks a provider what it offers as soon as a connection to it is registered. */
 @Controller()
@@ -27,13 +29,30 @@ export class ConnectionJobs {
     { signal }: Pick<JobContext, 'signal'>,
   ): Promise<void> {
     if ((await this.connections.offered(connection)) === undefined) return;
-    const open = await this.connections.open(connection);
-    if (isRefusal(open)) {
-      const { message } = open;
-      throw new WorldFailure({ operation: 'verify connection', target: connection, message, retryable: false });
-    }
+    const open = await this.open(connection);
     await open.provider.recover?.(signal);
     await this.offers.refresh(open, cause);
+  }
+
+  /** Only the log changes: the host may be off. Then the connection is looked at, so that people see what is true now. */
+  @OnJob<OfAccepted>('AcceptHost', {
+    attemptsMax: 12,
+    backoffFirstMs: 1_000,
+    backoffMaxMs: 60_000,
+    timeoutMs: 5 * 60_000,
+  })
+  async accept({ data: { connection, host, asOf }, cause }: Job<OfAccepted>): Promise<void> {
+    if ((await this.connections.offered(connection)) === undefined) return;
+    const open = await this.open(connection);
+    await open.provider.accept?.(host, asOf);
+    await this.offers.refresh(open, cause);
+  }
+
+  private async open(connection: ConnectionName): Promise<OpenConnection> {
+    const open = await this.connections.open(connection);
+    if (!isRefusal(open)) return open;
+    const { message } = open;
+    throw new WorldFailure({ operation: 'verify connection', target: connection, message, retryable: false });
   }
 }
 

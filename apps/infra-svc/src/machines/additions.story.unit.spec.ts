@@ -21,13 +21,13 @@ describe('a request for nodes whose machines the provider does not make', () => 
   beforeEach(async () => {
     story = new Story();
     await story.begin();
-    await story.wish(requested());
+    await story.request(requested());
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
   });
 
   it('ends with the cause, its machines are deleted, and the cluster is as it was', async () => {
     const before = story.cloud.machines.size;
-    await story.wish(asked('r1', 2));
+    await story.request(asked('r1', 2));
     expect(story.last('VmsFailed')).toMatchObject({
       requestId: 'r1',
       machines: [worker(3), worker(4)],
@@ -41,8 +41,8 @@ describe('a request for nodes whose machines the provider does not make', () => 
   });
 
   it('leaves room for the next request', async () => {
-    await story.wish(asked('r1', 1));
-    await story.wish(asked('r2', 1));
+    await story.request(asked('r1', 1));
+    await story.request(asked('r2', 1));
     expect(
       announced()
         .at(-1)
@@ -51,12 +51,12 @@ describe('a request for nodes whose machines the provider does not make', () => 
   });
 
   it('keeps what runs when that was asked for, and a retry makes the rest', async () => {
-    await story.wish(asked('r1', 2, 'keep'));
+    await story.request(asked('r1', 2, 'keep'));
     expect(story.last('VmsFailed')).toMatchObject({ onFailure: 'keep' });
     expect(count('VmDeleted')).toBe(0);
     expect(announced()).toHaveLength(1);
     story.cloud.bootFailures.clear();
-    await story.wish(retry);
+    await story.request(retry);
     expect(
       announced()
         .at(-1)
@@ -66,14 +66,14 @@ describe('a request for nodes whose machines the provider does not make', () => 
   });
 
   it('that was kept does not hold up the next request, and can be given up', async () => {
-    await story.wish(asked('r1', 2, 'keep'));
-    await story.wish(asked('r2', 1));
+    await story.request(asked('r1', 2, 'keep'));
+    await story.request(asked('r2', 1));
     expect(
       announced()
         .at(-1)
         ?.machines.map(({ name }) => name),
     ).toEqual([worker(5)]);
-    await story.wish({
+    await story.request({
       type: 'NodesAbandoned',
       data: { uid: UID, requestId: 'r1', nodes: [worker(3), worker(4)] },
     });
@@ -82,11 +82,11 @@ describe('a request for nodes whose machines the provider does not make', () => 
   });
 
   it('lets go of one machine that was never announced, and a retry announces the others', async () => {
-    await story.wish(asked('r1', 2, 'keep'));
-    await story.wish({ type: 'NodeRemovalRequested', data: { uid: UID, node: worker(3) } });
+    await story.request(asked('r1', 2, 'keep'));
+    await story.request({ type: 'NodeRemovalRequested', data: { uid: UID, node: worker(3) } });
     expect(story.last('VmDeleted')).toMatchObject({ name: worker(3) });
     expect(announced()).toHaveLength(1);
-    await story.wish(retry);
+    await story.request(retry);
     expect(
       announced()
         .at(-1)
@@ -96,11 +96,11 @@ describe('a request for nodes whose machines the provider does not make', () => 
 
   it('ends with the cause when the provider cannot be reached, too', async () => {
     story.outage = 'no route to host';
-    await story.wish(asked('r1', 1, 'keep'));
+    await story.request(asked('r1', 1, 'keep'));
     expect(story.last('VmsFailed')).toMatchObject({ onFailure: 'keep', cause: { message: 'no route to host' } });
     story.outage = undefined;
     story.cloud.bootFailures.clear();
-    await story.wish(retry);
+    await story.request(retry);
     expect(announced().at(-1)?.machines).toHaveLength(1);
   });
 });
@@ -109,7 +109,7 @@ describe('a machine that the provider does not delete', () => {
   it('is told with its cause and next attempt, ever later; requests for more go on; a retry deletes it', async () => {
     const story = new Story();
     await story.begin();
-    await story.wish(requested());
+    await story.request(requested());
     story.outage = 'termination protection';
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: worker(1) } });
     await story.settle();
@@ -123,14 +123,14 @@ describe('a machine that the provider does not delete', () => {
     expect(story.types()).not.toContain('InfrastructureFailed');
 
     story.outage = undefined;
-    await story.wish(asked('r1', 1));
+    await story.request(asked('r1', 1));
     expect(story.last('VmsCreated').machines.map(({ name }) => name)).toEqual([worker(3)]);
 
     story.outage = 'termination protection';
-    await story.wish(retry);
+    await story.request(retry);
     expect(story.last('VmDeletionFailed').attempt).toBe(1); // The count begins with each retry.
     story.outage = undefined;
-    await story.wish(retry);
+    await story.request(retry);
     expect(story.last('VmDeleted')).toMatchObject({ name: worker(1) });
   });
 });

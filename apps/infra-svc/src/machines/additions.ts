@@ -89,7 +89,7 @@ export const withFailed = (
 export const withAbandoned = giveUp;
 
 /** A machine that was never announced has no node that could leave before it. */
-export const withRemovalWanted = (additions: Additions, name: NodeName): Additions => {
+export const withRemovalDesired = (additions: Additions, name: NodeName): Additions => {
   const isHeld = additions.requests.some(({ machines }) => machines.includes(name));
   return isHeld ? { ...withoutMachine(additions, name), leaving: [...additions.leaving, name] } : additions;
 };

@@ -40,7 +40,7 @@ export class Admission {
     workers: readonly NodeSet[],
     requestId?: string,
   ): Promise<Refusal | undefined> {
-    const wanted = { ...clusterOf(job, held), ...(requestId === undefined ? {} : { requestId }) };
-    return this.validation.workers(wanted, workers, job.cause, signal);
+    const desired = { ...clusterOf(job, held), ...(requestId === undefined ? {} : { requestId }) };
+    return this.validation.workers(desired, workers, job.cause, signal);
   }
 }

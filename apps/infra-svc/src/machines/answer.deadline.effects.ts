@@ -21,10 +21,10 @@ export class AnswerDeadline {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** `wantedSince`: RFC 3339. `unanswered` is read when the time is over. */
-  of(wantedSince: string, unanswered: ReadonlySet<NodeName>): Deadline {
+  /** `desiredSince`: RFC 3339. `unanswered` is read when the time is over. */
+  of(desiredSince: string, unanswered: ReadonlySet<NodeName>): Deadline {
     const { machinesTimeoutMs } = this.config;
-    const left = Date.parse(wantedSince) + machinesTimeoutMs - this.clock.now().getTime();
+    const left = Date.parse(desiredSince) + machinesTimeoutMs - this.clock.now().getTime();
     const late = new AbortController();
     const giveUp = (): void => {
       const target = [...unanswered].join(', ');

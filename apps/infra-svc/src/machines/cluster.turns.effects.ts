@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Locks } from '../locks/locks.ports.js';
 import { LOCKS } from '../tokens.js';
 import type { ClusterJob, Work } from './machines.log.effects.js';
-import { Wishes } from './wishes.effects.js';
+import { Requests } from './requests.effects.js';
 
 const TAKEN_AGAIN_MS = 1_000;
 
@@ -12,17 +12,17 @@ const TAKEN_AGAIN_MS = 1_000;
 export class ClusterTurns {
   constructor(
     @Inject(LOCKS) private readonly locks: Locks,
-    @Inject(Wishes) private readonly wishes: Wishes,
+    @Inject(Requests) private readonly requests: Requests,
   ) {}
 
-  /** Like alone; and when the cluster shall be deleted meanwhile, the work ends, and counts as done. */
-  whileWanted<J extends ClusterJob>(
+  /** Like alone; and when the cluster must be deleted meanwhile, the work ends, and counts as done. */
+  whileDesired<J extends ClusterJob>(
     job: J,
     context: JobContext,
     run: (work: Work<J>) => Promise<JobLater | undefined>,
   ): Promise<JobLater | undefined> {
     return this.alone(job, context, (work) =>
-      this.wishes.whileWanted(job, work.signal, (signal) => run({ ...work, signal })),
+      this.requests.whileDesired(job, work.signal, (signal) => run({ ...work, signal })),
     );
   }
 

@@ -14,7 +14,7 @@ import {
   planCluster,
   planWorkers,
   providerIdOf,
-  wantedMachine,
+  desiredMachine,
 } from './machines.planner.js';
 import { SiteSurvey, type Site } from './sites.effects.js';
 
@@ -33,7 +33,7 @@ export class Creation {
   /** The machines of an accepted cluster, and the balancer in front of its control planes. */
   async create(work: Work): Promise<JobLater | undefined> {
     const state = await this.log.look(work.job);
-    if (state.status !== 'wanted') return undefined;
+    if (state.status !== 'desired') return undefined;
     const { held } = state;
     if (held.planned.length > 0) return this.make(work, held, undefined);
     const { spec, uid } = held;
@@ -45,7 +45,7 @@ export class Creation {
   async add(work: Work<ClusterJob & { data: { requestId: string } }>): Promise<JobLater | undefined> {
     const { job } = work;
     const state = await this.log.look(job);
-    if (state.status !== 'wanted') return undefined;
+    if (state.status !== 'desired') return undefined;
     const { held } = state;
     const request = requestOf(held.additions, job.data.requestId);
     if (request === undefined || request.failed) return undefined;
@@ -63,7 +63,7 @@ export class Creation {
   ): Promise<JobLater | undefined> {
     const { uid } = work.job.data;
     const state = await this.log.record(work.job, { type: 'Plan', data: { uid, machines, requestId } });
-    return state.status === 'wanted' ? this.make(work, state.held, requestId) : undefined;
+    return state.status === 'desired' ? this.make(work, state.held, requestId) : undefined;
   }
 
   /** What is missing of a request, or of the cluster itself. */
@@ -91,10 +91,10 @@ export class Creation {
   /** A retry makes failed machines again; false while the provider still shows one of them. */
   private async clearFailed(
     { job, signal }: Work,
-    wanted: readonly MachinePlan[],
+    desired: readonly MachinePlan[],
     { held, sites }: { readonly held: Held; readonly sites: readonly Site[] },
   ): Promise<boolean> {
-    const missing = new Set(wanted.map(({ name }) => name));
+    const missing = new Set(desired.map(({ name }) => name));
     const failedAt = async ({ open }: Site) => {
       const reports = await open.provider.describeMachines(groupOf(clusterOf(job, held), open.connection.name), signal);
       return reports.filter(({ name, uid, status }) => uid === held.uid && status === 'failed' && missing.has(name));
@@ -113,19 +113,19 @@ export class Creation {
   private async makeAt(
     { job, signal }: Work,
     held: Held,
-    wanted: readonly MachinePlan[],
+    desired: readonly MachinePlan[],
     { open, things }: Site,
   ): Promise<void> {
     const { connection, provider } = open;
-    const missing = wanted.filter((plan) => plan.connection === connection.name);
+    const missing = desired.filter((plan) => plan.connection === connection.name);
     const { network, firewall, sshKey, image } = things;
     const group = {
       ...groupOf(clusterOf(job, held), connection.name),
       ...{ network, firewall, sshKey, image },
-      machines: missing.map(wantedMachine(clusterOf(job, held))),
+      machines: missing.map(desiredMachine(clusterOf(job, held))),
     };
     const unanswered = new Set(missing.map(({ name }) => name));
-    const late = this.deadline.of(held.wantedSince, unanswered);
+    const late = this.deadline.of(held.desiredSince, unanswered);
     const failures: WorldFailure[] = [];
     try {
       for await (const answer of provider.ensureMachines(group, AbortSignal.any([signal, late.signal]))) {
@@ -146,14 +146,14 @@ export class Creation {
 
   /** Before kubeadm init: the balancer's address is what certificates and kubeconfigs name. */
   private async balance({ job, signal }: Work, state: Machines): Promise<void> {
-    if (state.status !== 'wanted' || state.held.balanced) return;
+    if (state.status !== 'desired' || state.held.balanced) return;
     const { held } = state;
     const { provider } = await this.sites.open(held.spec.controlPlane.connection);
     const targets = Object.values(held.created)
       .filter(({ role }) => role === 'control-plane')
       .map(providerIdOf);
-    const wanted = loadBalancerOf(clusterOf(job, held), targets);
-    const { name: _name, ...balancer } = await provider.ensureLoadBalancer(wanted, signal);
+    const desired = loadBalancerOf(clusterOf(job, held), targets);
+    const { name: _name, ...balancer } = await provider.ensureLoadBalancer(desired, signal);
     const kind = held.spec.kubernetes.loadbalancer;
     await this.log.record(job, { type: 'RecordLoadBalancer', data: { uid: held.uid, kind, ...balancer } });
   }

@@ -23,7 +23,7 @@ export class Deletion {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Everything that a cluster made: the balancer first, so that nobody is sent to machines that go. */
+  /** Everything that a cluster made: the balancer first, so that no one is sent to machines that go. */
   async cluster(work: Work<DeletionJob>): Promise<JobLater | undefined> {
     const { job, signal } = work;
     const state = await this.log.look(job);
@@ -63,7 +63,7 @@ export class Deletion {
     return (await this.deleteOne(work, state.held, plan)) ? undefined : this.stillThere(work, 'delete machine', [node]);
   }
 
-  /** Machines that are given up and that nobody was told of: no node has to leave before them. */
+  /** Machines that are given up and that no one was told of: no node has to leave before them. */
   async unannounced(work: Work<DeletionJob>): Promise<JobLater | undefined> {
     const state = await this.log.look(work.job);
     if (state.status === 'absent' || state.status === 'leaving') return undefined;

@@ -22,13 +22,13 @@ import {
   withoutMachine,
   withoutRequest,
   withPlannedRequest,
-  withRemovalWanted,
+  withRemovalDesired,
   withRequest,
   withRetry,
   type Additions,
 } from './additions.js';
 import {
-  isWantedSurge,
+  isDesiredSurge,
   NO_SURGES,
   surgeLacks,
   withoutSurge,
@@ -58,8 +58,8 @@ export interface Held {
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
   readonly poolsEver: number;
-  /** When the machines were last wanted anew (RFC 3339): a provider's deadline counts from here. */
-  readonly wantedSince: string;
+  /** When the machines were last desired again (RFC 3339): a provider's deadline counts from here. */
+  readonly desiredSince: string;
   /** Someone asked for another try, so machines that failed are to be made again. */
   readonly remake: boolean;
   /** How often the deletion of a machine has failed; of all that is left, under the empty name. */
@@ -70,9 +70,9 @@ export type Machines =
   | { readonly status: 'absent' }
   | { readonly status: 'requested'; readonly held: Held }
   | { readonly status: 'rejected'; readonly held: Held }
-  | { readonly status: 'wanted'; readonly held: Held }
+  | { readonly status: 'desired'; readonly held: Held }
   /** `resumesAs`: where a retry takes it up again. */
-  | { readonly status: 'failed'; readonly held: Held; readonly resumesAs: 'requested' | 'wanted' }
+  | { readonly status: 'failed'; readonly held: Held; readonly resumesAs: 'requested' | 'desired' }
   | { readonly status: 'leaving'; readonly held: Held; readonly dismantled: boolean };
 
 export interface StepFailure {
@@ -136,7 +136,7 @@ const rejection = ({ code, message, field }: Refusal) =>
 const isGivenUp = ({ surges, additions }: Held, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);
 
-/** Machines that are given up and that nobody was told of: no node has to leave before them. */
+/** Machines that are given up and that no one was told of: no node has to leave before them. */
 export const unannouncedOf = (held: Held): readonly MachinePlan[] =>
   held.planned.filter(({ name }) => isGivenUp(held, name) && !held.announced.includes(name));
 
@@ -152,7 +152,7 @@ const plan = (
   state: Present,
   { uid, machines, requestId }: Extract<MachinesCommand, { type: 'Plan' }>['data'],
 ): readonly MachinesFact[] => {
-  if (state.status !== 'wanted' || machines.length === 0) return nothing;
+  if (state.status !== 'desired' || machines.length === 0) return nothing;
   if (requestId === undefined) {
     return state.held.planned.length > 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
   }
@@ -160,24 +160,24 @@ const plan = (
   return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
 };
 
-/** Never more than are wanted: two jobs may have planned at a time. */
+/** Never more than are desired: two jobs may have planned at a time. */
 const planSurge = (
   { status, held }: Present,
   { uid, machines, upgradeId, pool }: Extract<MachinesCommand, { type: 'PlanSurge' }>['data'],
 ): readonly MachinesFact[] => {
   const fits = machines.length > 0 && machines.length <= surgeLacks(held.planned, held.surges, { upgradeId, pool });
-  return status === 'wanted' && fits ? [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }] : nothing;
+  return status === 'desired' && fits ? [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }] : nothing;
 };
 
 const failSurge = (
   { status, held }: Present,
   { uid, cause, upgradeId, pool }: Extract<MachinesCommand, { type: 'FailSurge' }>['data'],
 ): readonly MachinesFact[] => {
-  if (status === 'leaving' || !isWantedSurge(held.surges, { upgradeId, pool })) return nothing;
+  if (status === 'leaving' || !isDesiredSurge(held.surges, { upgradeId, pool })) return nothing;
   return [{ type: 'SurgeFailed', data: { uid, upgradeId, pool, cause } }];
 };
 
-/** Once nothing is missing of what was asked for together, the machines that nobody was told of are announced together. */
+/** Once nothing is missing of what was asked for together, the machines that no one was told of are announced together. */
 const announcement = (held: Held, batch: string | null): readonly MachinesFact[] => {
   const isFailed = held.additions.requests.some(
     ({ requestId, failed }) => failed && batchOfRequest(requestId) === batch,
@@ -236,7 +236,7 @@ const isMade = (held: Held): boolean => held.balanced && held.planned.length > 0
 const recordFailure = (state: Present, failure: StepFailure): readonly MachinesFact[] => {
   const { uid } = state.held;
   const { step, cause, attempt, attemptsMax, nextAttemptAt, reason, deletion } = failure;
-  const isBuilding = state.status === 'requested' || state.status === 'wanted';
+  const isBuilding = state.status === 'requested' || state.status === 'desired';
   const isDeletion = failure.deleting || deletion !== undefined;
   const isConcerned = isDeletion ? failure.deleting === (state.status === 'leaving') : isBuilding;
   if (!isConcerned) return nothing;
@@ -280,7 +280,7 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
     case 'RejectNodes': {
       const { requestId, refusal } = command.data;
-      if (status !== 'wanted' || requestOf(held.additions, requestId) === undefined) return nothing;
+      if (status !== 'desired' || requestOf(held.additions, requestId) === undefined) return nothing;
       return [{ type: 'NodesRejected', data: { uid, requestId, ...rejection(refusal) } }];
     }
     case 'Plan':
@@ -292,7 +292,7 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
     case 'Announce':
-      return status === 'wanted' ? announcement(held, batchOfRequest(command.data.requestId)) : nothing;
+      return status === 'desired' ? announcement(held, batchOfRequest(command.data.requestId)) : nothing;
     case 'RecordLoadBalancer': {
       if (held.balanced || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerReady', data: command.data }];
@@ -319,7 +319,7 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     balanced: false,
     workersEver: 0,
     poolsEver: 0,
-    wantedSince: meta.time,
+    desiredSince: meta.time,
     remake: false,
     undeleted: {},
   },
@@ -328,13 +328,13 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
 const resumed = (state: Present, time: string): Machines => {
   switch (state.status) {
     case 'rejected':
-      return { status: 'requested', held: { ...state.held, wantedSince: time } };
+      return { status: 'requested', held: { ...state.held, desiredSince: time } };
     case 'failed':
-      return { status: state.resumesAs, held: { ...state.held, wantedSince: time, remake: true } };
-    case 'wanted': {
+      return { status: state.resumesAs, held: { ...state.held, desiredSince: time, remake: true } };
+    case 'desired': {
       const { held } = state;
       const additions = withRetry(held.additions);
-      return { ...state, held: { ...held, additions, undeleted: {}, wantedSince: time, remake: true } };
+      return { ...state, held: { ...held, additions, undeleted: {}, desiredSince: time, remake: true } };
     }
     case 'leaving':
       return { ...state, held: { ...state.held, undeleted: {} } };
@@ -347,8 +347,8 @@ const failed = (state: Present): Machines => {
   switch (state.status) {
     case 'requested':
       return { status: 'failed', held: state.held, resumesAs: 'requested' };
-    case 'wanted':
-      return { status: 'failed', held: { ...state.held, remake: false }, resumesAs: 'wanted' };
+    case 'desired':
+      return { status: 'failed', held: { ...state.held, remake: false }, resumesAs: 'desired' };
     case 'rejected':
     case 'failed':
     case 'leaving': // A deletion that failed is still a deletion.
@@ -366,7 +366,7 @@ const planned = (held: Held, { data, meta }: StoredEvent<'VmsPlanned'>): Held =>
     additions: withPlannedRequest(held.additions, data),
     workersEver: held.workersEver + workers.length,
     poolsEver: held.poolsEver + pools.size,
-    wantedSince: meta.time,
+    desiredSince: meta.time,
   };
 };
 
@@ -397,7 +397,7 @@ const additionsAfter = (additions: Additions, event: StoredEvent): Additions => 
     case 'NodesAbandoned':
       return withAbandoned(additions, event.data.requestId);
     case 'NodeRemovalRequested':
-      return withRemovalWanted(additions, event.data.node);
+      return withRemovalDesired(additions, event.data.node);
     case 'VmsCreated':
       return withAnnounced(additions, event.data);
     default:
@@ -412,7 +412,7 @@ const heldAfter = (held: Held, event: StoredEvent): Held => {
       return notDeleted(held, event.data);
     case 'SurgeRequested':
       return { ...held, surges: withSurge(held.surges, event.data) };
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'SurgeFailed':
       return { ...held, surges: withoutSurge(held.surges, held.planned, event.data) };
     case 'VmsPlanned':
@@ -443,7 +443,7 @@ const follow = (state: Present, event: StoredEvent): Machines => {
     case 'ClusterDismantled':
       return { status: 'leaving', held, dismantled: true };
     case 'ClusterAccepted':
-      return { status: 'wanted', held };
+      return { status: 'desired', held };
     case 'ClusterRejected':
       return { status: 'rejected', held };
     case 'InfrastructureFailed':
@@ -461,7 +461,7 @@ const follow = (state: Present, event: StoredEvent): Machines => {
 const uidOf = (event: StoredEvent): string | undefined => ('uid' in event.data ? event.data.uid : undefined);
 
 /**
- * The machines of a cluster. It reads what the other services say about the cluster (the wish, the dismantling), and
+ * The machines of a cluster. It reads what the other services say about the cluster (the request, the dismantling), and
  * treats a request after a deletion as a fresh start; events of another incarnation do not touch it.
  */
 export const machines: Decider<Machines, MachinesCommand, MachinesFact> = {

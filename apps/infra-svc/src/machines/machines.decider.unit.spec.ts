@@ -25,7 +25,7 @@ const balanced: Fact = {
   type: 'LoadBalancerReady',
   data: { uid: UID, kind: 'haproxy', host: '127.2.0.1', port: 6443 },
 };
-const deletionWished: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+const deletionRequested: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
 const dismantled: Fact = { type: 'ClusterDismantled', data: { uid: UID } };
 const made = [requested(), accepted, planned, ...allCreated, announced, balanced];
 
@@ -76,10 +76,10 @@ describe('a cluster that was asked for', () => {
   });
 
   it('is neither accepted nor planned once its deletion was asked for', () => {
-    given(requested(), deletionWished)
+    given(requested(), deletionRequested)
       .when({ type: 'Accept', data: { uid: UID } })
       .thenNothing();
-    given(requested(), accepted, deletionWished)
+    given(requested(), accepted, deletionRequested)
       .when({ type: 'Plan', data: about({ machines: plans, requestId: undefined }) })
       .thenNothing();
   });
@@ -110,7 +110,7 @@ describe('the machines of a cluster', () => {
       .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
       .thenNothing());
 
-  it('that nobody planned are not stated', () => {
+  it('that no one planned are not stated', () => {
     const stranger = { ...runningMachine(plans[0]!), name: 'demo-w-9-zzzzz' as NodeName };
     given(requested(), accepted, planned)
       .when({ type: 'RecordMachine', data: about({ machine: stranger }) })
@@ -162,7 +162,7 @@ describe('a failure of the world', () => {
   });
 
   it('of a creation says nothing about a cluster that leaves, nor the other way round', () => {
-    given(...made, deletionWished)
+    given(...made, deletionRequested)
       .when({ type: 'RecordFailure', data: about({ failure }) })
       .thenNothing();
     given(...made)
@@ -177,7 +177,7 @@ describe('a failure of the world', () => {
 });
 
 describe('more workers', () => {
-  const wish: Fact = {
+  const request: Fact = {
     type: 'NodesRequested',
     data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] },
   };
@@ -190,17 +190,17 @@ describe('more workers', () => {
   };
 
   it('are planned once for each request', () => {
-    given(...made, wish)
+    given(...made, request)
       .when(plan)
       .then(morePlanned);
-    given(...made, wish, morePlanned)
+    given(...made, request, morePlanned)
       .when(plan)
       .thenNothing();
   });
 
   it('are announced alone: the other services know the rest', () => {
     const machine = runningMachine(more[0]!, 6);
-    given(...made, wish, morePlanned)
+    given(...made, request, morePlanned)
       .when({ type: 'RecordMachine', data: about({ machine }) })
       .then(
         { type: 'VmCreated', data: { uid: UID, machine } },
@@ -208,9 +208,9 @@ describe('more workers', () => {
       );
   });
 
-  it('that cannot be had are refused without touching the cluster', () => {
+  it('that is not available are refused without touching the cluster', () => {
     const refusal = refuse('cluster.spec-unknown', { spec: 'x', connection: 'lab', provider: 'lab' });
-    given(...made, wish)
+    given(...made, request)
       .when({ type: 'RejectNodes', data: about({ requestId: 'r1', refusal }) })
       .then({
         type: 'NodesRejected',
@@ -224,7 +224,7 @@ describe('more workers', () => {
     const other = runningMachine(two[1]!, 7);
     given(
       ...made,
-      wish,
+      request,
       { ...morePlanned, data: { ...morePlanned.data, machines: [...two] } },
       { type: 'VmCreated', data: { uid: UID, machine: other } },
     )
@@ -238,7 +238,7 @@ describe('more workers', () => {
 
 describe('a deletion', () => {
   it('states every planned machine as gone, the ones that never ran too, and then the cluster', () =>
-    given(requested(), accepted, planned, allCreated[0]!, deletionWished, dismantled)
+    given(requested(), accepted, planned, allCreated[0]!, deletionRequested, dismantled)
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .then(...plans.map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid: UID, name } })), {
         type: 'ClusterDeleted',
@@ -246,14 +246,14 @@ describe('a deletion', () => {
       }));
 
   it('states the balancer as gone first', () =>
-    given(...made, deletionWished, dismantled)
+    given(...made, deletionRequested, dismantled)
       .when({ type: 'RecordDeletion', data: about({ gone: [plans[0]!.name], nothingLeft: false }) })
       .then(
         { type: 'LoadBalancerDeleted', data: { uid: UID } },
         { type: 'VmDeleted', data: { uid: UID, name: plans[0]!.name } },
       ));
 
-  it('is not recorded for a cluster that nobody wants deleted', () =>
+  it('is not recorded for a cluster that no one wants deleted', () =>
     given(...made)
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .thenNothing());
@@ -261,10 +261,10 @@ describe('a deletion', () => {
   it('frees the name for a new cluster, which the old one does not touch any more', () => {
     const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
     const again = requested(clusterSpec(), LATER_UID);
-    given(...made, deletionWished, dismantled, deleted, again, failed)
+    given(...made, deletionRequested, dismantled, deleted, again, failed)
       .when({ type: 'Accept', data: { uid: LATER_UID } })
       .then({ type: 'ClusterAccepted', data: { uid: LATER_UID } });
-    given(...made, deletionWished, dismantled, deleted, again)
+    given(...made, deletionRequested, dismantled, deleted, again)
       .when({ type: 'Accept', data: { uid: UID } })
       .thenNothing();
   });

@@ -29,7 +29,7 @@ export class MachinesJobs {
 
   @OnJob<OfCluster>('ValidateCluster', ASKING)
   validate(job: Job<OfCluster>, context: JobContext): Promise<JobLater | undefined> {
-    return this.turns.whileWanted(job, context, async (work) => {
+    return this.turns.whileDesired(job, context, async (work) => {
       await this.admission.cluster(work);
       return undefined;
     });
@@ -37,12 +37,12 @@ export class MachinesJobs {
 
   @OnJob<OfCluster>('CreateMachines', MAKING)
   create(job: Job<OfCluster>, context: JobContext): Promise<JobLater | undefined> {
-    return this.turns.whileWanted(job, context, (work) => this.creation.create(work));
+    return this.turns.whileDesired(job, context, (work) => this.creation.create(work));
   }
 
   @OnJob<OfRequest>('AddMachines', MAKING)
   add(job: Job<OfRequest>, context: JobContext): Promise<JobLater | undefined> {
-    return this.turns.whileWanted(job, context, (work) => this.creation.add(work));
+    return this.turns.whileDesired(job, context, (work) => this.creation.add(work));
   }
 
   @OnJob<OfRemoval>('RemoveMachine', DELETING)
@@ -50,7 +50,7 @@ export class MachinesJobs {
     return this.turns.alone(job, context, (work) => this.deletion.machine(work));
   }
 
-  /** Machines of requests that failed or were given up, and of which nobody was told. */
+  /** Machines of requests that failed or were given up, and of which no one was told. */
   @OnJob<OfDeletion>('ReturnMachines', DELETING)
   giveBack(job: Job<OfDeletion>, context: JobContext): Promise<JobLater | undefined> {
     return this.turns.alone(job, context, (work) => this.deletion.unannounced(work));

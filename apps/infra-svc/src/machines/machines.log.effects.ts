@@ -11,7 +11,7 @@ export type ClusterJob = Job<{ readonly uid: ClusterUid }>;
 /** A job that has its cluster to itself. */
 export interface Work<J extends ClusterJob = ClusterJob> {
   readonly job: J;
-  /** Aborts when the service stops, the time is over, or somebody else may have the cluster. */
+  /** Aborts when the service stops, the time is over, or someone else may have the cluster. */
   readonly signal: AbortSignal;
   later(delayMs: number, reason: string): JobLater;
 }

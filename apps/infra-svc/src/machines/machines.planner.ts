@@ -12,7 +12,7 @@ import {
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
-import type { GroupRef, LoadBalancerSpec, MachineAnswer, WantedMachine } from '../providers/provider.ports.js';
+import type { GroupRef, LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
 const SUFFIX_LENGTH = 5;
 const SUFFIX_COUNT = 36 ** SUFFIX_LENGTH;
@@ -136,7 +136,7 @@ export const planWorkers = (
   return spread(workers, cluster.planned, zonesOf);
 };
 
-/** The machine of a pool that extra ones are made like: one of its wished size. */
+/** The machine of a pool that extra ones are made like: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
   planned.find((plan) => plan.role === 'worker' && plan.pool === pool && plan.surge === undefined);
 
@@ -156,9 +156,9 @@ export const planSurge = (
 };
 
 /** What a provider is asked for. */
-export const wantedMachine =
+export const desiredMachine =
   ({ namespace, spec: { name: cluster } }: ClusterRef) =>
-  ({ name, spec, zone, rootDisk, role, pool, surge }: MachinePlan): WantedMachine => ({
+  ({ name, spec, zone, rootDisk, role, pool, surge }: MachinePlan): DesiredMachine => ({
     name,
     spec,
     zone,

@@ -13,13 +13,13 @@ const DELETE_AGAIN = 'delete-again';
 /** What a retry needs to know: which work is still open. */
 export interface Following {
   readonly uid: ClusterUid | null;
-  readonly stage: 'validating' | 'wanted' | 'leaving';
+  readonly stage: 'validating' | 'desired' | 'leaving';
   /** Requests for more nodes that are not announced yet, with their machines; none: they are not planned. */
   readonly requests: Readonly<Record<string, readonly NodeName[]>>;
   readonly removing: readonly NodeName[];
   /** Machines whose deletion has failed. */
   readonly undeleted: readonly NodeName[];
-  /** Surges that are wanted. */
+  /** Surges that are desired. */
   readonly surges: readonly SurgeRef[];
   /** Machines of surges, and which; they are looked after until they are gone. */
   readonly extra: Readonly<Record<string, SurgeRef>>;
@@ -32,7 +32,7 @@ const ensureAll = ({ uid, requests, removing, undeleted, surges }: Following, ti
   ...[...new Set([...removing, ...undeleted])].map((node) => removal(uid, node, time)),
 ];
 
-/** Machines that are given up and that nobody was told of. */
+/** Machines that are given up and that no one was told of. */
 const returned = (uid: ClusterUid, time: string): Reaction =>
   job('ReturnMachines', { uid, deadline: later(time, DELETION_TIMEOUT_MS) });
 
@@ -49,7 +49,7 @@ const deletion = (uid: ClusterUid | null, time: string): Reaction =>
 
 const RETURN_AGAIN = 'return-again/';
 
-/** Now, and once more when that should have been enough: an extra machine is nobody's wish, so nobody would miss its deletion. */
+/** Now, and once more when that should have been enough: an extra machine is nobody's request, so no one would miss its deletion. */
 const giveBack = (uid: ClusterUid | null, surge: SurgeRef, time: string): readonly Reaction[] => [
   job('ReturnSurge', { uid, ...surge, deadline: later(time, DELETION_TIMEOUT_MS) }),
   timer(`${RETURN_AGAIN}${surgeKey(surge)}`, later(time, DELETION_TIMEOUT_MS + RETURN_AGAIN_AFTER_MS), { ...surge }),
@@ -76,7 +76,7 @@ const retry = (state: Following, time: string): readonly Reaction[] => {
   switch (state.stage) {
     case 'validating':
       return [job('ValidateCluster', { uid: state.uid })];
-    case 'wanted':
+    case 'desired':
       return ensureAll(state, time);
     case 'leaving':
       return [deletion(state.uid, time)];
@@ -114,14 +114,14 @@ const requestsAfter = (requests: Following['requests'], event: StoredEvent): Fol
 const follow = (state: Following, event: StoredEvent): Following | undefined => {
   switch (event.type) {
     case 'ClusterAccepted':
-      return { ...state, stage: 'wanted' };
+      return { ...state, stage: 'desired' };
     case 'VmsPlanned':
       return { ...state, extra: { ...state.extra, ...extraOf(event.data.machines) } };
     case 'VmDeletionFailed':
       return { ...state, undeleted: [...new Set([...state.undeleted, ...event.data.machines])] };
     case 'SurgeRequested':
       return { ...state, surges: [...withoutSurge(state.surges, event.data), refOf(event.data)] };
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'SurgeFailed':
       return { ...state, surges: withoutSurge(state.surges, event.data) };
     case 'NodeRemoved':
@@ -192,7 +192,7 @@ export const machinesProcess: Process<Following> = {
         return [job('AddMachines', { uid: event.data.uid, requestId: event.data.requestId })];
       case 'SurgeRequested':
         return [job('AddSurge', { uid: event.data.uid, ...refOf(event.data) })];
-      case 'SurgeReturned':
+      case 'SurgeReleased':
       case 'SurgeFailed':
         return giveBack(event.data.uid, refOf(event.data), time);
       case 'VmsPlanned':

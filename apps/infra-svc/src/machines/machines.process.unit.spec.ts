@@ -17,7 +17,7 @@ const planned: Fact = {
   type: 'VmsPlanned',
   data: { uid: UID, machines: [...planCluster(UID, clusterSpec(), () => [])] },
 };
-const moreWished: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
+const moreRequested: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
 
 const eventsOf = (facts: readonly Fact[]): readonly StoredEvent[] => facts.map((fact, at) => stored(fact, at + 1));
 
@@ -49,7 +49,7 @@ describe('what infra-svc does for a cluster', () => {
   });
 
   it('takes up what is open when a retry is asked for: machines, requests for more, removals', () => {
-    const facts = [requested(), of('ClusterAccepted'), planned, moreWished, removed, failed];
+    const facts = [requested(), of('ClusterAccepted'), planned, moreRequested, removed, failed];
     expect(jobsOf(afterAll(...facts, of('ClusterRetryRequested')))).toEqual([
       'CreateMachines',
       'AddMachines',
@@ -58,9 +58,9 @@ describe('what infra-svc does for a cluster', () => {
   });
 
   it('deletes machines only after the cluster is dismantled, with a deadline', () => {
-    const wished = [requested(), of('ClusterAccepted'), of('ClusterDeletionRequested')];
-    expect(afterAll(...wished)).toEqual([]);
-    const [deletion] = afterAll(...wished, of('ClusterDismantled'));
+    const requests = [requested(), of('ClusterAccepted'), of('ClusterDeletionRequested')];
+    expect(afterAll(...requests)).toEqual([]);
+    const [deletion] = afterAll(...requests, of('ClusterDismantled'));
     const at = stored(of('ClusterDismantled'), 4).meta.time;
     expect(deletion).toEqual({
       kind: 'job',

@@ -80,7 +80,7 @@ export interface ClusterRow {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
-  readonly status: 'requested' | 'rejected' | 'wanted' | 'made' | 'failed' | 'leaving';
+  readonly status: 'requested' | 'rejected' | 'desired' | 'made' | 'failed' | 'leaving';
   /** Why it failed, while it does. */
   readonly failure: Cause | null;
 }
@@ -89,7 +89,7 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
   switch (event.type) {
     case 'ClusterAccepted':
     case 'NodesRequested':
-      return { ...row, status: 'wanted' };
+      return { ...row, status: 'desired' };
     case 'ClusterRejected':
       return { ...row, status: 'rejected' };
     case 'LoadBalancerReady':
@@ -98,13 +98,13 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
     case 'NodesRejected':
     case 'NodesAbandoned':
     case 'VmsFailed':
-      return row.status === 'wanted' ? { ...row, status: 'made' } : row;
+      return row.status === 'desired' ? { ...row, status: 'made' } : row;
     case 'VmDeletionFailed':
       return { ...row, failure: event.data.cause };
     case 'InfrastructureFailed':
       return { ...row, status: row.status === 'leaving' ? 'leaving' : 'failed', failure: event.data.cause };
     case 'ClusterRetryRequested':
-      return { ...row, status: row.status === 'rejected' ? 'requested' : 'wanted', failure: null };
+      return { ...row, status: row.status === 'rejected' ? 'requested' : 'desired', failure: null };
     case 'ClusterDeletionRequested':
       return { ...row, status: 'leaving', failure: null };
     case 'ClusterDeleted':

@@ -43,7 +43,7 @@ describe('the row of a cluster', () => {
 
   it('tells where it is', () => {
     expect(rowOf()).toMatchObject({ uid: UID, status: 'requested', failure: null });
-    expect(rowOf(about('ClusterAccepted'))).toMatchObject({ status: 'wanted' });
+    expect(rowOf(about('ClusterAccepted'))).toMatchObject({ status: 'desired' });
     const balanced: Fact = { type: 'LoadBalancerReady', data: { uid: UID, kind: 'nlb', host: 'h', port: 6443 } };
     expect(rowOf(about('ClusterAccepted'), balanced)).toMatchObject({ status: 'made' });
   });

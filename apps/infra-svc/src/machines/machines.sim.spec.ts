@@ -1,7 +1,7 @@
 import { CONNECTIONS_STREAM, type ClusterUid, type Fact, type NodeName, type UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
-import { bootstrapStream, ownNamespaceStream, typesOf, wishStream } from '../../test/memory.service.js';
+import { bootstrapStream, ownNamespaceStream, typesOf, requestStream } from '../../test/memory.service.js';
 import { CALM, Simulation } from '../../test/simulation.js';
 import { machineName } from './machines.planner.js';
 
@@ -25,7 +25,7 @@ const begin = async (simulation: Simulation): Promise<void> => {
 };
 
 const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () => Promise<void>): Promise<void> => {
-  await simulation.say(wishStream, { type: 'ClusterDeletionRequested', data: { uid } });
+  await simulation.say(requestStream, { type: 'ClusterDeletionRequested', data: { uid } });
   await between();
   await simulation.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });
 };
@@ -89,7 +89,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         thingsMadeOnce(simulation);
         const types = typesOf(simulation.log, UID);
@@ -105,8 +105,8 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
-        const second = { namespace: 'default', cluster: 'second', context: 'wish' };
+        await simulation.say(requestStream, requested());
+        const second = { namespace: 'default', cluster: 'second', context: 'request' };
         await simulation.say(second, requested(clusterSpec({ name: 'second' as never }), LATER_UID));
         await simulation.run();
         thingsMadeOnce(simulation);
@@ -130,13 +130,13 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run(simulation.below(150));
         await dismantle(simulation, UID, () => simulation.run(simulation.below(20)));
         await simulation.run();
         const planned = count(typesOf(simulation.log, UID), 'VmsPlanned') * 5;
         expectGone(simulation, UID, planned);
-        await simulation.say(wishStream, requested(clusterSpec(), LATER_UID));
+        await simulation.say(requestStream, requested(clusterSpec(), LATER_UID));
         await simulation.run();
         expectMade(typesOf(simulation.log, LATER_UID));
         expect(simulation.cloud.machines.size).toBe(5);
@@ -151,11 +151,11 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await begin(simulation);
         const victim = NAMES[simulation.below(NAMES.length)]!;
         simulation.cloud.bootFailures.set(victim, 'no luck');
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         expect(count(typesOf(simulation.log, UID), 'InfrastructureFailed')).toBe(1);
         simulation.cloud.bootFailures.clear();
-        await simulation.say(wishStream, { type: 'ClusterRetryRequested', data: { uid: UID } });
+        await simulation.say(requestStream, { type: 'ClusterRetryRequested', data: { uid: UID } });
         await simulation.run();
         expectMade(typesOf(simulation.log, UID));
         const machines = [...simulation.cloud.creations].filter(([thing]) => thing.startsWith('machine'));
@@ -169,14 +169,14 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         const more = { uid: UID, workers: [nodeSet(1)] };
         const removed = NAMES[1 + simulation.below(NAMES.length - 1)]!;
-        await simulation.say(wishStream, { type: 'NodesRequested', data: { ...more, requestId: 'r1' } });
+        await simulation.say(requestStream, { type: 'NodesRequested', data: { ...more, requestId: 'r1' } });
         await simulation.run(simulation.below(40));
         await simulation.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: removed } });
-        await simulation.say(wishStream, { type: 'NodesRequested', data: { ...more, requestId: 'r2' } });
+        await simulation.say(requestStream, { type: 'NodesRequested', data: { ...more, requestId: 'r2' } });
         await simulation.run();
         thingsMadeOnce(simulation);
         const added = [3, 4].map((index) => machineName('demo', UID, 'worker', index));
@@ -198,13 +198,13 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'worker-1' };
         for (const round of [1, 2]) {
           await simulation.say(rolloutStream, { type: 'SurgeRequested', data: { ...surge, count: round } });
           await simulation.run(simulation.below(80));
-          await simulation.say(rolloutStream, { type: 'SurgeReturned', data: { ...surge, nodes: [] } });
+          await simulation.say(rolloutStream, { type: 'SurgeReleased', data: { ...surge, nodes: [] } });
         }
         await simulation.run();
         const announced = extraMachines(simulation);
@@ -225,7 +225,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         await simulation.say(rolloutStream, {
           type: 'SurgeRequested',
@@ -247,7 +247,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         const simulation = new Simulation(seed);
         if (calm) simulation.troubles = CALM;
         await begin(simulation);
-        await simulation.say(wishStream, requested());
+        await simulation.say(requestStream, requested());
         await simulation.run();
         await dismantle(simulation, UID, async () => undefined);
         await simulation.run();

@@ -26,13 +26,13 @@ describe('the machines of a cluster', () => {
   });
 
   const dismantle = async (uid = UID): Promise<void> => {
-    await story.wish(of('ClusterDeletionRequested', uid));
+    await story.request(of('ClusterDeletionRequested', uid));
     await story.log.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });
     await story.settle();
   };
 
   it('come into being as this sequence tells', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.types()).toEqual([
       'NamespaceCreated',
       'ConnectionRegistered',
@@ -63,10 +63,10 @@ describe('the machines of a cluster', () => {
   });
 
   it('share what their connection has: the second cluster makes nothing of it and states nothing of it', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     const before = story.types().filter((type) => type.endsWith('Ensured')).length;
     const creations = [...story.cloud.creations].filter(([thing]) => !thing.startsWith('machine')).length;
-    const second = { namespace: 'default', cluster: 'second', context: 'wish' };
+    const second = { namespace: 'default', cluster: 'second', context: 'request' };
     const spec = clusterSpec({ name: 'second' as never });
     await story.log.say(second, requested(spec, LATER_UID));
     await story.settle();
@@ -79,7 +79,7 @@ describe('the machines of a cluster', () => {
 
   it("fail with the provider's words when one of them fails, and the others stay for a retry", async () => {
     story.cloud.bootFailures.set(worker(2), 'Quota exceeded for resource INSTANCES');
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.last('InfrastructureFailed')).toEqual({
       uid: UID,
       step: 'create machines',
@@ -89,7 +89,7 @@ describe('the machines of a cluster', () => {
     expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(4);
     expect(story.types()).not.toContain('VmsCreated');
     story.cloud.bootFailures.clear();
-    await story.wish(of('ClusterRetryRequested'));
+    await story.request(of('ClusterRetryRequested'));
     expect(story.last('VmsCreated').machines).toHaveLength(5);
     expect(story.cloud.creations.get(`machine ${worker(1)}`)).toBe(1);
     expect(story.cloud.creations.get(`machine ${worker(2)}`)).toBe(2);
@@ -98,7 +98,7 @@ describe('the machines of a cluster', () => {
 
   it('fail at once, and not after several tries, when there is no room for them', async () => {
     story.cloud.machinesMax = 2;
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.last('InfrastructureFailed').cause.message).toBe('Quota exceeded: at most 2 machines');
     expect(story.types().filter((type) => type === 'InfrastructureStepFailed')).toHaveLength(1);
   });
@@ -108,7 +108,7 @@ describe('the machines of a cluster', () => {
     ['single', 'need no public address'],
   ] as const)('of a %s-cloud cluster %s', async (serviceType, _promise) => {
     story.cloud.withoutPublicIp.add(worker(1));
-    await story.wish(requested(clusterSpec({ serviceType })));
+    await story.request(requested(clusterSpec({ serviceType })));
     const isMulti = serviceType === 'multi';
     expect(story.types().includes('InfrastructureFailed')).toBe(isMulti);
     if (isMulti) expect(story.last('InfrastructureFailed')).toMatchObject({ reason: 'CreateMCISFailedReason' });
@@ -117,7 +117,7 @@ describe('the machines of a cluster', () => {
   it('are made on every connection of a multi-cloud cluster, with the resources of each', async () => {
     const other = 'other' as ConnectionName;
     await story.log.say(CONNECTIONS_STREAM, registered({ name: other }));
-    await story.wish(requested(clusterSpec({ workers: [nodeSet(1, { connection: other })] })));
+    await story.request(requested(clusterSpec({ workers: [nodeSet(1, { connection: other })] })));
     expect(story.last('VmsCreated').machines.map(({ connection }) => connection)).toEqual(['lab', 'lab', 'lab', other]);
     expect([...story.cloud.networks.keys()]).toEqual(['lab-vpc', 'other-vpc']);
     await dismantle();
@@ -125,24 +125,24 @@ describe('the machines of a cluster', () => {
   });
 
   it('grow by those that were asked for, which are announced alone', async () => {
-    await story.wish(requested());
-    await story.wish({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(2)] } });
+    await story.request(requested());
+    await story.request({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(2)] } });
     expect(story.last('VmsPlanned')).toMatchObject({ requestId: 'r1' });
     expect(story.last('VmsCreated').machines.map(({ name }) => name)).toEqual([worker(3), worker(4)]);
     expect(story.types().filter((type) => type === 'LoadBalancerReady')).toHaveLength(1);
   });
 
-  it('do not grow by workers that cannot be had', async () => {
-    await story.wish(requested());
+  it('do not grow by workers that is not available', async () => {
+    await story.request(requested());
     const workers = [nodeSet(1, { spec: 'lab.none' })];
-    await story.wish({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
+    await story.request({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
     expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r1', code: 'cluster.spec-unknown' });
     expect(story.cloud.machines.size).toBe(5);
     expect(story.types()).not.toContain('InfrastructureFailed');
   });
 
   it('lose the one whose node was removed, and the balancer forgets it', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: controlPlane(3) } });
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: worker(1) } });
     await story.settle();
@@ -153,7 +153,7 @@ describe('the machines of a cluster', () => {
   });
 
   it('go with their cluster, every planned one is stated as gone, and its name is free', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     await dismantle();
     expect(typesOf(story.log, UID).slice(-7)).toEqual([
       'LoadBalancerDeleted',
@@ -161,20 +161,20 @@ describe('the machines of a cluster', () => {
       'ClusterDeleted',
     ]);
     expect(story.cloud.machines.size + story.cloud.balancers.size).toBe(0);
-    await story.wish(requested(clusterSpec(), LATER_UID));
+    await story.request(requested(clusterSpec(), LATER_UID));
     expect(typesOf(story.log, LATER_UID)).toContain('VmsCreated');
   });
 
   it('stay until their cluster is dismantled, whatever is asked meanwhile', async () => {
-    await story.wish(requested());
-    await story.wish(of('ClusterDeletionRequested'), of('ClusterRetryRequested'));
+    await story.request(requested());
+    await story.request(of('ClusterDeletionRequested'), of('ClusterRetryRequested'));
     expect(story.cloud.machines.size).toBe(5);
     expect(story.types()).not.toContain('VmDeleted');
   });
 
   it('go also when the create failed half-way', async () => {
     story.cloud.bootFailures.set(worker(2), 'no luck');
-    await story.wish(requested());
+    await story.request(requested());
     await dismantle();
     expect(story.cloud.machines.size).toBe(0);
     expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
@@ -182,31 +182,31 @@ describe('the machines of a cluster', () => {
   });
 
   it('that were never planned need no deletion: a rejected cluster is simply gone', async () => {
-    await story.wish(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.none' })] })));
+    await story.request(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.none' })] })));
     await dismantle();
     expect(typesOf(story.log, UID).slice(-2)).toEqual(['ClusterDismantled', 'ClusterDeleted']);
   });
 
   it('are deleted although their connection is no longer offered', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: 'lab' as ConnectionName } });
     await dismantle();
     expect(story.cloud.machines.size).toBe(0);
   });
 
   it('are never called gone because their provider does not answer', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     story.outage = 'no route to host';
     await dismantle();
     expect(story.types()).not.toContain('VmDeleted');
     expect(story.last('VmDeletionFailed')).toMatchObject({ reason: 'DeleteMCISFailedReason', attempt: 1 });
     story.outage = undefined;
-    await story.wish(of('ClusterRetryRequested'));
+    await story.request(of('ClusterRetryRequested'));
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
   });
 
   it('that the provider still shows after the deadline are named', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     story.cloud.undeletable.add(worker(1));
     await dismantle();
     expect(story.last('VmDeletionFailed')).toMatchObject({
@@ -215,7 +215,7 @@ describe('the machines of a cluster', () => {
     });
     expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(4);
     story.cloud.undeletable.clear();
-    await story.wish(of('ClusterRetryRequested'));
+    await story.request(of('ClusterRetryRequested'));
     expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
   });
 });

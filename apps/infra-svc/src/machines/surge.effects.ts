@@ -10,14 +10,14 @@ import { missingOf, type Machines } from './machines.decider.js';
 import { MachinesLog, type Work } from './machines.log.effects.js';
 import { likeOf, planSurge } from './machines.planner.js';
 import { SiteSurvey } from './sites.effects.js';
-import { isWantedSurge, surgeKey, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
+import { isDesiredSurge, surgeKey, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
 type OfSurge = { readonly uid: ClusterUid; readonly upgradeId: UpgradeId; readonly pool: string };
 type OfReturn = OfSurge & { readonly deadline: string };
 type Present = Exclude<Machines, { readonly status: 'absent' }>;
 
-const isWanted = (state: Machines, ref: SurgeRef): state is Present =>
-  state.status !== 'absent' && state.status !== 'leaving' && isWantedSurge(state.held.surges, ref);
+const isDesired = (state: Machines, ref: SurgeRef): state is Present =>
+  state.status !== 'absent' && state.status !== 'leaving' && isDesiredSurge(state.held.surges, ref);
 
 /** Makes extra machines. What hinders them is said, and hurts nothing else of the cluster. */
 @Injectable()
@@ -33,14 +33,14 @@ export class SurgeCreation {
     const { job } = work;
     const { uid } = job.data;
     const state = await this.log.look(job);
-    if (!isWanted(state, ref)) return undefined;
+    if (!isDesired(state, ref)) return undefined;
     const refused = await this.refused(work, state, ref);
     if (refused !== undefined) {
       await this.log.record(job, { type: 'FailSurge', data: { uid, cause: surgeRefused(ref, refused), ...ref } });
       return undefined;
     }
     const after = await this.plan(work, state, ref);
-    if (!isWanted(after, ref)) return undefined;
+    if (!isDesired(after, ref)) return undefined;
     const missing = missingOf(after.held, surgeKey(ref));
     const sites = await this.sites.of(missing, job.cause);
     await this.creation.makeAll(work, after.held, missing, sites.all);
@@ -49,7 +49,7 @@ export class SurgeCreation {
 
   /** Why the extra machines cannot be asked for; undefined: they can, or are named already. */
   private async refused(work: Work, { status, held }: Present, ref: SurgeRef): Promise<string | undefined> {
-    if (status !== 'wanted') return 'the machines of the cluster are not in order';
+    if (status !== 'desired') return 'the machines of the cluster are not in order';
     const like = likeOf(held.planned, ref.pool);
     if (like === undefined) return 'the pool has no machine that they could be like';
     const count = surgeLacks(held.planned, held.surges, ref);
@@ -76,14 +76,14 @@ export class SurgeJobs {
     @Inject(ClusterTurns) private readonly turns: ClusterTurns,
   ) {}
 
-  /** Once it has begun it ends by itself, also when nobody wants the surge any more: what is asked for and not waited for would come later. */
+  /** Once it has begun it ends by itself, also when no one wants the surge any more: what is asked for and not waited for would come later. */
   @OnJob<OfSurge>('AddSurge', MAKING)
   add(job: Job<OfSurge>, context: JobContext): Promise<JobLater | undefined> {
     const { upgradeId, pool } = job.data;
-    return this.turns.whileWanted(job, context, (work) => this.creation.make(work, { upgradeId, pool }));
+    return this.turns.whileDesired(job, context, (work) => this.creation.make(work, { upgradeId, pool }));
   }
 
-  /** Machines of a surge that is over and of which nobody was told; the others go when their nodes have left. */
+  /** Machines of a surge that is over and of which no one was told; the others go when their nodes have left. */
   @OnJob<OfReturn>('ReturnSurge', DELETING)
   giveBack(job: Job<OfReturn>, context: JobContext): Promise<JobLater | undefined> {
     return this.turns.alone(job, context, (work) => this.deletion.unannounced(work));

@@ -28,7 +28,7 @@ const made: readonly Fact[] = [
   { type: 'VmsCreated', data: { uid: UID, machines: plans.map((plan, at) => runningMachine(plan, at + 1)) } },
 ];
 const asked: Fact = { type: 'SurgeRequested', data: { ...rollout, count: 1 } };
-const returned: Fact = { type: 'SurgeReturned', data: { ...rollout, nodes: [] } };
+const returned: Fact = { type: 'SurgeReleased', data: { ...rollout, nodes: [] } };
 const planned: Fact<'VmsPlanned'> = { type: 'VmsPlanned', data: { uid: UID, machines: [...extra] } };
 const cause = { operation: 'create machines', target: extraPlan.name, message: 'Quota exceeded' };
 const failure: StepFailure = {
@@ -70,12 +70,12 @@ describe('extra machines for a pool that is upgraded', () => {
         { type: 'VmsCreated', data: { uid: UID, machines: [extraMachine] } },
       ));
 
-  it('that run when nobody wants them any more are announced to nobody', () =>
+  it('that run when no one wants them any more are announced to nobody', () =>
     given(...made, asked, planned, returned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } }));
 
-  it('that got their names when nobody wanted them any more are announced to nobody, and are deleted', () => {
+  it('that got their names when no one desired them any more are announced to no one, and are deleted', () => {
     given(...made, asked, returned, planned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } });
@@ -99,7 +99,7 @@ describe('extra machines for a pool that is upgraded', () => {
     expect(dueAfter({ type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);
   });
 
-  it('are given up for good: what is wanted later gets new machines', () => {
+  it('are given up for good: what is desired later gets new machines', () => {
     const next = planSurge(
       { uid: UID, spec: clusterSpec(), planned: [...plans, ...extra], workersEver: 3 },
       { ...SURGE, count: 1 },
@@ -110,7 +110,7 @@ describe('extra machines for a pool that is upgraded', () => {
       .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...next] } });
   });
 
-  it('that cannot be had fail their surge and not the cluster', () => {
+  it('that is not available fail their surge and not the cluster', () => {
     given(...made, asked, planned)
       .when({ type: 'RecordFailure', data: { uid: UID, failure } })
       .then(
@@ -127,7 +127,7 @@ describe('a surge in a story', () => {
   const begun = async (): Promise<Story> => {
     const story = new Story();
     await story.begin();
-    await story.wish(requested());
+    await story.request(requested());
     return story;
   };
   const names = (story: Story): readonly string[] => [...story.cloud.machines.keys()].sort();
@@ -135,12 +135,12 @@ describe('a surge in a story', () => {
   it('brings a machine of the pool, which goes when its node has left', async () => {
     const story = await begun();
     const before = names(story);
-    await story.wish(asked);
+    await story.request(asked);
     expect(names(story)).toEqual([...before, extraPlan.name].sort());
     expect(story.last('VmsCreated').machines).toMatchObject([{ name: extraPlan.name, surge: SURGE.upgradeId }]);
-    await story.wish({ type: 'SurgeReturned', data: { ...rollout, nodes: [extraPlan.name] } });
+    await story.request({ type: 'SurgeReleased', data: { ...rollout, nodes: [extraPlan.name] } });
     expect(names(story)).toContain(extraPlan.name);
-    await story.wish({ type: 'NodeRemoved', data: { uid: UID, node: extraPlan.name } });
+    await story.request({ type: 'NodeRemoved', data: { uid: UID, node: extraPlan.name } });
     expect(names(story)).toEqual(before);
     expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(1);
   });
@@ -149,7 +149,7 @@ describe('a surge in a story', () => {
     const story = await begun();
     const before = names(story);
     story.cloud.machinesMax = before.length;
-    await story.wish(asked);
+    await story.request(asked);
     expect(story.last('SurgeFailed')).toMatchObject({ ...SURGE, cause: { operation: 'create machines' } });
     expect(names(story)).toEqual(before);
     expect(story.types()).not.toContain('InfrastructureFailed');
@@ -157,7 +157,7 @@ describe('a surge in a story', () => {
 
   it('of a pool that has no machine says so', async () => {
     const story = await begun();
-    await story.wish({ type: 'SurgeRequested', data: { ...rollout, pool: 'gpu', count: 1 } });
+    await story.request({ type: 'SurgeRequested', data: { ...rollout, pool: 'gpu', count: 1 } });
     expect(story.last('SurgeFailed').cause).toEqual({
       operation: 'make extra machines',
       target: 'gpu',

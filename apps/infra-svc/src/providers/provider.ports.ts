@@ -86,7 +86,7 @@ export interface SshKey {
   readonly name: string;
   /** OpenSSH: `ssh-ed25519 <base64> <comment>`. */
   readonly publicKey: string;
-  /** Where its private half is sealed, when that is not the key that was wanted but one of the provider's own. */
+  /** Where its private half is sealed, when that is not the key that was desired but one of the provider's own. */
   readonly ref?: SecretRef;
 }
 
@@ -103,7 +103,7 @@ export interface GroupRef {
   readonly uid: ClusterUid;
 }
 
-export interface WantedMachine {
+export interface DesiredMachine {
   readonly name: NodeName;
   readonly spec: string;
   /** Absent: the provider chooses. */
@@ -118,7 +118,7 @@ export interface MachineGroup extends GroupRef {
   readonly network: string;
   readonly firewall: string;
   readonly sshKey: string;
-  readonly machines: readonly WantedMachine[];
+  readonly machines: readonly DesiredMachine[];
 }
 
 /** How a host is reached, as its provider says it. */
@@ -154,7 +154,7 @@ export type MachineReport =
       readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
       /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */
       readonly profile?: HostProfile;
-      /** Labels that its node shall have. */
+      /** Labels that its node must have. */
       readonly labels?: Readonly<Record<string, string>>;
     });
 
@@ -173,11 +173,11 @@ export interface LoadBalancerSpec {
 }
 
 /** Is there room for these machines? */
-export interface RoomQuestion {
+export interface CapacityRequest {
   readonly group: GroupRef;
   /** The size of each machine. */
   readonly specs: readonly string[];
-  /** How many of them shall be control planes of a new cluster. */
+  /** How many of them must be control planes of a new cluster. */
   readonly controlPlanes: number;
 }
 
@@ -212,10 +212,10 @@ export interface InfrastructureProvider {
   resolveImage(signal: AbortSignal): Promise<Image>;
 
   /** Resolves to the network as it is: one that existed keeps its own CIDR. */
-  ensureNetwork(wanted: Network, signal: AbortSignal): Promise<Network>;
-  ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall>;
+  ensureNetwork(desired: Network, signal: AbortSignal): Promise<Network>;
+  ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall>;
   /** Resolves to the key as the provider has it. */
-  ensureSshKey(wanted: SshKey, signal: AbortSignal): Promise<SshKey>;
+  ensureSshKey(desired: SshKey, signal: AbortSignal): Promise<SshKey>;
 
   /**
    * Asks for the whole group at once, makes what is missing of it, and yields each machine once, as it answers; it ends
@@ -225,16 +225,18 @@ export interface InfrastructureProvider {
   /** All machines of the group that the provider knows, of whatever incarnation. */
   describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
   /** Of a provider that has a stock and makes nothing: why it cannot give these machines now. Nothing is taken. */
-  refusal?(question: RoomQuestion, signal: AbortSignal): Promise<Refusal | undefined>;
+  refusal?(question: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined>;
   /** Of the same: another try to clean what was given back and could not be cleaned then. */
   recover?(signal: AbortSignal): Promise<void>;
+  /** Of the same: an administrator said at this position of the log that a host that was kept out, or had another namespace, is free as it is. */
+  accept?(host: string, asOf: number): Promise<void>;
   /** Accepted by the provider; describeMachines says when the machine is gone. */
   deleteMachine(id: string, signal: AbortSignal): Promise<void>;
   /** All machines of this incarnation, and the group itself; a late ensureMachines for it must not bring them back. */
   deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void>;
 
   /** The address is known at once and never changes, also when the targets do; they need not listen yet. */
-  ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
+  ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
   deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ export class Coalesced<Answer extends object> {
     return this.answers.get(key) ?? this.renew(key, ask);
   }
 
-  /** Asks anew, whatever is remembered. */
+  /** Asks again, whatever is remembered. */
   renew(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = ask();
     this.answers.set(key, answer);

@@ -14,7 +14,7 @@ import { ResourcesQueries } from './resources.queries.js';
 
 /**
  * Clusters that are made together on one connection wait for one round of its steps, and what it found is good for a while;
- * then the provider is asked again, because somebody may have deleted something there.
+ * then the provider is asked again, because someone may have deleted something there.
  */
 @Injectable()
 export class ConnectionResources implements SharedResources {
@@ -60,7 +60,7 @@ export class ConnectionResources implements SharedResources {
     throw new WorldFailure({ operation: 'ensure network', target: name, message });
   }
 
-  /** Nobody's own signal: the answer belongs to all who wait for it. */
+  /** No one's own signal: the answer belongs to all who wait for it. */
   private inTime<Result>(work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
     return inTime(this.config.resourcesTimeoutMs, work);
   }

@@ -1,7 +1,7 @@
 import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
 import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
 
-/** A connection may name the network that its machines shall be in, e.g. to keep two connections apart. */
+/** A connection may name the network that its machines must be in, e.g. to keep two connections apart. */
 const NETWORK_CIDR_SETTING = 'networkCidr';
 
 const ANYWHERE = '0.0.0.0/0';
@@ -28,11 +28,11 @@ const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to:
  * cluster rarely get the same private addresses (CB-Ladybug draws it for that reason, its issue #124).
  */
 export const networkOf = ({ name, settings }: Connection): Network => {
-  const wanted = settings[NETWORK_CIDR_SETTING];
+  const desired = settings[NETWORK_CIDR_SETTING];
   return {
     name: `${name}-vpc`,
     subnet: `${name}-subnet`,
-    cidr: typeof wanted === 'string' ? wanted : `192.168.${fnv1a32(name) % 256}.0/24`,
+    cidr: typeof desired === 'string' ? desired : `192.168.${fnv1a32(name) % 256}.0/24`,
   };
 };
 

@@ -1,4 +1,4 @@
-import { CONNECTIONS_STREAM, type Fact, type SecretRef } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type Fact } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import ssh2 from 'ssh2';
@@ -97,8 +97,8 @@ describe('the SSH key of a connection', () => {
   it('is sealed, and never in an event', async () => {
     const story = new Story();
     await story.begin();
-    await story.wish(requested());
-    const sealed = story.secrets.values.get('infra-svc.ssh-key.lab' as SecretRef);
+    await story.request(requested());
+    const sealed = story.secrets.values.get('infra-svc.ssh-key.lab')?.value;
     expect(sealed).toContain('PRIVATE KEY');
     expect(JSON.stringify(story.log.events)).not.toContain('PRIVATE KEY');
   });

@@ -1,6 +1,7 @@
 import {
   NONE,
   refuse,
+  sshServerId,
   type Cause,
   type ClusterName,
   type ClusterUid,
@@ -14,7 +15,17 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { assign } from './stock.planner.js';
-import type { Candidates, Claim, GivenBack, Holding, WantedHost, Withheld } from './stock.ports.js';
+import type {
+  AcceptedHost,
+  Candidates,
+  Claim,
+  GivenBack,
+  Holding,
+  LastUse,
+  SeenHostKey,
+  DesiredHost,
+  Withheld,
+} from './stock.ports.js';
 
 /** Everything that is known of the stock of one connection, by the host's name. */
 export interface Stocked {
@@ -24,17 +35,23 @@ export interface Stocked {
   readonly addresses: ReadonlyMap<string, string>;
   /** Incarnations that get nothing any more. */
   readonly closed: ReadonlySet<string>;
+  /** Who had a host last, by the host's name. */
+  readonly lastUses: ReadonlyMap<string, LastUse>;
+  /** The first host key that each server has shown, by its id. */
+  readonly pinned: ReadonlyMap<string, string>;
 }
 
 export type StockCommand =
   | Command<'LookAtStock', null>
   | Command<
       'TakeHosts',
-      { readonly claim: Claim; readonly wanted: readonly WantedHost[]; readonly candidates: Candidates }
+      { readonly claim: Claim; readonly desired: readonly DesiredHost[]; readonly candidates: Candidates }
     >
   | Command<'ReturnHost', GivenBack>
   | Command<'WithholdHost', GivenBack & { readonly cause: Cause }>
   | Command<'ReadmitHost', { readonly connection: ConnectionName; readonly host: string }>
+  | Command<'AcceptHost', AcceptedHost>
+  | Command<'PinHostKey', SeenHostKey>
   | Command<'TakeAddress', { readonly claim: Claim; readonly addresses: readonly string[] }>
   | Command<'ReturnAddress', Claim>
   | Command<'CloseStock', Claim>;
@@ -44,6 +61,7 @@ export type StockFact = Fact<
   | 'HostReturned'
   | 'HostWithheld'
   | 'HostReadmitted'
+  | 'HostKeyPinned'
   | 'ApiAddressTaken'
   | 'ApiAddressReturned'
   | 'StockClosed'
@@ -60,11 +78,20 @@ export const stockStream = (connection: ConnectionName): StreamId => ({
 export const holdingsOf = ({ held }: Stocked, uid: string): readonly Holding[] =>
   [...held.values()].filter((holding) => holding.uid === uid);
 
-/** A host is known by its name; one that got another name has the address of before, and is not free for that. */
+/** A host is known by its name; one that got another name has the address from before, and is not free for that. */
 const isFree = ({ held, withheld }: Stocked, { name, address }: OwnHost): boolean =>
   !held.has(name) &&
   !withheld.has(name) &&
   ![...held.values(), ...withheld.values()].some(({ host }) => host.address === address);
+
+/** Whether the host can hold leftovers of no other namespace: it was never used, or only by the same incarnation of the namespace. */
+const isOwn = ({ lastUses }: Stocked, { namespace }: Claim, ownSince: number | null, host: OwnHost): boolean =>
+  ownSince === null ||
+  [...lastUses].every(
+    ([name, last]) =>
+      (name !== host.name && last.address !== host.address) ||
+      (last.namespace === namespace && last.takenSeq > ownSince),
+  );
 
 const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
   const inUse = hosts.filter((host) => state.held.has(host.name)).length;
@@ -75,28 +102,29 @@ const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
 /** Hosts for the machines that have none yet; a refusal when there is not one for each. */
 export const choose = (
   state: Stocked,
-  { connection, uid }: Claim,
-  wanted: readonly WantedHost[],
+  claim: Claim,
+  desired: readonly DesiredHost[],
   candidates: Candidates,
 ): readonly { readonly machine: NodeName; readonly host: OwnHost }[] | Refusal => {
+  const { connection, uid, namespace } = claim;
   if (state.closed.has(uid)) return refuse('stock.closed', { uid, connection });
   const has = new Set<string>(holdingsOf(state, uid).map(({ machine }) => machine));
-  const missing = wanted.filter(({ machine }) => !has.has(machine));
+  const missing = desired.filter(({ machine }) => !has.has(machine));
   const free = candidates.hosts.filter((host) => isFree(state, host));
-  const chosen = assign(missing, free);
+  const own = free.filter((host) => isOwn(state, claim, candidates.ownSince, host));
+  const chosen = assign(missing, own);
   if (chosen.length === missing.length)
     return missing.flatMap(({ machine }) =>
       chosen.filter((choice) => choice.machine.machine === machine).map(({ host }) => ({ machine, host })),
     );
-  return refuse('stock.exhausted', {
-    connection,
-    wanted: missing.length,
-    free: chosen.length,
-    detail: detailOf(state, candidates),
-  });
+  const count = { connection, desired: missing.length, free: chosen.length };
+  const others = assign(missing, free).length - chosen.length;
+  return others > 0
+    ? refuse('stock.other-namespace', { ...count, namespace, count: others })
+    : refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates) });
 };
 
-/** The address that a cluster has, or the first that nobody has. */
+/** The address that a cluster has, or the first that no one has. */
 export const chooseAddress = (
   { addresses: taken, closed }: Stocked,
   { connection, uid }: Claim,
@@ -117,11 +145,16 @@ const place = ({ connection, uid, namespace, cluster }: Claim) => ({
 
 const take = (
   state: Stocked,
-  { claim, wanted, candidates }: Extract<StockCommand, { type: 'TakeHosts' }>['data'],
+  { claim, desired, candidates }: Extract<StockCommand, { type: 'TakeHosts' }>['data'],
 ): readonly StockFact[] | Refusal => {
-  const hosts = choose(state, claim, wanted, candidates);
+  const hosts = choose(state, claim, desired, candidates);
   if (!('length' in hosts)) return hosts;
-  return hosts.length === 0 ? nothing : [{ type: 'HostsTaken', data: { ...place(claim), hosts: [...hosts] } }];
+  if (hosts.length === 0) return nothing;
+  const withBaselines = hosts.map((taken) => {
+    const baseline = candidates.baselines.get(taken.host.name);
+    return baseline === undefined ? taken : { ...taken, baseline };
+  });
+  return [{ type: 'HostsTaken', data: { ...place(claim), hosts: withBaselines } }];
 };
 
 const takeAddress = (
@@ -155,6 +188,30 @@ const addressesBack = (
     .map(([address]) => ({ type: 'ApiAddressReturned', data: { connection, uid, address } }));
 };
 
+const readmit = (state: Stocked, connection: ConnectionName, host: string, accepted: boolean): readonly StockFact[] => {
+  const data = { connection, host: host as NodeName, ...(accepted ? { accepted } : {}) };
+  const kept = state.withheld.get(host);
+  const after = { ...state, withheld: without(state.withheld, host) };
+  return [
+    { type: 'HostReadmitted', data },
+    ...(kept !== undefined && state.closed.has(kept.uid) ? addressesBack(after, connection, kept.uid) : []),
+  ];
+};
+
+/** Under whatever name the host was used before. What happened to it after the acceptance is not accepted. */
+const accept = (state: Stocked, { connection, host, address, asOf }: AcceptedHost): readonly StockFact[] => {
+  if (state.held.has(host)) return nothing;
+  const names = [...state.lastUses]
+    .filter(([name, last]) => (name === host || last.address === address) && last.endedSeq < asOf)
+    .map(([name]) => name);
+  return names.flatMap((name) => readmit(state, connection, name, true));
+};
+
+const pin = ({ pinned }: Stocked, { connection, host, address, hostKey }: SeenHostKey): readonly StockFact[] =>
+  pinned.has(sshServerId({ host, address }))
+    ? nothing
+    : [{ type: 'HostKeyPinned', data: { connection, host: host as NodeName | null, address, hostKey } }];
+
 const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | Refusal => {
   switch (command.type) {
     case 'LookAtStock':
@@ -173,12 +230,12 @@ const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | R
     }
     case 'ReadmitHost': {
       const { connection, host } = command.data;
-      const kept = state.withheld.get(host);
-      if (kept === undefined) return nothing;
-      const readmitted = { type: 'HostReadmitted', data: { connection, host: host as NodeName } } as const;
-      const after = { ...state, withheld: without(state.withheld, host) };
-      return [readmitted, ...(state.closed.has(kept.uid) ? addressesBack(after, connection, kept.uid) : [])];
+      return state.withheld.has(host) ? readmit(state, connection, host, false) : nothing;
     }
+    case 'AcceptHost':
+      return accept(state, command.data);
+    case 'PinHostKey':
+      return pin(state, command.data);
     case 'TakeAddress':
       return takeAddress(state, command.data);
     case 'ReturnAddress': {
@@ -192,38 +249,65 @@ const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | R
   }
 };
 
-const taken = (state: Stocked, { data }: StoredEvent<'HostsTaken'>): Stocked => {
+const taken = (state: Stocked, { data, meta }: StoredEvent<'HostsTaken'>): Stocked => {
   const { uid, namespace, cluster } = data;
-  const holdings = data.hosts.map(
-    ({ machine, host }) => [host.name, { uid, namespace, cluster, machine, host }] as const,
-  );
+  const holdings = data.hosts.map(({ machine, host, baseline = null }): [string, Holding] => [
+    host.name,
+    { uid, namespace, cluster, machine, host, takenSeq: meta.seq, baseline },
+  ]);
   return { ...state, held: new Map([...state.held, ...holdings]) };
 };
 
-const withheld = (state: Stocked, { data: { host, cause } }: StoredEvent<'HostWithheld'>): Stocked => {
+/** The host is free; its last namespace is remembered. */
+const ended = (state: Stocked, host: string, endedSeq: number): Stocked => {
   const holding = state.held.get(host);
   if (holding === undefined) return state;
-  return {
-    ...state,
-    held: without(state.held, host),
-    withheld: new Map(state.withheld).set(host, { ...holding, cause }),
-  };
+  const { namespace, takenSeq, host: own } = holding;
+  const last = { namespace, takenSeq, address: own.address, endedSeq };
+  return { ...state, held: without(state.held, host), lastUses: new Map(state.lastUses).set(host, last) };
 };
+
+const withheld = (state: Stocked, { data: { host, cause }, meta }: StoredEvent<'HostWithheld'>): Stocked => {
+  const holding = state.held.get(host);
+  if (holding === undefined) return state;
+  const after = ended(state, host, meta.seq);
+  return { ...after, withheld: new Map(state.withheld).set(host, { ...holding, cause }) };
+};
+
+const readmitted = (state: Stocked, { data: { host, accepted } }: StoredEvent<'HostReadmitted'>): Stocked => ({
+  ...state,
+  withheld: without(state.withheld, host),
+  lastUses: accepted === true ? without(state.lastUses, host) : state.lastUses,
+});
+
+const keyPinned = (state: Stocked, { data: { host, address, hostKey } }: StoredEvent<'HostKeyPinned'>): Stocked => ({
+  ...state,
+  pinned: new Map(state.pinned).set(sshServerId({ host, address }), hostKey),
+});
 
 /** The stock of one connection. What the inventory holds comes with each command: it is the connection's, and changes. */
 export const stock: Decider<Stocked, StockCommand, StockFact> = {
-  initial: { held: new Map(), withheld: new Map(), addresses: new Map(), closed: new Set() },
+  initial: {
+    held: new Map(),
+    withheld: new Map(),
+    addresses: new Map(),
+    closed: new Set(),
+    lastUses: new Map(),
+    pinned: new Map(),
+  },
   decide,
   evolve: (state, event) => {
     switch (event.type) {
       case 'HostsTaken':
         return taken(state, event);
       case 'HostReturned':
-        return { ...state, held: without(state.held, event.data.host) };
+        return ended(state, event.data.host, event.meta.seq);
       case 'HostWithheld':
         return withheld(state, event);
       case 'HostReadmitted':
-        return { ...state, withheld: without(state.withheld, event.data.host) };
+        return readmitted(state, event);
+      case 'HostKeyPinned':
+        return keyPinned(state, event);
       case 'ApiAddressTaken':
         return { ...state, addresses: new Map(state.addresses).set(event.data.address, event.data.uid) };
       case 'ApiAddressReturned':

@@ -1,10 +1,10 @@
-import { isRefusal, type NodeName } from '@fairlead/contracts';
+import { isRefusal, type Namespace, type NodeName } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { LATER_UID, UID } from '../../test/fixtures.js';
 import { stock, stockStream, type StockCommand, type StockFact } from './stock.decider.js';
-import { candidates, claimOf, ownHost, ownHosts, SITE, wantedHost } from './stock.fixtures.js';
-import type { Candidates, WantedHost } from './stock.ports.js';
+import { candidates, claimOf, ownHost, ownHosts, SITE, desiredHost } from './stock.fixtures.js';
+import type { Candidates, DesiredHost } from './stock.ports.js';
 
 const { given } = specification(stock);
 
@@ -12,9 +12,9 @@ const demo = claimOf(UID);
 const other = claimOf(LATER_UID, 'other');
 const cause = { operation: 'reset the host', target: 'rack-1', message: 'it does not answer' };
 
-const take = (wanted: readonly WantedHost[], from: Candidates, claim = demo): StockCommand => ({
+const take = (desired: readonly DesiredHost[], from: Candidates, claim = demo): StockCommand => ({
   type: 'TakeHosts',
-  data: { claim, wanted, candidates: from },
+  data: { claim, desired, candidates: from },
 });
 
 const taken = (...pairs: readonly (readonly [machine: string, host: number])[]): StockFact => ({
@@ -44,49 +44,49 @@ const withheld: StockFact = {
 describe('the stock', () => {
   it('gives each machine a host', () => {
     given()
-      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .when(take([desiredHost('a'), desiredHost('b')], candidates(ownHosts(3))))
       .then(taken(['a', 1], ['b', 2]));
   });
 
   it('gives nothing when it has not enough for all, and says how many it has', () => {
     given(taken(['a', 1]))
-      .when(take([wantedHost('x'), wantedHost('y')], candidates(ownHosts(2), 1), other))
+      .when(take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), 1), other))
       .thenRefused('stock.exhausted');
     const state = stock.evolve(stock.initial, stored(taken(['a', 1]), 1));
-    const refusal = stock.decide(state, take([wantedHost('x'), wantedHost('y')], candidates(ownHosts(2), 1), other));
+    const refusal = stock.decide(state, take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), 1), other));
     expect(isRefusal(refusal) && refusal.message).toBe(
-      'Connection site has 1 free hosts that fit, and 2 are wanted (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit)',
+      'Connection site has 1 free hosts that fit, and 2 are desired (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit)',
     );
   });
 
   it('gives a machine that has a host no other one, however often it asks', () => {
     given(taken(['a', 1], ['b', 2]))
-      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .when(take([desiredHost('a'), desiredHost('b')], candidates(ownHosts(3))))
       .thenNothing();
     given(taken(['a', 1]))
-      .when(take([wantedHost('a'), wantedHost('b')], candidates(ownHosts(3))))
+      .when(take([desiredHost('a'), desiredHost('b')], candidates(ownHosts(3))))
       .then(taken(['b', 2]));
   });
 
   it('gives a host to one cluster only, also when it has another name now', () => {
     given(taken(['a', 1]))
-      .when(take([wantedHost('x')], candidates([ownHost(1)]), other))
+      .when(take([desiredHost('x')], candidates([ownHost(1)]), other))
       .thenRefused('stock.exhausted');
     const renamed = { ...ownHost(1), name: 'rack-one' as NodeName };
     given(taken(['a', 1]))
-      .when(take([wantedHost('x')], candidates([renamed]), other))
+      .when(take([desiredHost('x')], candidates([renamed]), other))
       .thenRefused('stock.exhausted');
   });
 
   it('gives a host again after it was returned, and not while it is kept out', () => {
     given(taken(['a', 1]), returned('a', 'rack-1'))
-      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .when(take([desiredHost('b')], candidates([ownHost(1)])))
       .then(taken(['b', 1]));
     given(taken(['a', 1]), withheld)
-      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .when(take([desiredHost('b')], candidates([ownHost(1)])))
       .thenRefused('stock.exhausted');
     given(taken(['a', 1]), withheld, { type: 'HostReadmitted', data: { connection: SITE, host: 'rack-1' as NodeName } })
-      .when(take([wantedHost('b')], candidates([ownHost(1)])))
+      .when(take([desiredHost('b')], candidates([ownHost(1)])))
       .then(taken(['b', 1]));
   });
 
@@ -122,11 +122,88 @@ describe('the stock', () => {
     given().when({ type: 'CloseStock', data: demo }).then(closed);
     given(closed).when({ type: 'CloseStock', data: demo }).thenNothing();
     given(closed)
-      .when(take([wantedHost('a')], candidates(ownHosts(3))))
+      .when(take([desiredHost('a')], candidates(ownHosts(3))))
       .thenRefused('stock.closed');
     given(closed)
       .when({ type: 'TakeAddress', data: { claim: demo, addresses: ['198.51.100.200'] } })
       .thenRefused('stock.closed');
+  });
+
+  describe('between namespaces', () => {
+    const foreign = { ...other, namespace: 'team-b' as Namespace };
+    const accept = (asOf: number): StockCommand => ({
+      type: 'AcceptHost',
+      data: { connection: SITE, host: 'rack-1', address: '198.51.100.1', asOf },
+    });
+    const accepted: StockFact = {
+      type: 'HostReadmitted',
+      data: { connection: SITE, host: 'rack-1' as NodeName, accepted: true },
+    };
+
+    it('gives a host to the namespace that used it last, and to another only where the connection says so', () => {
+      const before = [taken(['a', 1]), returned('a', 'rack-1')];
+      given(...before)
+        .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
+        .thenRefused('stock.other-namespace');
+      given(...before)
+        .when(take([desiredHost('x')], candidates([ownHost(1)], 0, { ownSince: null }), foreign))
+        .then({
+          type: 'HostsTaken',
+          data: { ...foreign, cluster: 'other' as never, hosts: [{ machine: 'x' as NodeName, host: ownHost(1) }] },
+        });
+    });
+
+    it('takes a later namespace of the same name for another one', () => {
+      given(taken(['a', 1]), returned('a', 'rack-1'))
+        .when(take([desiredHost('b')], candidates([ownHost(1)], 0, { ownSince: 2 })))
+        .thenRefused('stock.other-namespace');
+    });
+
+    it('prefers to say that the stock is exhausted where hosts of others would not help', () => {
+      given(taken(['a', 1]))
+        .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
+        .thenRefused('stock.exhausted');
+    });
+
+    it('frees a host that is accepted, unless it was used since, or is in use', () => {
+      given(taken(['a', 1]), returned('a', 'rack-1'))
+        .when(accept(3))
+        .then(accepted);
+      given(taken(['a', 1]), returned('a', 'rack-1'))
+        .when(accept(2))
+        .thenNothing();
+      given(taken(['a', 1]))
+        .when(accept(3))
+        .thenNothing();
+      given(taken(['a', 1]), withheld)
+        .when(accept(3))
+        .then(accepted);
+      given(taken(['a', 1]), returned('a', 'rack-1'), accepted)
+        .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
+        .then({
+          type: 'HostsTaken',
+          data: { ...foreign, cluster: 'other' as never, hosts: [{ machine: 'x' as NodeName, host: ownHost(1) }] },
+        });
+    });
+  });
+
+  it('pins the first host key that a server has shown, and never another one', () => {
+    const seen = (letter: string) => ({
+      connection: SITE,
+      host: 'rack-1' as NodeName,
+      address: '198.51.100.1:22',
+      hostKey: `SHA256:${letter.repeat(43)}`,
+    });
+    const pinned: StockFact = { type: 'HostKeyPinned', data: seen('A') };
+    given()
+      .when({ type: 'PinHostKey', data: seen('A') })
+      .then(pinned);
+    given(pinned)
+      .when({ type: 'PinHostKey', data: { ...seen('B'), address: '198.51.100.9:22' } })
+      .thenNothing();
+    given(pinned)
+      .when({ type: 'PinHostKey', data: { ...seen('B'), host: null } })
+      .then({ type: 'HostKeyPinned', data: { ...seen('B'), host: null } });
   });
 
   it('has one stream for each connection', () => {
@@ -135,8 +212,8 @@ describe('the stock', () => {
 });
 
 describe('which host', () => {
-  const hostsOf = (wanted: readonly WantedHost[], hosts: Candidates): Readonly<Record<string, string>> => {
-    const facts = stock.decide(stock.initial, take(wanted, hosts));
+  const hostsOf = (desired: readonly DesiredHost[], hosts: Candidates): Readonly<Record<string, string>> => {
+    const facts = stock.decide(stock.initial, take(desired, hosts));
     if (isRefusal(facts)) throw new Error(facts.message);
     return Object.fromEntries(
       facts.flatMap((fact) =>
@@ -147,18 +224,18 @@ describe('which host', () => {
 
   it('has the size that is asked for, and a special host is left for who asks for it', () => {
     const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2), ownHost(3)]);
-    expect(hostsOf([wantedHost('a'), wantedHost('b', { spec: 'big' })], hosts)).toEqual({ a: 'rack-2', b: 'rack-1' });
+    expect(hostsOf([desiredHost('a'), desiredHost('b', { spec: 'big' })], hosts)).toEqual({ a: 'rack-2', b: 'rack-1' });
   });
 
   it('is in the zone that is asked for where there is one, and elsewhere rather than nowhere', () => {
     const hosts = candidates([ownHost(1, { zone: 'x' }), ownHost(2, { zone: 'x' }), ownHost(3, { zone: 'y' })]);
-    const wanted = [wantedHost('a', { zone: 'y' }), wantedHost('b', { zone: 'x' }), wantedHost('c', { zone: 'y' })];
-    expect(hostsOf(wanted, hosts)).toEqual({ a: 'rack-3', b: 'rack-1', c: 'rack-2' });
+    const desired = [desiredHost('a', { zone: 'y' }), desiredHost('b', { zone: 'x' }), desiredHost('c', { zone: 'y' })];
+    expect(hostsOf(desired, hosts)).toEqual({ a: 'rack-3', b: 'rack-1', c: 'rack-2' });
   });
 
   it('is found whenever there is one for each, also where the first choice was the only one for another', () => {
     const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2, { spec: 'fast' })]);
-    expect(hostsOf([wantedHost('any'), wantedHost('big', { spec: 'big' })], hosts)).toEqual({
+    expect(hostsOf([desiredHost('any'), desiredHost('big', { spec: 'big' })], hosts)).toEqual({
       any: 'rack-2',
       big: 'rack-1',
     });

@@ -1,5 +1,5 @@
 import { OwnHost, type ClusterUid, type ConnectionName, type Namespace, type NodeName } from '@fairlead/contracts';
-import type { Candidates, Claim, WantedHost } from './stock.ports.js';
+import type { Candidates, Claim, DesiredHost } from './stock.ports.js';
 
 export const SITE = 'site' as ConnectionName;
 
@@ -17,9 +17,15 @@ export const ownHost = (number: number, more: Partial<OwnHost> = {}): OwnHost =>
 export const ownHosts = (count: number): readonly OwnHost[] =>
   Array.from({ length: count }, (_, index) => ownHost(index + 1));
 
-export const candidates = (hosts: readonly OwnHost[], unfit = 0): Candidates => ({ hosts, unfit });
+export const candidates = (hosts: readonly OwnHost[], unfit = 0, more: Partial<Candidates> = {}): Candidates => ({
+  hosts,
+  unfit,
+  ownSince: 0,
+  baselines: new Map(),
+  ...more,
+});
 
-export const wantedHost = (machine: string, more: Partial<WantedHost> = {}): WantedHost => ({
+export const desiredHost = (machine: string, more: Partial<DesiredHost> = {}): DesiredHost => ({
   machine: machine as NodeName,
   spec: 'ssh.any',
   zone: undefined,

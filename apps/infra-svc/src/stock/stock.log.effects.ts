@@ -1,4 +1,10 @@
-import { isRefusal, type Cause as WorldCause, type ConnectionName, type Refusal } from '@fairlead/contracts';
+import {
+  isRefusal,
+  sshServerId,
+  type Cause as WorldCause,
+  type ConnectionName,
+  type Refusal,
+} from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { orRetry } from '../outcome.effects.js';
@@ -11,7 +17,17 @@ import {
   type StockCommand,
   type Stocked,
 } from './stock.decider.js';
-import type { Candidates, Claim, GivenBack, Holding, Stock, StockView, WantedHost } from './stock.ports.js';
+import type {
+  AcceptedHost,
+  Candidates,
+  Claim,
+  GivenBack,
+  Holding,
+  SeenHostKey,
+  Stock,
+  StockView,
+  DesiredHost,
+} from './stock.ports.js';
 
 /** The stock in the log: what makes it safe between replicas is that each connection's is one stream. */
 @Injectable()
@@ -23,19 +39,19 @@ export class StockLog implements Stock {
     return { held: [...held.values()], withheld: [...withheld.values()] };
   }
 
-  async refusal(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<Refusal | undefined> {
-    const chosen = choose(await this.state(claim.connection), claim, wanted, candidates);
+  async refusal(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<Refusal | undefined> {
+    const chosen = choose(await this.state(claim.connection), claim, desired, candidates);
     return isRefusal(chosen) ? chosen : undefined;
   }
 
   async take(
     claim: Claim,
-    wanted: readonly WantedHost[],
+    desired: readonly DesiredHost[],
     candidates: Candidates,
   ): Promise<readonly Holding[] | Refusal> {
-    const state = await this.decide(claim, { type: 'TakeHosts', data: { claim, wanted, candidates } });
+    const state = await this.decide(claim, { type: 'TakeHosts', data: { claim, desired, candidates } });
     if (isRefusal(state)) return state;
-    const machines = new Set<string>(wanted.map(({ machine }) => machine));
+    const machines = new Set<string>(desired.map(({ machine }) => machine));
     return holdingsOf(state, claim.uid).filter(({ machine }) => machines.has(machine));
   }
 
@@ -49,6 +65,17 @@ export class StockLog implements Stock {
 
   async readmit(connection: ConnectionName, host: string): Promise<void> {
     await this.record({ connection, uid: connection }, { type: 'ReadmitHost', data: { connection, host } });
+  }
+
+  async accept(host: AcceptedHost): Promise<void> {
+    const { connection } = host;
+    await this.record({ connection, uid: connection }, { type: 'AcceptHost', data: host });
+  }
+
+  async pin(seen: SeenHostKey): Promise<string> {
+    const { connection } = seen;
+    const { pinned } = await this.record({ connection, uid: connection }, { type: 'PinHostKey', data: seen });
+    return pinned.get(sshServerId(seen)) ?? seen.hostKey;
   }
 
   async takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal> {

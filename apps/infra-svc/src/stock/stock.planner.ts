@@ -1,10 +1,10 @@
 import { ANY_HOST, type OwnHost } from '@fairlead/contracts';
-import type { WantedHost } from './stock.ports.js';
+import type { DesiredHost } from './stock.ports.js';
 
-const fits = (host: OwnHost, { spec }: WantedHost): boolean => spec === ANY_HOST || spec === host.spec;
-const isNear = (host: OwnHost, { zone }: WantedHost): boolean => zone === undefined || zone === host.zone;
+const fits = (host: OwnHost, { spec }: DesiredHost): boolean => spec === ANY_HOST || spec === host.spec;
+const isNear = (host: OwnHost, { zone }: DesiredHost): boolean => zone === undefined || zone === host.zone;
 
-/** Which wanted machine (by its place) has each host (by its place). */
+/** Which desired machine (by its place) has each host (by its place). */
 type Assignment = ReadonlyMap<number, number>;
 
 /** One more machine gets a host, for which others may have to take another one that is as good for them. */
@@ -39,19 +39,19 @@ const extended = (assignment: Assignment, choices: readonly (readonly number[])[
  * The same question has the same answer.
  */
 export const assign = (
-  wanted: readonly WantedHost[],
+  desired: readonly DesiredHost[],
   free: readonly OwnHost[],
-): readonly { readonly machine: WantedHost; readonly host: OwnHost }[] => {
+): readonly { readonly machine: DesiredHost; readonly host: OwnHost }[] => {
   const hosts = [...free].sort((one, other) => Number(one.spec !== undefined) - Number(other.spec !== undefined));
-  const choices = (may: (host: OwnHost, machine: WantedHost) => boolean): readonly (readonly number[])[] =>
-    wanted.map((machine) => hosts.flatMap((host, at) => (may(host, machine) ? [at] : [])));
+  const choices = (may: (host: OwnHost, machine: DesiredHost) => boolean): readonly (readonly number[])[] =>
+    desired.map((machine) => hosts.flatMap((host, at) => (may(host, machine) ? [at] : [])));
   const near = extended(
     new Map(),
     choices((host, machine) => fits(host, machine) && isNear(host, machine)),
   );
   const all = extended(near, choices(fits));
   return [...all].flatMap(([at, place]) => {
-    const [host, machine] = [hosts[at], wanted[place]];
+    const [host, machine] = [hosts[at], desired[place]];
     return host === undefined || machine === undefined ? [] : [{ machine, host }];
   });
 };

@@ -1,4 +1,15 @@
-import type { Cause, ClusterUid, ConnectionName, Namespace, NodeName, OwnHost, Refusal } from '@fairlead/contracts';
+import type {
+  Cause,
+  ClusterUid,
+  ConnectionName,
+  HostBaseline,
+  HostKeys,
+  Namespace,
+  NodeName,
+  OwnHost,
+  Refusal,
+  SshServer,
+} from '@fairlead/contracts';
 
 /** An incarnation of a cluster that uses the stock of a connection. */
 export interface Claim {
@@ -8,8 +19,8 @@ export interface Claim {
   readonly cluster: string;
 }
 
-/** A machine for which a host is wanted. */
-export interface WantedHost {
+/** A machine for which a host is desired. */
+export interface DesiredHost {
   readonly machine: NodeName;
   /** `ssh.any`, or the size that a host of the inventory names as its own. */
   readonly spec: string;
@@ -22,6 +33,13 @@ export interface Candidates {
   readonly hosts: readonly OwnHost[];
   /** E.g. they do not answer. */
   readonly unfit: number;
+  /**
+   * A host that was used before is given to its last namespace only: taken by the name of the claim's namespace after this
+   * position of the log, where the namespace began. null: the connection gives hosts to any namespace.
+   */
+  readonly ownSince: number | null;
+  /** What each host that was looked at is like now, by its name. */
+  readonly baselines: ReadonlyMap<string, HostBaseline>;
 }
 
 /** A host that is a machine of a cluster. */
@@ -32,6 +50,39 @@ export interface Holding {
   readonly machine: NodeName;
   /** As it was when it was taken. */
   readonly host: OwnHost;
+  /** Position of the HostsTaken in the log. */
+  readonly takenSeq: number;
+  /** What it was like then; null: it was taken before there were baselines. */
+  readonly baseline: HostBaseline | null;
+}
+
+/** Who had a host last, from when it is given back until an administrator accepts it. */
+export interface LastUse extends Pick<Holding, 'namespace' | 'takenSeq'> {
+  readonly address: string;
+  /** Position at which it was given back. */
+  readonly endedSeq: number;
+}
+
+/** A host key that a server of the connection has shown. */
+export interface SeenHostKey extends SshServer {
+  readonly connection: ConnectionName;
+  readonly hostKey: string;
+}
+
+/** A host that an administrator accepted as it is. */
+export interface AcceptedHost {
+  readonly connection: ConnectionName;
+  readonly host: string;
+  readonly address: string;
+  /** Position of the acceptance in the log: later uses of the host are not accepted by it. */
+  readonly asOf: number;
+}
+
+/** What decides whether a host may be trusted: the log as it is now. */
+export interface Trust {
+  hostKeys(): Promise<HostKeys>;
+  /** Position at which the namespace of that name began; Infinity: there is none. */
+  namespaceSince(namespace: string): Promise<number>;
 }
 
 /** A host that could not be reset when it was given back. */
@@ -60,15 +111,19 @@ export interface GivenBack {
 export interface Stock {
   look(connection: ConnectionName): Promise<StockView>;
   /** Could `take` give that many now? Nothing is taken. */
-  refusal(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<Refusal | undefined>;
+  refusal(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<Refusal | undefined>;
   /** All of them, or a refusal and none. A machine that has a host keeps it. */
-  take(claim: Claim, wanted: readonly WantedHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
+  take(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
   /** The host was reset and is free. */
   giveBack(host: GivenBack): Promise<void>;
-  /** It could not be reset: its cluster has lost it, and nobody else gets it. */
+  /** It could not be reset: its cluster has lost it, and no one else gets it. */
   withhold(host: GivenBack, cause: Cause): Promise<void>;
   /** A host that was kept out is clean. */
   readmit(connection: ConnectionName, host: string): Promise<void>;
+  /** An administrator accepts the host as it is; a host in use stays with its cluster. */
+  accept(host: AcceptedHost): Promise<void>;
+  /** Pins the key unless another one is pinned. Answers the one that is pinned now. */
+  pin(seen: SeenHostKey): Promise<string>;
   /** One of the addresses, for this cluster alone; the one that it has already, where it has one. */
   takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal>;
   /** Would `takeAddress` give one now? Nothing is taken. */

@@ -19,7 +19,7 @@ import {
   roomFor,
   type PlacedSet,
 } from './validation.planner.js';
-import type { Tenancy, Validation, WantedCluster } from './validation.ports.js';
+import type { Tenancy, Validation, DesiredCluster } from './validation.ports.js';
 
 type Check = () => Promise<Refusal | undefined> | Refusal | undefined;
 
@@ -33,7 +33,7 @@ const firstRefusal = async (checks: readonly Check[]): Promise<Refusal | undefin
 };
 
 interface Question {
-  readonly wanted: WantedCluster;
+  readonly desired: DesiredCluster;
   readonly sets: readonly PlacedSet[];
   readonly cause: Cause;
   readonly signal: AbortSignal;
@@ -48,14 +48,14 @@ export class WorldValidation implements Validation {
     @Inject(TENANCY) private readonly tenancy: Tenancy,
   ) {}
 
-  cluster(wanted: WantedCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
-    const { spec } = wanted;
-    const question = { wanted, sets: placedSets(spec), cause, signal };
+  cluster(desired: DesiredCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { spec } = desired;
+    const question = { desired, sets: placedSets(spec), cause, signal };
     const names = connectionsOf(question.sets);
     return firstRefusal([
-      () => this.namespace(wanted),
+      () => this.namespace(desired),
       ...question.sets.map((placed) => () => this.connection(placed)),
-      ...question.sets.map((placed) => () => this.grant(wanted, placed)),
+      ...question.sets.map((placed) => () => this.grant(desired, placed)),
       () => checkCounts(question.sets, spec),
       ...names.map((name) => () => this.existingMachines(question, name)),
       ...names.map((name) => () => this.offer(question, name)),
@@ -68,26 +68,26 @@ export class WorldValidation implements Validation {
   }
 
   workers(
-    wanted: WantedCluster,
+    desired: DesiredCluster,
     workers: readonly NodeSet[],
     cause: Cause,
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const question = { wanted, sets: placedWorkers(workers), cause, signal };
+    const question = { desired, sets: placedWorkers(workers), cause, signal };
     const names = connectionsOf(question.sets);
     return firstRefusal([
       ...question.sets.map((placed) => () => this.connection(placed)),
-      ...question.sets.map((placed) => () => this.grant(wanted, placed)),
-      () => checkCounts(question.sets, wanted.spec),
+      ...question.sets.map((placed) => () => this.grant(desired, placed)),
+      () => checkCounts(question.sets, desired.spec),
       ...names.map((name) => () => this.offer(question, name)),
-      () => checkSingle(question.sets, wanted.spec),
+      () => checkSingle(question.sets, desired.spec),
       ...names.map((name) => () => this.network(question, name)),
       ...names.map((name) => () => this.room(question, name)),
       () => this.quota(question, true),
     ]);
   }
 
-  private async namespace({ namespace }: WantedCluster): Promise<Refusal | undefined> {
+  private async namespace({ namespace }: DesiredCluster): Promise<Refusal | undefined> {
     const exists = await this.connections.namespaceExists(namespace);
     return exists ? undefined : refuse('namespace.unknown', { namespace }, 'namespace');
   }
@@ -97,27 +97,27 @@ export class WorldValidation implements Validation {
     return offered === undefined ? refuse('connection.unknown', { connection }, `${field}.connection`) : undefined;
   }
 
-  private async grant({ namespace }: WantedCluster, { set, field }: PlacedSet): Promise<Refusal | undefined> {
+  private async grant({ namespace }: DesiredCluster, { set, field }: PlacedSet): Promise<Refusal | undefined> {
     const refusal = await this.tenancy.grantRefusal(set.connection, namespace);
     return refusal === undefined ? undefined : { ...refusal, field: `${field}.connection` };
   }
 
   /** `more`: machines for a cluster that counts already. */
-  private quota({ wanted, sets }: Question, more: boolean): Promise<Refusal | undefined> {
-    const { namespace, uid, requestId } = wanted;
+  private quota({ desired, sets }: Question, more: boolean): Promise<Refusal | undefined> {
+    const { namespace, uid, requestId } = desired;
     return this.tenancy.roomRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
   }
 
   /** Machines of an earlier cluster of this name that are still there. Whether the provider is known is checked next. */
   private async existingMachines(
-    { wanted, signal }: Question,
+    { desired, signal }: Question,
     connection: ConnectionName,
   ): Promise<Refusal | undefined> {
     const open = await this.connections.open(connection);
     if (isRefusal(open)) return undefined;
-    const found = await open.provider.describeMachines(groupOf(wanted, connection), signal);
-    if (found.every(({ uid }) => uid === wanted.uid)) return undefined;
-    const { namespace, spec } = wanted;
+    const found = await open.provider.describeMachines(groupOf(desired, connection), signal);
+    if (found.every(({ uid }) => uid === desired.uid)) return undefined;
+    const { namespace, spec } = desired;
     return refuse('cluster.machines-exist', { namespace, cluster: spec.name }, 'name');
   }
 
@@ -130,23 +130,23 @@ export class WorldValidation implements Validation {
     return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, name));
   }
 
-  private async nlb({ wanted, cause }: Question): Promise<Refusal | undefined> {
-    const open = await this.connections.open(wanted.spec.controlPlane.connection);
-    return isRefusal(open) ? open : checkNlb(wanted.spec, (await this.offers.of(open, cause)).offer);
+  private async nlb({ desired, cause }: Question): Promise<Refusal | undefined> {
+    const open = await this.connections.open(desired.spec.controlPlane.connection);
+    return isRefusal(open) ? open : checkNlb(desired.spec, (await this.offers.of(open, cause)).offer);
   }
 
   /** Whoever has a stock instead of making machines says now what is not in it: later, half of a cluster would be there. */
-  private async room({ wanted, sets, signal }: Question, name: ConnectionName): Promise<Refusal | undefined> {
+  private async room({ desired, sets, signal }: Question, name: ConnectionName): Promise<Refusal | undefined> {
     const open = await this.connections.open(name);
     if (isRefusal(open)) return open;
-    const group = groupOf(wanted, name);
+    const group = groupOf(desired, name);
     const refusal = await open.provider.refusal?.({ group, ...roomFor(sets, name) }, signal);
     return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
   }
 
-  private async network({ wanted }: Question, name: ConnectionName): Promise<Refusal | undefined> {
+  private async network({ desired }: Question, name: ConnectionName): Promise<Refusal | undefined> {
     const open = await this.connections.open(name);
     if (isRefusal(open)) return open;
-    return checkNetwork(wanted.spec, name, await this.resources.networkCidr(open.connection));
+    return checkNetwork(desired.spec, name, await this.resources.networkCidr(open.connection));
   }
 }

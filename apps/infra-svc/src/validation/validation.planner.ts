@@ -41,7 +41,7 @@ export const fieldOf = (sets: readonly PlacedSet[], connection: ConnectionName):
   return first === undefined ? 'connection' : `${first.field}.connection`;
 };
 
-/** What is wanted of one connection: the size of each machine, and how many of them are control planes. */
+/** What is desired of one connection: the size of each machine, and how many of them are control planes. */
 export const roomFor = (
   sets: readonly PlacedSet[],
   connection: ConnectionName,
@@ -74,7 +74,7 @@ export const checkCounts = (sets: readonly PlacedSet[], spec: ClusterSpec): Refu
   return workers.length === 0 && !spec.singleNode ? refuse('cluster.worker-missing', {}, 'worker') : undefined;
 };
 
-/** The machine sizes exist and are large enough for what shall run on them. */
+/** The machine sizes exist and are large enough for what must run on them. */
 export const checkSpecs = (
   sets: readonly PlacedSet[],
   connection: Connection,

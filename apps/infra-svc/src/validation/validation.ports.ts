@@ -1,7 +1,15 @@
-import type { ClusterSpec, ClusterUid, ConnectionName, Namespace, NodeSet, Refusal, Wanted } from '@fairlead/contracts';
+import type {
+  ClusterSpec,
+  ClusterUid,
+  ConnectionName,
+  Namespace,
+  NodeSet,
+  Refusal,
+  Desired,
+} from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 
-export interface WantedCluster {
+export interface DesiredCluster {
   readonly namespace: Namespace;
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
@@ -13,16 +21,16 @@ export interface WantedCluster {
 export interface Tenancy {
   grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined>;
   /** Requests are judged in the order of the log, so that of two at once only the first one sees the room. */
-  roomRefusal(wanted: Wanted): Promise<Refusal | undefined>;
+  roomRefusal(desired: Desired): Promise<Refusal | undefined>;
 }
 
-/** Checks wishes against the world. Creates nothing. Rejects with WorldFailure when a provider cannot be asked. */
+/** Checks requests against the world. Creates nothing. Rejects with WorldFailure when a provider cannot be asked. */
 export interface Validation {
   /** The first reason why the cluster cannot be built, in CB-Ladybug's order. */
-  cluster(wanted: WantedCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined>;
+  cluster(desired: DesiredCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined>;
   /** The first reason why the cluster cannot have these workers too. */
   workers(
-    wanted: WantedCluster,
+    desired: DesiredCluster,
     workers: readonly NodeSet[],
     cause: Cause,
     signal: AbortSignal,

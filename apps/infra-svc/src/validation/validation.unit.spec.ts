@@ -10,7 +10,7 @@ import {
   UID,
   type SpecChanges,
 } from '../../test/fixtures.js';
-import { ownNamespaceStream, wishStream } from '../../test/memory.service.js';
+import { ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { groupOf } from '../machines/machines.planner.js';
 
@@ -25,21 +25,21 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   const verdict = async (changes: SpecChanges): Promise<Fact<'ClusterRejected'>['data']> => {
-    await story.wish(requested(clusterSpec(changes)));
+    await story.request(requested(clusterSpec(changes)));
     expect(story.cloud.machines.size).toBe(0);
     expect(story.cloud.networks.size).toBe(0);
     return story.last('ClusterRejected');
   };
 
   it('accepts what can be built', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.types()).toContain('ClusterAccepted');
   });
 
   it('finds a namespace and a connection that no row shows yet', async () => {
     const behind = new Story({ rowsAreBehind: true });
     await behind.begin();
-    await behind.wish(requested());
+    await behind.request(requested());
     expect(behind.types()).toContain('ClusterAccepted');
   });
 
@@ -60,7 +60,7 @@ describe('what is asked of the world before anything is made', () => {
       field: 'worker[1].connection',
     });
     await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: LAB } });
-    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.last('ClusterRejected')).toMatchObject({
       code: 'connection.unknown',
       field: 'controlPlane[0].connection',
@@ -71,7 +71,7 @@ describe('what is asked of the world before anything is made', () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a'] }));
     expect(await verdict({})).toMatchObject({ code: 'connection.not-granted', field: 'controlPlane[0].connection' });
     await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a', 'default'] }));
-    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.types()).toContain('ClusterAccepted');
   });
 
@@ -89,9 +89,9 @@ describe('what is asked of the world before anything is made', () => {
   it('lets one of two clusters pass that were asked for at once and fit only one by one', async () => {
     const quota = { cores: 15 };
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
-    const twin = { ...wishStream, cluster: 'twin' };
+    const twin = { ...requestStream, cluster: 'twin' };
     await story.log.say(twin, requested(clusterSpec({ name: 'twin' as never }), LATER_UID));
-    await story.wish(requested());
+    await story.request(requested());
     const decided = story.log.events.filter(({ type }) => type === 'ClusterAccepted' || type === 'ClusterRejected');
     expect(decided.map(({ type, meta }) => [type, meta.cluster]).sort()).toEqual([
       ['ClusterAccepted', 'twin'],
@@ -100,20 +100,20 @@ describe('what is asked of the world before anything is made', () => {
   });
 
   it('refuses workers beyond the quota, and the cluster stays as it was', async () => {
-    await story.wish(requested());
+    await story.request(requested());
     const quota = { nodes: 6 };
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
     const more = (requestId: string): Fact => ({
       type: 'NodesRequested',
       data: { uid: UID, requestId, workers: [nodeSet(1)] },
     });
-    await story.wish(more('r1'));
-    await story.wish(more('r2'));
+    await story.request(more('r1'));
+    await story.request(more('r2'));
     expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r2', code: 'quota.exceeded' });
     expect(story.cloud.machines.size).toBe(6);
   });
 
-  it('refuses a cluster without workers that shall not be a single node', async () =>
+  it('refuses a cluster without workers that must not be a single node', async () =>
     expect(await verdict({ workers: [] })).toMatchObject({ code: 'cluster.worker-missing', field: 'worker' }));
 
   it('refuses a name under which the provider still has machines of another cluster', async () => {
@@ -121,14 +121,14 @@ describe('what is asked of the world before anything is made', () => {
     const left = { id: 'm', name: 'demo-w-1-zzzzz' as never, group: group.name, uid: LATER_UID };
     const rest = { spec: 'lab.medium', zone: undefined, rootDisk: { type: 'default', size: 'default' }, labels: {} };
     story.cloud.machines.set(left.name, { ...left, ...rest });
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.last('ClusterRejected')).toMatchObject({
       code: 'cluster.machines-exist',
       message: 'MCIS already exists. (namespace=default, mcis=demo)',
     });
   });
 
-  it('refuses a provider that nobody wrote', async () => {
+  it('refuses a provider that no one wrote', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ provider: 'mars' }));
     expect(await verdict({})).toMatchObject({
       code: 'connection.provider-unknown',
@@ -156,7 +156,7 @@ describe('what is asked of the world before anything is made', () => {
     });
     const other = new Story();
     await other.begin();
-    await other.wish(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.thin' })] })));
+    await other.request(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.thin' })] })));
     expect(other.types()).toContain('ClusterAccepted');
   });
 
@@ -173,7 +173,7 @@ describe('what is asked of the world before anything is made', () => {
       message: 'Region does not exist (lab-9)',
     });
     await story.log.say(CONNECTIONS_STREAM, registered({ zone: 'lab-1z' }));
-    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.last('ClusterRejected')).toMatchObject({ message: 'Region does not exist (lab-1/lab-1z)' });
   });
 
@@ -208,25 +208,25 @@ describe('what is asked of the world before anything is made', () => {
   it('keeps to its order: with everything wrong, the namespace is named first and the connection next', async () => {
     await story.log.say(ownNamespaceStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
     const wrong = clusterSpec({ controlPlane: nodeSet(1, { connection: OTHER, spec: 'lab.tiny' }), workers: [] });
-    await story.wish(requested(wrong));
+    await story.request(requested(wrong));
     expect(story.last('ClusterRejected').code).toBe('namespace.unknown');
     await story.log.say(ownNamespaceStream, {
       type: 'NamespaceCreated',
       data: { name: 'default' as never, description: '' },
     });
-    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.last('ClusterRejected').code).toBe('connection.unknown');
   });
 
   it('asks an unreachable provider again, and only then fails; that is no rejection', async () => {
     story.outage = 'connect ECONNREFUSED';
     await story.log.say(CONNECTIONS_STREAM, registered());
-    await story.wish(requested());
+    await story.request(requested());
     expect(story.types().filter((type) => type === 'InfrastructureStepFailed')).toHaveLength(3);
     expect(story.last('InfrastructureFailed')).toMatchObject({ cause: { message: 'connect ECONNREFUSED' } });
     expect(story.types()).not.toContain('ClusterRejected');
     story.outage = undefined;
-    await story.wish({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(story.types()).toContain('VmsCreated');
   });
 });

@@ -23,12 +23,12 @@ export const isOwnEvent = (type: string): type is OwnEvent => (OWN_EVENTS as rea
 export type Standing =
   /** Nothing was reported yet: the agent may change what it must. */
   | { readonly status: 'new' }
-  /** Has what was wanted; Kubernetes has not called it Ready since. */
+  /** Has what was desired; Kubernetes has not called it Ready since. */
   | { readonly status: 'initialized'; readonly revision: number }
   | { readonly status: 'ready'; readonly revision: number }
-  /** Has what was wanted, and Kubernetes says that it is not Ready. */
+  /** Has what was desired, and Kubernetes says that it is not Ready. */
   | { readonly status: 'not-ready'; readonly revision: number }
-  /** It was announced that its software changes; what is wanted is not reached. */
+  /** It was announced that its software changes; what is desired is not reached. */
   | { readonly status: 'changing'; readonly revision: number };
 
 export interface Reported {
@@ -49,13 +49,13 @@ export const NOTHING_REPORTED: Reported = {
   divergence: null,
 };
 
-/** One thing on the host that is not as wanted. */
+/** One thing on the host that is not as desired. */
 export interface Difference {
   readonly item: string;
   /** What of the item, e.g. a package or a sysctl. */
   readonly what: string;
   readonly observed: string;
-  readonly wanted: string;
+  readonly desired: string;
 }
 
 export interface ItemFailure {
@@ -80,7 +80,7 @@ export interface Observation {
   readonly differences: readonly Difference[];
   /** The differences are asked for by a new revision, or have lasted; false: look again before anything is said about them. */
   readonly confirmed: boolean;
-  /** The wanted packages as they are installed. */
+  /** The desired packages as they are installed. */
   readonly software: SoftwareVersions;
   readonly os: string;
   readonly kernel: string;
@@ -100,11 +100,11 @@ const sameVersions = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
 const divergenceOf = (revision: number, differences: readonly Difference[]): string =>
   [
     revision,
-    ...differences.map(({ item, what, observed, wanted }) => `${item}/${what}: ${observed} -> ${wanted}`),
+    ...differences.map(({ item, what, observed, desired }) => `${item}/${what}: ${observed} -> ${desired}`),
   ].join('\n');
 
 const sentence = (differences: readonly Difference[]): string =>
-  differences.map(({ what, observed, wanted }) => `${what} is ${observed}, wanted ${wanted}`).join('; ');
+  differences.map(({ what, observed, desired }) => `${what} is ${observed}, desired ${desired}`).join('; ');
 
 export const revisionOf = (standing: Standing): number => (standing.status === 'new' ? 0 : standing.revision);
 
@@ -127,7 +127,7 @@ const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }
-  // A node that has reported must say that it goes down before it is touched; a new one serves nobody yet.
+  // A node that has reported must say that it goes down before it is touched; a new one serves no one yet.
   if (!isAgentReady(reported)) return [];
   return [
     { type: 'NodeNotReady', data: { uid, node, revision, reason: 'SoftwareChange', message: sentence(differences) } },
@@ -140,7 +140,7 @@ const isReadyAtVersion = ({ kubernetes, desired }: Observation): boolean => {
   return kubelet === undefined || kubernetes.kubeletVersion === `v${kubelet}`;
 };
 
-const whenAsWanted = ({ standing }: Reported, seen: Observation): readonly AgentFact[] => {
+const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node, software, os, kernel, bootId, kubernetes } = seen;
   const { revision } = seen.desired;
   const initialized: AgentFact = {
@@ -179,7 +179,7 @@ export const decide = (reported: Reported, seen: Observation): readonly AgentFac
   }
   if (reported.software !== null && !sameVersions(reported.software, seen.software))
     return [{ type: 'VersionChanged', data: { uid, node, before: reported.software, after: seen.software } }];
-  return seen.differences.length > 0 ? whenDiverged(reported, seen) : whenAsWanted(reported, seen);
+  return seen.differences.length > 0 ? whenDiverged(reported, seen) : whenAsDesired(reported, seen);
 };
 
 const toldFailure = ({ item, message, attempt }: ItemFailure): NonNullable<Reported['failure']> => ({

@@ -22,8 +22,8 @@ const said = (before: readonly Observation[], now: Observation): string[] =>
 
 describe('an agent says', () => {
   it.each<[string, readonly Observation[], Observation, string[]]>([
-    ['nothing while a fresh host is not as wanted', FRESH, seen({ differences: [difference] }), []],
-    ['NodeInitialized when a fresh host is as wanted', FRESH, seen(), ['NodeInitialized']],
+    ['nothing while a fresh host is not as desired', FRESH, seen({ differences: [difference] }), []],
+    ['NodeInitialized when a fresh host is as desired', FRESH, seen(), ['NodeInitialized']],
     [
       'both at once when the host is a Ready node already',
       FRESH,
@@ -90,7 +90,7 @@ describe('an agent says', () => {
       ['NodeRebooted'],
     ],
     [
-      'VersionChanged when somebody else changed a version that nobody asked for',
+      'VersionChanged when someone else changed a version that no one asked for',
       READY,
       seen({ software: at('1.34.9'), kubernetes: KUBERNETES_READY }),
       ['VersionChanged'],

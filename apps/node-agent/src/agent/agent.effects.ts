@@ -23,7 +23,7 @@ const RESYNC_MS = 60_000;
 /** What is decided is sent at once; this finds what was sent while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
 const RESYNC_JITTER = 0.5;
-/** A difference that nobody asked for must last so long before a node is taken down for it. */
+/** A difference that no one asked for must last so long before a node is taken down for it. */
 const CONFIRM_MS = 5_000;
 const HEARTBEAT_JITTER = 0.1;
 const RETRY = { firstMs: 1_000, maxMs: 5 * 60_000 };
@@ -37,7 +37,7 @@ export interface AgentParts {
   readonly platform: Platform;
   readonly journal: Journal;
   readonly ask: Ask;
-  /** undefined: a host whose files nobody removes. */
+  /** undefined: a host whose files no one removes. */
   readonly removeFile?: ((path: string) => Promise<void>) | undefined;
   readonly watchNode: WatchNode;
   readonly metronome: Metronome;
@@ -81,7 +81,7 @@ export class AgentLoop {
     const { config, host, software, platform, journal, ask, metronome, log, removeFile } = parts;
     const identity = { uid: config.uid, node: config.node };
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.event);
-    this.orders = new DesiredSource({ config, platform, journal, log, onNew: () => this.beginAnew() });
+    this.orders = new DesiredSource({ config, platform, journal, log, onNew: () => this.restart() });
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
@@ -137,7 +137,7 @@ export class AgentLoop {
     });
   }
 
-  /** Something may be different: decide anew. */
+  /** Something may be different: decide again. */
   wake(): void {
     this.woken = true;
     if (this.stopped || this.turning !== undefined) return;
@@ -195,7 +195,7 @@ export class AgentLoop {
     if (seen.differences.length === 0) await software.begin(this.desired.software);
   }
 
-  /** A change that is wanted and not done stands before what it will change anyway. */
+  /** A change that is desired and not done stands before what it will change anyway. */
   private async withChange(seen: Inspection): Promise<Inspection> {
     if (seen.kind === 'failed') return seen;
     return { ...seen, differences: [...(await this.changes.inspect(this.desired)), ...seen.differences] };
@@ -217,7 +217,7 @@ export class AgentLoop {
     const { status } = journal.reported.standing;
     const hasBeenReady = status === 'ready' || status === 'not-ready' || status === 'changing';
     const { node, profile } = config;
-    return software.stages({ node, profile, wanted: this.desired.software, hasBeenReady });
+    return software.stages({ node, profile, desired: this.desired.software, hasBeenReady });
   }
 
   private timeDifferences(differs: boolean): void {
@@ -289,7 +289,7 @@ export class AgentLoop {
   private fail(at: Failed): void {
     this.failures += 1;
     this.failure = { ...at, attempt: this.failures };
-    this.parts.log('warn', 'the host could not be made as wanted', { ...this.failure });
+    this.parts.log('warn', 'the host could not be made as desired', { ...this.failure });
     this.retryLater();
   }
 
@@ -303,7 +303,7 @@ export class AgentLoop {
   }
 
   /** A new order may go well where the one before failed. */
-  private beginAnew(): void {
+  private restart(): void {
     this.failures = 0;
     this.failure = undefined;
     this.lookAgain();

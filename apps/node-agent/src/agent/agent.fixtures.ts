@@ -15,12 +15,12 @@ export const node = 'demo-w-1-aaaaa' as NodeName;
 
 export const at = (version: string): SoftwareVersions => ({ containerd: '1.7.24', kubelet: version });
 
-export const difference: Difference = { item: 'packages', what: 'kubelet', observed: '1.34.4', wanted: '1.34.5' };
+export const difference: Difference = { item: 'packages', what: 'kubelet', observed: '1.34.4', desired: '1.34.5' };
 
 export const KUBERNETES_READY = { ready: true, message: 'KubeletReady', kubeletVersion: 'v1.34.4' };
 export const KUBERNETES_NOT_READY = { ...KUBERNETES_READY, ready: false, message: 'NodeStatusUnknown' };
 
-/** A host that is as wanted and not joined. */
+/** A host that is as desired and not joined. */
 export const seen = (over: Partial<Observation> = {}): Observation => ({
   uid,
   node,

@@ -5,7 +5,7 @@ export type Step =
   | { readonly do: 'ensure'; readonly reason: string }
   /** Something differs, and may not be touched. */
   | { readonly do: 'hold'; readonly reason: string }
-  /** Everything is as wanted, or its turn has not come. */
+  /** Everything is as desired, or its turn has not come. */
   | { readonly do: 'rest'; readonly reason: string };
 
 /** True once the log holds everything that the agent decided to say. */
@@ -20,7 +20,7 @@ export interface Progress {
  * ever changed without permission.
  */
 export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
-  if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as wanted' };
+  if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as desired' };
   const differing = [...new Set(seen.differences.map(({ item }) => item))].join(', ');
   if (!seen.desired.changesAllowed) return { do: 'hold', reason: `changes are not allowed (${differing})` };
   if (!retryDue) return { do: 'rest', reason: `waiting to try again (${differing})` };

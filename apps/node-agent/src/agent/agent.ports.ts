@@ -73,6 +73,8 @@ export interface Platform {
   renew(user: string): Promise<AgentCredentialsMessage>;
   /** From the next connect on. */
   useCredentials(text: string): void;
+  /** From the next connect on these authorities (PEM) count; rejects, and changes nothing, when NATS cannot be reached with them. */
+  useAuthorities(pem: string): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
+import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { randomOf } from '../../test/random.js';
 import {
   evolve,
   NOTHING_REPORTED,
@@ -17,7 +17,7 @@ const VERSIONS = ['1.34.3', '1.34.4', '1.34.5'];
 
 /** A host and its cluster that change at will, an agent that looks, says and acts, and a log that is away now and then. */
 const run = (seed: number): { readonly story: readonly string[]; readonly acts: number } => {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const host = { version: '0', swapOn: true, boot: 1 };
   let desired: DesiredState = { revision: 1, software: at('1.34.4'), changesAllowed: true };
@@ -39,10 +39,10 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
     () => undefined,
   ];
   const differences = (): Difference[] => [
-    ...(host.swapOn ? [{ item: 'swap', what: 'swap', observed: 'on', wanted: 'off' }] : []),
+    ...(host.swapOn ? [{ item: 'swap', what: 'swap', observed: 'on', desired: 'off' }] : []),
     ...(host.version === desired.software['kubelet']
       ? []
-      : [{ item: 'packages', what: 'kubelet', observed: host.version, wanted: desired.software['kubelet']! }]),
+      : [{ item: 'packages', what: 'kubelet', observed: host.version, desired: desired.software['kubelet']! }]),
   ];
 
   for (let count = 0; count < STEPS; count += 1) {

@@ -54,7 +54,7 @@ const sourceWith = async (keep: () => Promise<void> = () => Promise.resolve()) =
   return { source, heard, fresh, said };
 };
 
-describe('what a node shall be', () => {
+describe('what a node must be', () => {
   it('is what the configuration began with, until more is decided', async () => {
     const { source, heard, fresh } = await sourceWith();
     expect(source.current).toMatchObject({ revision: 1, event: null });

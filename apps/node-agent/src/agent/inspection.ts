@@ -21,11 +21,11 @@ const failedAt = (item: string, error: unknown): Failed => {
   return { item, command: '', message: error instanceof Error ? error.message : String(error) };
 };
 
-/** Changes nothing. What cannot be looked at yet because an earlier stage is missing is no failure: that is brought first. */
+/** Changes nothing. What cannot be looked at yet because an earlier stage is missing is not a failure: that is brought first. */
 export const inspect = async (
   stages: readonly Stage[],
   packages: PackageDriver,
-  wanted: SoftwareVersions,
+  desired: SoftwareVersions,
 ): Promise<Inspection> => {
   const differences: Difference[] = [];
   for (const stage of stages) {
@@ -39,7 +39,7 @@ export const inspect = async (
     }
   }
   try {
-    return { kind: 'seen', differences, software: await observedSoftware(packages, wanted) };
+    return { kind: 'seen', differences, software: await observedSoftware(packages, desired) };
   } catch (error) {
     return { kind: 'failed', at: failedAt('packages', error) };
   }
@@ -58,8 +58,8 @@ const ensureItem = async (item: Item): Promise<Ensured> => {
     await item.ensure(differences);
     const [left] = await item.inspect();
     if (left === undefined)
-      return { changed: differences.map(({ what, wanted: to }) => `${what}: ${to}`), failed: undefined };
-    const message = `${left.what} is still ${left.observed}, wanted ${left.wanted}`;
+      return { changed: differences.map(({ what, desired: to }) => `${what}: ${to}`), failed: undefined };
+    const message = `${left.what} is still ${left.observed}, desired ${left.desired}`;
     return { changed: [], failed: { item: item.name, command: '', message } };
   } catch (error) {
     return { changed: [], failed: failedAt(item.name, error) };
@@ -67,7 +67,7 @@ const ensureItem = async (item: Item): Promise<Ensured> => {
 };
 
 /**
- * Stage by stage in their order, the items of one at the same time; each is looked at anew, since an earlier one may have
+ * Stage by stage in their order, the items of one at the same time; each is looked at again, since an earlier one may have
  * changed it. Stops after the stage in which an item fails, or still differs after it was ensured.
  */
 export const ensureAll = async (

@@ -9,7 +9,7 @@ const item = (name: string, look: () => string | undefined): Item => ({
   name,
   inspect: () => {
     const observed = look();
-    return Promise.resolve(observed === undefined ? [] : [{ item: name, what: name, observed, wanted: 'there' }]);
+    return Promise.resolve(observed === undefined ? [] : [{ item: name, what: name, observed, desired: 'there' }]);
   },
   ensure: () => Promise.resolve(),
 });
@@ -24,7 +24,7 @@ const unaskable = (name: string): Item =>
 describe('a look at a host', () => {
   const look = (...stages: Item[][]) => inspect(stages, aptPackages(new MemoryHost()), {});
 
-  it('that has no container runtime yet sees that, though nobody can be asked for images', async () =>
+  it('that has no container runtime yet sees that, though no one can be asked for images', async () =>
     expect(await look([missing('runtime')], [unaskable('images'), missing('plugins')])).toMatchObject({
       kind: 'seen',
       differences: [{ item: 'runtime' }, { item: 'plugins' }],

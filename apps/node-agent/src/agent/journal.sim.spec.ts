@@ -6,9 +6,9 @@ import {
   type AgentStateMessage,
   type EventType,
 } from '@fairlead/contracts';
+import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { MemoryHost } from '../../test/memory.host.js';
-import { randomOf } from '../../test/random.js';
 import { Metronome } from '../time/metronome.js';
 import type { AgentFact } from './agent.decider.js';
 import { node, uid } from './agent.fixtures.js';
@@ -115,6 +115,7 @@ class Life {
       sendHeartbeat: () => undefined,
       renew: () => never(),
       useCredentials: () => undefined,
+      useAuthorities: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };
   }
@@ -142,7 +143,7 @@ const open = async (
 describe('what an agent decided to say', () => {
   it(`is in the log once and in order, through lost answers, crashes and absences (${SEEDS} seeds)`, async () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       const host = new MemoryHost();
       const log = new UnreliablePlatform(random, 0.25);
       let life = new Life();
@@ -174,7 +175,7 @@ describe('what an agent decided to say', () => {
   });
 
   it('goes on after what it said before when its state is lost', async () => {
-    const random = randomOf(1);
+    const random = seededRandom(1);
     const log = new UnreliablePlatform(random, 0);
     const first = await open(new MemoryHost(), log, random);
     await first.record([factOf(1), factOf(2)], null);
@@ -188,7 +189,7 @@ describe('what an agent decided to say', () => {
   });
 
   it(`is bounded while the log is away for long: the first, and the newest ${OUTBOX_LENGTH_MAX - 1}`, async () => {
-    const random = randomOf(1);
+    const random = seededRandom(1);
     const log = new UnreliablePlatform(random, 0);
     log.connected = false;
     const journal = await open(new MemoryHost(), log, random);
@@ -202,16 +203,16 @@ describe('what an agent decided to say', () => {
   });
 
   it('does not hold up what follows when it is rejected', async () => {
-    const log = new UnreliablePlatform(randomOf(1), 0);
+    const log = new UnreliablePlatform(seededRandom(1), 0);
     log.rejected.add('2');
-    const journal = await open(new MemoryHost(), log, randomOf(1));
+    const journal = await open(new MemoryHost(), log, seededRandom(1));
     await journal.record([factOf(1), factOf(2), factOf(3)], null);
     for (let tries = 0; !journal.isDrained && tries < 100; tries += 1) await settle();
     expect(revisionsOf(log)).toEqual([1, 3]);
   });
 
   it('belongs to its cluster: the state of an earlier one is forgotten', async () => {
-    const random = randomOf(1);
+    const random = seededRandom(1);
     const host = new MemoryHost();
     const log = new UnreliablePlatform(random, 0);
     const journal = await open(host, log, random);

@@ -87,7 +87,7 @@ export class Journal {
     return this.save({ ...this.state, changed: [...new Set([...this.state.changed, ...changed])] });
   }
 
-  /** Asks what this node stated last, when the local state was lost. Rejects while nobody answers. */
+  /** Asks what this node stated last, when the local state was lost. Rejects while no one answers. */
   async recover(): Promise<void> {
     const { last } = await this.options.platform.sync(true);
     const facts = (last ?? []).filter(({ type }) => isOwnEvent(type)) as unknown as readonly AgentFact[];

@@ -10,7 +10,7 @@ import { isAgentReady, revisionOf, type Reported } from './agent.decider.js';
 import type { NodeMetadata, NodeView } from './agent.ports.js';
 import type { Desired } from './agent.state.js';
 
-/** What everybody who listens may know of a node now. */
+/** What everyone who listens may know of a node now. */
 export const heartbeatOf = (
   { uid, node }: AgentConfig,
   now: {

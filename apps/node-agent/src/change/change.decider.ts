@@ -24,7 +24,7 @@ export interface ChangeRecord {
 }
 
 export type NextStep =
-  /** Run it: for the first time, again after a failure, or because nobody knows how far it came. */
+  /** Run it: for the first time, again after a failure, or because no one knows how far it came. */
   | { readonly do: 'run'; readonly phase: ChangePhase; readonly attempt: number }
   /** It is known to be done without another look. */
   | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number }
@@ -40,7 +40,7 @@ const ETCD_PHASES: Readonly<Record<EtcdChange['step'], ChangePhase>> = {
 };
 
 /**
- * The phases of a change in their order; each is done once. `runtime` is whatever else is wanted of the host. A step of a restore
+ * The phases of a change in their order; each is done once. `runtime` is whatever else is desired of the host. A step of a restore
  * of etcd is a change of its own: the others wait for it.
  */
 export const phasesOf = (change: NodeChange): readonly ChangePhase[] => {
@@ -65,7 +65,7 @@ const fresh = (id: string, revision: number): ChangeRecord => ({
   isFinished: false,
 });
 
-/** What is done stays done; what failed may be tried again, since somebody has asked again. */
+/** What is done stays done; what failed may be tried again, since someone has asked again. */
 const askedAgain = (record: ChangeRecord, revision: number): ChangeRecord => ({
   ...record,
   revision,
@@ -113,7 +113,7 @@ export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecor
 export const failed = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
   withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1 });
 
-/** Whether kubeadm or the kubelet were begun more than once for this revision: nobody knows how far an earlier try came. */
+/** Whether kubeadm or the kubelet were begun more than once for this revision: no one knows how far an earlier try came. */
 export const isRepeated = ({ phases }: ChangeRecord): boolean =>
   [phases.kubeadm, phases.kubelet].some((known) => known !== undefined && known.attempts > 1);
 

@@ -19,7 +19,7 @@ import { AgentStops } from './change.ports.js';
 import { commandOf, runPhase } from './change.phases.js';
 import type { ChangeStore } from './change.store.js';
 import type { PhaseParts } from './phase.task.js';
-import { unparkStaticPods } from './static.pods.js';
+import { restoreStaticPods } from './static.pods.js';
 
 const ITEM = 'change';
 /** An operation has at most six phases. */
@@ -37,17 +37,17 @@ export interface ChangeOptions extends Omit<PhaseParts, 'ensureRest'> {
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What more than software is wanted of the node: done once, phase by phase, over crashes and boots. */
+/** What more than software is desired of the node: done once, phase by phase, over crashes and boots. */
 export class NodeChanges {
   constructor(private readonly options: ChangeOptions) {}
 
-  /** A change that is wanted and not done is a difference as any other: nothing is done before it was announced. */
+  /** A change that is desired and not done is a difference as any other: nothing is done before it was announced. */
   async inspect({ change }: Desired): Promise<readonly Difference[]> {
     if (change === undefined) return [];
     const { change: record } = await this.options.store.read();
     if (record?.id === change.id && record.isFinished) return [];
     const reached = record?.id === change.id ? Object.keys(record.phases).at(-1) : undefined;
-    return [{ item: ITEM, what: change.id, observed: reached ?? 'not begun', wanted: 'done' }];
+    return [{ item: ITEM, what: change.id, observed: reached ?? 'not begun', desired: 'done' }];
   }
 
   /** Does what is left of the change. undefined: it is done; else what failed, and may be tried again. */
@@ -55,7 +55,7 @@ export class NodeChanges {
     const { change, revision, software } = desired;
     if (change === undefined) return undefined;
     const { store } = this.options;
-    await unparkStaticPods(this.options);
+    await restoreStaticPods(this.options);
     let record = recordFor((await store.read()).change ?? undefined, change.id, revision);
     for (let count = 0; count < STEPS_MAX; count += 1) {
       const step = nextStep(change, record, bootId);
@@ -134,7 +134,7 @@ export class NodeChanges {
       { ...this.options, ensureRest },
       {
         change,
-        wanted: software,
+        desired: software,
         ownServer: record.ownServer,
         startedKubelet: record.startedKubelet,
         isRepeated: isRepeated(record),

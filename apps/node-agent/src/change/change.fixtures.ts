@@ -91,7 +91,7 @@ export class ModelHost {
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
-  /** Static pods that the kubelet tells nothing: they run on without a manifest, until somebody else ends them. */
+  /** Static pods that the kubelet tells nothing: they run on without a manifest, until someone else ends them. */
   readonly untold = new Set<string>();
   /** What never answers: static pods whose manifest names this image. */
   mute = 'nothing';

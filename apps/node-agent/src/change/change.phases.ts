@@ -12,10 +12,10 @@ import {
 } from './etcd.restore.js';
 import { writeNewManifests } from './kubeadm.manifests.js';
 import {
-  beginsStaticPodsAnew,
+  restartsStaticPods,
   configureNewKubelet,
   installKubelet,
-  isStartedAsWanted,
+  isStartedAsDesired,
   packageVersion,
   pointKubelet,
 } from './kubelet.exchange.js';
@@ -71,7 +71,7 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
   }
 };
 
-/** undefined: where they cannot be had, or nobody else answers for this API server meanwhile, kubeadm exchanges what is there. */
+/** undefined: where they is not available, or no one else answers for this API server meanwhile, kubeadm exchanges what is there. */
 const prepareExchange = async (
   parts: PhaseParts,
   { change }: PhaseTask,
@@ -80,9 +80,9 @@ const prepareExchange = async (
   if (change.balancedEndpoint === null || change.kubernetes === null) return undefined;
   const patches = change.emulatedVersion === null ? null : PATCHES_FOLDER;
   try {
-    const wanted = await writeNewManifests(parts.host, { version: change.kubernetes, patches });
+    const desired = await writeNewManifests(parts.host, { version: change.kubernetes, patches });
     if (kubeletGoes) await configureNewKubelet(parts.host, patches);
-    return wanted;
+    return desired;
   } catch (error) {
     if (!(error instanceof WorldFailure)) throw error;
     parts.log('warn', 'kubeadm exchanges the static pods itself', { cause: error.message });
@@ -101,13 +101,13 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
   const { ownServer, settlesMs } = await pointKubelet(parts, task);
   // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
-  const kubeletGoes = ownServer !== null && (await beginsStaticPodsAnew(parts, task));
-  const [wanted] = await Promise.all([
+  const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
+  const [desired] = await Promise.all([
     prepareExchange(parts, task, kubeletGoes),
     settlesMs === 0 ? undefined : parts.sleep(settlesMs),
   ]);
-  if (wanted !== undefined)
-    await exchangeStaticPods(parts, wanted, kubeletGoes ? () => installKubelet(parts, task, ownServer) : undefined);
+  if (desired !== undefined)
+    await exchangeStaticPods(parts, desired, kubeletGoes ? () => installKubelet(parts, task, ownServer) : undefined);
   else if (change.stopApiServerFirst) await stopApiServer(parts);
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };
@@ -115,21 +115,21 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
 /** Nothing where it came with the static pods, unless kubeadm has written something else for it since. */
 const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { change, isRepeated } = task;
-  if (!isRepeated && (await isStartedAsWanted(parts, task))) return;
+  if (!isRepeated && (await isStartedAsDesired(parts, task))) return;
   const exchange = (): Promise<void> => installKubelet(parts, task, task.ownServer);
-  // Of a try that did not end nobody knows whether the kubelet that runs is the one that is installed.
-  const anew = (isRepeated && change.balancedEndpoint !== null) || (await beginsStaticPodsAnew(parts, task));
-  await (anew ? withStaticPodsAway(parts, exchange) : exchange());
+  // Of a try that did not end no one knows whether the kubelet that runs is the one that is installed.
+  const restarts = (isRepeated && change.balancedEndpoint !== null) || (await restartsStaticPods(parts, task));
+  await (restarts ? withStaticPodsAway(parts, exchange) : exchange());
 };
 
 const renewCertificates = async (parts: PhaseParts): Promise<void> => {
   await mustRun(parts.host, 'kubeadm', ['certs', 'renew', 'all'], SERVICE_TIMEOUT_MS);
   await restartStaticPods(parts);
-  // It opens everything past RBAC, and nobody needs it after the first start (upgrade rule F).
+  // It opens everything past RBAC, and no one needs it after the first start (upgrade rule F).
   await parts.removeFile?.(SUPER_ADMIN);
 };
 
-/** Ends with the agent. If it does not, nobody has booted. */
+/** Ends with the agent. If it does not, no one has booted. */
 const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
   await mustRun(host, 'systemctl', ['reboot'], SERVICE_TIMEOUT_MS);
   await sleep(REBOOT_LIMIT_MS);
@@ -147,9 +147,9 @@ const etcdOf = ({ etcd, id }: NodeChange): EtcdChange => {
   return etcd;
 };
 
-const restoreStep = async (phase: RestorePhase, parts: PhaseParts, { change, wanted }: PhaseTask): Promise<void> => {
+const restoreStep = async (phase: RestorePhase, parts: PhaseParts, { change, desired }: PhaseTask): Promise<void> => {
   const { host, sleep, removeFile, software } = parts;
-  const etcdutl = (): Promise<string | undefined> => software.etcdutl(`v${wanted['kubelet'] ?? ''}`);
+  const etcdutl = (): Promise<string | undefined> => software.etcdutl(`v${desired['kubelet'] ?? ''}`);
   const restore: RestoreParts = { host, sleep, removeFile, etcdutl };
   switch (phase) {
     case 'etcd-stop':
@@ -169,7 +169,7 @@ const restoreStep = async (phase: RestorePhase, parts: PhaseParts, { change, wan
 export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {
   switch (phase) {
     case 'stage':
-      return parts.software.stage(task.wanted);
+      return parts.software.stage(task.desired);
     case 'kubeadm':
       return upgrade(parts, task);
     case 'kubelet':

@@ -1,5 +1,5 @@
+import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { randomOf } from '../../test/random.js';
 import { BALANCED, change, desired, ModelHost, OWN, told, type PowerCut } from './change.fixtures.js';
 
 /** With everything that a change may be. */
@@ -10,12 +10,12 @@ const SEEDS = 100;
 
 /** Lives until the power goes, again and again, and answers when the change is done. */
 const liveThrough = async (cuts: readonly (PowerCut | undefined)[], host = new ModelHost()): Promise<ModelHost> => {
-  const wanted = desired({ change: WHOLE });
+  const target = desired({ change: WHOLE });
   const nothing = (): Promise<void> => Promise.resolve();
   for (let life = 0; life < LIVES_MAX; life += 1) {
     host.powerOn(cuts[life]);
     const changes = host.changes();
-    const isDone = changes.ensure(wanted, host.bootId, nothing).then(() => true);
+    const isDone = changes.ensure(target, host.bootId, nothing).then(() => true);
     if (await Promise.race([isDone, host.off.then(() => false)])) return host;
   }
   throw new Error(`not done in ${LIVES_MAX} lives: ${host.commands.join('; ')}`);
@@ -84,7 +84,7 @@ describe('a change over power cuts', () => {
   it.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     'is done at last after many cuts (seed %d)',
     async (seed) => {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       // A phase is given up after three tries of a revision, so no phase is hit more often than that.
       const cuts = [1, 2].map((_): PowerCut => ({
         at: 1 + Math.floor(random() * 40),

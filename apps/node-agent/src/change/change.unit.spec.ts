@@ -20,7 +20,7 @@ describe('the phases of a change', () => {
     expect(nextStep(change(), began(staged, 'kubeadm', 'b'), 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 2 });
   });
 
-  it('are given up after three tries, until somebody asks again', () => {
+  it('are given up after three tries, until someone asks again', () => {
     let record = recordFor(undefined, 'c', 2);
     for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage');
     expect(nextStep(change(), record, 'b')).toMatchObject({ do: 'stop', phase: 'stage' });
@@ -28,7 +28,7 @@ describe('the phases of a change', () => {
     expect(nextStep(change(), recordFor(record, 'other', 3), 'b')).toMatchObject({ do: 'run', attempt: 1 });
   });
 
-  it('keep what is done when somebody asks again', () => {
+  it('keep what is done when someone asks again', () => {
     const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm');
     expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', phase: 'kubeadm' });
   });
@@ -86,8 +86,8 @@ describe('a change of a control plane', () => {
     const kubeadmOf = async (kubeadm: 'apply' | 'node'): Promise<string | undefined> => {
       const host = new ModelHost();
       host.profile = { ignorePreflightErrors: ['SystemVerification'], imagePullPolicy: 'Never' };
-      const wanted = change({ kubeadm, reboot: false, renewCertificates: false });
-      await host.changes().ensure(desired({ change: wanted }), host.bootId, nothing);
+      const target = change({ kubeadm, reboot: false, renewCertificates: false });
+      await host.changes().ensure(desired({ change: target }), host.bootId, nothing);
       return host.commands.find((line) => line.startsWith('kubeadm upgrade'));
     };
     expect(await kubeadmOf('apply')).toContain('--ignore-preflight-errors=CreateJob,SystemVerification,ImagePull');
@@ -116,8 +116,8 @@ describe('a change of a control plane', () => {
 
   it('lets a kubelet that has just started settle before a manifest leaves: it would keep that pod for two minutes', async () => {
     for (const host of [new ModelHost(), new ModelHost().asByKubeadm]) {
-      const wanted = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
-      await host.changes().ensure(desired({ change: wanted }), host.bootId, nothing);
+      const target = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
+      await host.changes().ensure(desired({ change: target }), host.bootId, nothing);
       expect(host.manifestsAtSleep.length).toBeGreaterThan(0);
       expect(host.manifestsAtSleep[0]).toHaveLength(4);
     }
@@ -181,7 +181,7 @@ describe('a change of a control plane', () => {
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
     host.failing.clear();
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
-    // Nobody knows which kubelet ran meanwhile, so the static pods were away once more.
+    // No one knows which kubelet ran meanwhile, so the static pods were away once more.
     expect(host.kubelets.at(-1)).toBe(`1.34.4 at ${OWN}, 0 static pods`);
     expect(host.kubelets.filter((one) => one.startsWith(`1.34.4 at ${BALANCED}`))).toEqual([]);
     expect(host.manifests).toHaveLength(4);
@@ -227,8 +227,8 @@ describe('a change of a control plane', () => {
 
   it('lets a member of etcd 3.5 that has never written a snapshot write one before 3.6 reads its log', async () => {
     const host = new ModelHost().asByKubeadm.withYoungEtcd;
-    const wanted = desired({ change: change({ reboot: false, renewCertificates: false }) });
-    expect(await host.changes().ensure(wanted, host.bootId, nothing)).toBeUndefined();
+    const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect(await host.changes().ensure(target, host.bootId, nothing)).toBeUndefined();
     expect(host.etcdMinors).toEqual([5, 6]);
     expect(host.files.has('/var/lib/etcd/member/snap/0.snap')).toBe(true);
     expect(host.files.get('/etc/kubernetes/manifests/etcd.yaml')).toContain('--snapshot-count=10000');
@@ -238,15 +238,15 @@ describe('a change of a control plane', () => {
 
     const old = new ModelHost().asByKubeadm.withYoungEtcd;
     old.files.set('/var/lib/etcd/member/snap/1.snap', 'members');
-    await old.changes().ensure(wanted, old.bootId, nothing);
+    await old.changes().ensure(target, old.bootId, nothing);
     expect(old.etcdMinors).toEqual([6]);
   });
 
   it('tells a static pod itself to end when the kubelet, busy with its volumes, has not', async () => {
     const host = new ModelHost().asByKubeadm;
     host.untold.add('kube-scheduler').add('kube-apiserver');
-    const wanted = desired({ change: change({ reboot: false, renewCertificates: false }) });
-    expect(await host.changes().ensure(wanted, host.bootId, nothing)).toBeUndefined();
+    const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect(await host.changes().ensure(target, host.bootId, nothing)).toBeUndefined();
     expect(host.commands.filter((line) => line.includes('tasks kill')).sort()).toEqual([
       'ctr -n k8s.io tasks kill --signal SIGTERM kube-apiserver',
       'ctr -n k8s.io tasks kill --signal SIGTERM kube-scheduler',
@@ -316,12 +316,12 @@ describe('a change of a control plane', () => {
 
   it('is done once, however often it is asked for', async () => {
     const host = new ModelHost();
-    const wanted = desired({ change: change({ reboot: false }) });
-    await host.changes().ensure(wanted, host.bootId, nothing);
+    const target = desired({ change: change({ reboot: false }) });
+    await host.changes().ensure(target, host.bootId, nothing);
     const ran = host.commands.length;
-    await host.changes().ensure({ ...wanted, revision: 9 }, host.bootId, nothing);
+    await host.changes().ensure({ ...target, revision: 9 }, host.bootId, nothing);
     expect(host.commands.length).toBe(ran);
-    expect(await host.changes().inspect({ ...wanted, revision: 9 })).toEqual([]);
+    expect(await host.changes().inspect({ ...target, revision: 9 })).toEqual([]);
   });
 });
 
@@ -329,11 +329,11 @@ describe('what is staged ahead', () => {
   it('needs no permission, is told once, and is forgotten only for something else', async () => {
     const host = new ModelHost();
     const stage = { id: 'u-0123456789/op-01', software: { kubelet: '1.34.4' } };
-    const wanted = desired({ change: undefined, changesAllowed: false, stage });
-    await host.changes().stageAhead(wanted);
-    await host.changes().stageAhead({ ...wanted, revision: 3 });
+    const target = desired({ change: undefined, changesAllowed: false, stage });
+    await host.changes().stageAhead(target);
+    await host.changes().stageAhead({ ...target, revision: 3 });
     expect([host.commands, told(host.facts)]).toEqual([['stage'], ['stage done 1']]);
-    await host.changes().stageAhead({ ...wanted, stage: { ...stage, id: 'another' } });
+    await host.changes().stageAhead({ ...target, stage: { ...stage, id: 'another' } });
     expect(host.commands).toEqual(['stage', 'stage']);
   });
 });

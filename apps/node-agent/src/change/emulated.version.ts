@@ -1,6 +1,6 @@
 import type { HostPort } from '../agent/agent.ports.js';
 
-/** kubeadm patches what it writes with the files of this folder, named after their targets; each call of it names the folder anew. */
+/** kubeadm patches what it writes with the files of this folder, named after their targets; each call of it names the folder again. */
 export const PATCHES_FOLDER = '/etc/kubernetes/fairlead-patches';
 
 /** What knows --emulated-version (KEP-4330). */
@@ -11,7 +11,7 @@ const PRIVATE = 0o600;
 const patchOf = (version: string): string =>
   JSON.stringify([{ op: 'add', path: '/spec/containers/0/command/-', value: `--emulated-version=${version}` }]);
 
-/** New binaries shall behave as the version before them for now (rule G5). */
+/** New binaries must behave as the version before them for now (rule G5). */
 export const writeEmulationPatches = async (host: HostPort, version: string): Promise<void> => {
   for (const component of COMPONENTS)
     await host.writeFile(`${PATCHES_FOLDER}/${component}+json.json`, patchOf(version), PRIVATE);

@@ -13,8 +13,8 @@ const minorOf = (manifest: string): number | undefined => {
 };
 
 /** Whether these two manifests of etcd lead over the version from which a log without a snapshot is not read as it was meant. */
-export const leadsTo36 = (running: string, wanted: string): boolean =>
-  (minorOf(running) ?? FIRST_MINOR) < FIRST_MINOR && (minorOf(wanted) ?? 0) >= FIRST_MINOR;
+export const leadsTo36 = (running: string, desired: string): boolean =>
+  (minorOf(running) ?? FIRST_MINOR) < FIRST_MINOR && (minorOf(desired) ?? 0) >= FIRST_MINOR;
 
 const SNAPSHOT_COUNT = /^(\s*-\s+)--snapshot-count=\S+\s*$/m;
 const NAME = /^(\s*-\s+)(--name=\S+)\s*$/m;

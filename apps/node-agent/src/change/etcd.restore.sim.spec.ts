@@ -32,7 +32,7 @@ class PowerCut extends Error {}
 /** A control plane that is a disk, a kubelet that runs what has its manifest, and etcdutl; the power goes before an operation. */
 class ModelHost {
   readonly files = new Map<string, string>([
-    ['/var/lib/etcd/member/snap/db', 'data of before'],
+    ['/var/lib/etcd/member/snap/db', 'data from before'],
     [`${MANIFESTS}/etcd.yaml`, ETCD],
     ...NAMES.slice(1).map((name) => [`${MANIFESTS}/${name}.yaml`, name] as const),
   ]);
@@ -121,7 +121,7 @@ describe('a restore of etcd on a control plane', () => {
     expect(host.files.get('/etc/kubernetes/fairlead-restore-etcd.yaml')).toBe(ETCD);
   });
 
-  it('keeps the data of before beside those of the snapshot, wherever the power goes', async () => {
+  it('keeps the data from before beside those of the snapshot, wherever the power goes', async () => {
     const restore = (host: ModelHost): Promise<void> => restoreMember(host.parts(), change());
     const count = await whole(restore);
     expect(count).toBeGreaterThan(4);
@@ -133,7 +133,7 @@ describe('a restore of etcd on a control plane', () => {
       await restore(host);
       await restore(host);
       expect([cutAt, host.data]).toEqual([cutAt, 'data of the snapshot']);
-      expect(host.files.get('/var/lib/etcd/fairlead-before-r1/snap/db')).toBe('data of before');
+      expect(host.files.get('/var/lib/etcd/fairlead-before-r1/snap/db')).toBe('data from before');
       await startControlPlane(host.parts());
       expect(host.running).toEqual(NAMES);
     }
@@ -151,7 +151,7 @@ describe('a restore of etcd on a control plane', () => {
         await undoRestore(host.parts(), change()).catch(onlyPowerCut);
         host.cutAt = Infinity;
         await undoRestore(host.parts(), change());
-        expect([cutAt, undoCutAt, host.data, host.running]).toEqual([cutAt, undoCutAt, 'data of before', NAMES]);
+        expect([cutAt, undoCutAt, host.data, host.running]).toEqual([cutAt, undoCutAt, 'data from before', NAMES]);
       }
     }
   });
@@ -177,6 +177,6 @@ describe('a restore of etcd on a control plane', () => {
     const other = change({ peerUrl: 'https://10.0.0.9:2380' });
     await expect(restoreMember(host.parts(), other)).rejects.toThrow('the manifest of etcd says cp-1=');
     await expect(restoreMember(new ModelHost().parts(), change())).rejects.toThrow('is where the kubelet runs it');
-    expect(host.data).toBe('data of before');
+    expect(host.data).toBe('data from before');
   });
 });

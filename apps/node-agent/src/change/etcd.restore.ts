@@ -13,7 +13,7 @@ const STOP_LIMIT_MS = 120_000;
 /** Members wait for each other, and the kubelet for longer and longer before it starts an API server again that found no etcd. */
 const START_LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 1_000;
-/** So many tries leave something behind that is not whole; then somebody has to look. */
+/** So many tries leave something behind that is not whole; then someone has to look. */
 const TRIES_MAX = 9;
 /** What the Kubernetes documentation recommends: more than a cluster writes between a snapshot and its restore. */
 const REVISIONS_AHEAD = 1_000_000_000;
@@ -33,17 +33,17 @@ export interface RestoreParts {
 const failure = (operation: string, message: string, retryable = true): WorldFailure =>
   new WorldFailure({ operation, target: 'host', message, retryable });
 
-const until = async (parts: RestoreParts, name: string, wanted: boolean): Promise<void> => {
-  const limitMs = wanted ? START_LIMIT_MS : STOP_LIMIT_MS;
+const until = async (parts: RestoreParts, name: string, desired: boolean): Promise<void> => {
+  const limitMs = desired ? START_LIMIT_MS : STOP_LIMIT_MS;
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += LOOK_EVERY_MS) {
-    if ((await runningContainers(parts.host, name)).length > 0 === wanted) return;
+    if ((await runningContainers(parts.host, name)).length > 0 === desired) return;
     await parts.sleep(LOOK_EVERY_MS);
   }
-  const what = wanted ? 'does not run' : 'still runs';
-  throw failure(`${wanted ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
+  const what = desired ? 'does not run' : 'still runs';
+  throw failure(`${desired ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
 };
 
-/** API servers first, so that nobody writes what would be lost; etcd last. */
+/** API servers first, so that no one writes what would be lost; etcd last. */
 export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host } = parts;
   const names = STATIC_PODS.map(({ name }) => name).filter((name) => name !== 'etcd');
@@ -82,7 +82,7 @@ const manifestText = async (host: HostPort): Promise<string> => {
   return text;
 };
 
-/** Another name or address than what all members are told would make a member that finds nobody. */
+/** Another name or address than what all members are told would make a member that finds no one. */
 const checkedMember = (text: string, change: EtcdChange): Member => {
   const member = memberIn(text);
   const own = `${member.name}=${member.peerUrl}`;
@@ -136,7 +136,7 @@ const withEtcdutl = async (
 };
 
 /**
- * The member's data are those of the snapshot, and those of before lie beside them. May be run again after a crash at any point:
+ * The member's data are those of the snapshot, and those from before lie beside them. May be run again after a crash at any point:
  * data are changed by two renames, and which of them is done can be seen.
  */
 export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
@@ -166,7 +166,7 @@ export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Pr
 /** Names the folder that is whole. */
 const readyFile = ({ restoreId }: EtcdChange): string => `/var/lib/fairlead/etcd-restored-${restoreId}`;
 
-/** The data of before are in place again, and everything runs as it did. What was restored is kept aside in turn. */
+/** The data from before are in place again, and everything runs as it did. What was restored is kept aside in turn. */
 export const undoRestore = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
   const { host } = parts;
   const member = memberIn(await manifestText(host));

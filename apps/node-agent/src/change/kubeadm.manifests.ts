@@ -18,7 +18,7 @@ const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
 
 export const newManifestOf = (name: string): string => `${FOLDER}/${name}.yaml`;
 
-/** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: somebody else did. */
+/** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: someone else did. */
 const ownPart = (apiServerManifest: string, etcdManifest: string, patches: string | null): string | undefined => {
   const [, address, port] = ADVERTISED.exec(apiServerManifest) ?? [];
   const [, name] = ETCD_NAME.exec(etcdManifest) ?? [];
@@ -52,7 +52,7 @@ const mustRead = async (host: HostPort, path: string): Promise<string> => {
   return text;
 };
 
-interface Wanted {
+interface Desired {
   readonly version: string;
   /** A folder of patches, the same as kubeadm's upgrade is given; null: none. */
   readonly patches: string | null;
@@ -60,11 +60,11 @@ interface Wanted {
 
 /**
  * Has the new kubeadm write the manifests of this node as its upgrade would, into a folder of ours; nothing that runs is touched.
- * Answers with their texts by name. Throws where that cannot be had: then kubeadm exchanges them itself.
+ * Answers with their texts by name. Throws where that is not available: then kubeadm exchanges them itself.
  */
 export const writeNewManifests = async (
   host: HostPort,
-  { version, patches }: Wanted,
+  { version, patches }: Desired,
 ): Promise<ReadonlyMap<string, string>> => {
   const [apiServer, etcd] = [
     await mustRead(host, manifestOf('kube-apiserver')),

@@ -15,14 +15,14 @@ const CONFIGURE_TIMEOUT_MS = 60_000;
 export const packageVersion = (kubernetes: NodeChange['kubernetes']): string => (kubernetes ?? '').slice(1);
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
 
-const wantedOf = ({ change, wanted }: PhaseTask): string => wanted['kubelet'] ?? packageVersion(change.kubernetes);
+const desiredOf = ({ change, desired }: PhaseTask): string => desired['kubelet'] ?? packageVersion(change.kubernetes);
 
 const installedOf = async ({ software }: PhaseParts): Promise<string | undefined> =>
   (await software.packages.installed(['kubelet'])).get('kubelet')?.version;
 
 /**
  * A kubelet that starts makes sure of the volumes of each pod before all else. Were the manifest of a static pod gone before that, it
- * would wait for them to its limit of two minutes, and the pod would run on for so long. It tells nobody when it is done with it.
+ * would wait for them to its limit of two minutes, and the pod would run on for so long. It tells no one when it is done with it.
  */
 const SETTLES_MS = 3_000;
 
@@ -43,7 +43,7 @@ export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<
   const asItIs: Pointed = { ownServer, settlesMs: 0 };
   const server = change.balancedEndpoint;
   if (server === null) return asItIs;
-  if (ownServer !== null && (await installedOf(parts)) === wantedOf(task)) return asItIs;
+  if (ownServer !== null && (await installedOf(parts)) === desiredOf(task)) return asItIs;
   const text = await host.readFile(KUBELET_CONFIGURATION);
   const before = text === undefined ? undefined : serverIn(text);
   if (text === undefined || before === undefined || before === server) return asItIs;
@@ -57,11 +57,11 @@ export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<
   return { ownServer: ownServer ?? before, settlesMs: settles ? SETTLES_MS : 0 };
 };
 
-/** Whether the static pods of this node begin anew with its new kubelet, and others answer for its API server meanwhile. */
-export const beginsStaticPodsAnew = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> => {
+/** Whether the static pods of this node begin again with its new kubelet, and others answer for its API server meanwhile. */
+export const restartsStaticPods = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> => {
   if (task.change.balancedEndpoint === null) return false;
   const installed = await installedOf(parts);
-  return installed !== undefined && minorOf(installed) !== minorOf(wantedOf(task));
+  return installed !== undefined && minorOf(installed) !== minorOf(desiredOf(task));
 };
 
 /**
@@ -82,16 +82,16 @@ const READ_AT_ITS_START = [
   KUBELET_CONFIGURATION,
 ];
 
-/** A digest of what the wanted kubelet would start with now. */
+/** A digest of what the desired kubelet would start with now. */
 const startOf = async ({ host }: PhaseParts, task: PhaseTask): Promise<string> => {
   const texts = await Promise.all(READ_AT_ITS_START.map((path) => host.readFile(path)));
   return createHash('sha256')
-    .update(JSON.stringify([wantedOf(task), ...texts.map((text) => text ?? null)]))
+    .update(JSON.stringify([desiredOf(task), ...texts.map((text) => text ?? null)]))
     .digest('hex');
 };
 
-/** Whether it was started in this change, and kubeadm has written nothing else for it since. Another start would have every probe of its pods wait anew. */
-export const isStartedAsWanted = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> =>
+/** Whether it was started in this change, and kubeadm has written nothing else for it since. Another start would have every probe of its pods wait again. */
+export const isStartedAsDesired = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> =>
   task.startedKubelet !== null && task.startedKubelet === (await startOf(parts, task));
 
 /** It names its own API server again before it is newer than the others. May be repeated after a crash at any point. */
@@ -101,7 +101,7 @@ export const installKubelet = async (parts: PhaseParts, task: PhaseTask, ownServ
   if (ownServer !== null && text !== undefined && serverIn(text) !== ownServer)
     await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), PRIVATE);
   const version = packageVersion(task.change.kubernetes);
-  await software.packages.install({ kubelet: wantedOf(task), kubectl: task.wanted['kubectl'] ?? version });
+  await software.packages.install({ kubelet: desiredOf(task), kubectl: task.desired['kubectl'] ?? version });
   await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);
   const startedKubelet = await startOf(parts, task);
   await restartKubelet(host);

@@ -10,9 +10,9 @@ export interface PhaseParts extends StaticPodParts {
   readonly log: AgentLog;
   /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
   readonly profile: AgentProfile;
-  /** undefined: a host whose files nobody removes, as those of the lab's light mode. */
+  /** undefined: a host whose files no one removes, as those of the lab's light mode. */
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
-  /** Everything else that is wanted of the host, as it always is ensured. Throws where it fails. */
+  /** Everything else that is desired of the host, as it always is ensured. Throws where it fails. */
   readonly ensureRest: () => Promise<void>;
 }
 
@@ -27,8 +27,8 @@ export interface Remembered {
 /** What a phase is about. */
 export interface PhaseTask extends Remembered {
   readonly change: NodeChange;
-  readonly wanted: SoftwareVersions;
+  readonly desired: SoftwareVersions;
   readonly remember: (known: Partial<Remembered>) => Promise<void>;
-  /** kubeadm or the kubelet were begun before, and nobody knows how far that came. */
+  /** kubeadm or the kubelet were begun before, and no one knows how far that came. */
   readonly isRepeated: boolean;
 }

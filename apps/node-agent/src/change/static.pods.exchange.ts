@@ -3,7 +3,7 @@ import { mustRun } from '../software/item.js';
 import { hasNoSnapshot, leadsTo36, withSnapshotSoon } from './etcd.first.snapshot.js';
 import { newManifestOf } from './kubeadm.manifests.js';
 import { runningContainers } from './running.containers.js';
-import { isWell, manifestOf, parkedOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
+import { isWell, manifestOf, asidePathOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
 
 const CONTAINERS = ['-n', 'k8s.io'];
 const RENEW_TIMEOUT_MS = 120_000;
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 250;
 const STOP_LIMIT_MS = 90_000;
 /**
  * An API server waits for its open watches until it is killed. By this time its balancer, which looks once a second and believes three
- * looks, has sent everybody elsewhere, and what was asked before has its answer.
+ * looks, has sent everyone elsewhere, and what was asked before has its answer.
  */
 const API_SERVER_GRACE_MS = 6_000;
 /** A new pod that comes while the kubelet still tidies up after the old one waits for 10 to 15 s; a moment of patience saves that. */
@@ -53,22 +53,22 @@ const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: numbe
   throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
 };
 
-const park = async ({ host }: StaticPodParts, name: string): Promise<void> => {
-  if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), parkedOf(name));
+const moveAside = async ({ host }: StaticPodParts, name: string): Promise<void> => {
+  if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), asidePathOf(name));
 };
 
 const stop = async (parts: StaticPodParts, name: string, killAfterMs = KILL_AFTER_MS): Promise<void> => {
-  await park(parts, name);
+  await moveAside(parts, name);
   await untilGone(parts, name, killAfterMs);
 };
 
-const oldOf = (name: string): string => `${parkedOf(name)}.old`;
+const oldOf = (name: string): string => `${asidePathOf(name)}.old`;
 
 /** From here on the new one is what a crash, or a boot, leaves for the kubelet to start. */
-const replaceParked = async ({ host }: StaticPodParts, name: string): Promise<void> => {
-  const before = await host.readFile(parkedOf(name));
+const replaceQuarantined = async ({ host }: StaticPodParts, name: string): Promise<void> => {
+  const before = await host.readFile(asidePathOf(name));
   if (before !== undefined) await host.writeFile(oldOf(name), before, PRIVATE);
-  await host.rename(newManifestOf(name), parkedOf(name));
+  await host.rename(newManifestOf(name), asidePathOf(name));
 };
 
 const silent = (name: string, health: string, isBack: boolean): WorldFailure => {
@@ -84,7 +84,7 @@ const silent = (name: string, health: string, isBack: boolean): WorldFailure => 
 const start = async (parts: StaticPodParts, name: string, mayGoBack: boolean): Promise<void> => {
   const { host } = parts;
   // Written elsewhere: the kubelet takes every file of its folder for a pod.
-  await host.rename(parkedOf(name), manifestOf(name));
+  await host.rename(asidePathOf(name), manifestOf(name));
   const pod = podOf(name);
   if (pod === undefined || (await untilWell(parts, pod))) return;
   const goesBack = mayGoBack && name !== ETCD && (await host.exists(oldOf(name)));
@@ -109,10 +109,10 @@ const FIRST_SNAPSHOT = '/etc/kubernetes/fairlead-etcd-first-snapshot.yaml';
  * that the configuration of raft in it does not know; from it, at the next start, it forgets them for good (ADR 25). So a member
  * that has never written a snapshot writes one while it is still 3.5. May be repeated after a crash at any point.
  */
-const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, wanted: string): Promise<void> => {
+const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, desired: string): Promise<void> => {
   const { host, sleep } = parts;
-  const running = (await host.readFile(manifestOf(ETCD))) ?? (await host.readFile(parkedOf(ETCD)));
-  if (running === undefined || !leadsTo36(running, wanted) || !(await hasNoSnapshot(host, running))) return;
+  const running = (await host.readFile(manifestOf(ETCD))) ?? (await host.readFile(asidePathOf(ETCD)));
+  if (running === undefined || !leadsTo36(running, desired) || !(await hasNoSnapshot(host, running))) return;
   await stop(parts, ETCD);
   await sleep(SETTLE_MS);
   await host.writeFile(FIRST_SNAPSHOT, withSnapshotSoon(running), PRIVATE);
@@ -130,21 +130,21 @@ const inOrder = async (names: ReadonlySet<string>, startOne: (name: string) => P
   await Promise.all(whatNeedsTheApi(names).map(startOne));
 };
 
-/** Back as it is. What does not answer, or did not before, is for the gates of the roll-out to see. */
+/** Back as it is. What does not answer, or did not before, is for the gates of the rollout to see. */
 const startAgain = async (parts: StaticPodParts, name: string, wereWell: ReadonlySet<string>): Promise<void> => {
   const { host } = parts;
-  if (!(await host.exists(parkedOf(name)))) return;
-  await host.rename(parkedOf(name), manifestOf(name));
+  if (!(await host.exists(asidePathOf(name)))) return;
+  await host.rename(asidePathOf(name), manifestOf(name));
   const pod = podOf(name);
   if (pod !== undefined && wereWell.has(name)) await untilWell(parts, pod);
 };
 
 const whatDiffers = async (
   { host }: StaticPodParts,
-  wanted: ReadonlyMap<string, string>,
+  desired: ReadonlyMap<string, string>,
 ): Promise<ReadonlySet<string>> => {
   const differing = new Set<string>();
-  for (const [name, text] of wanted) if ((await host.readFile(manifestOf(name))) !== text) differing.add(name);
+  for (const [name, text] of desired) if ((await host.readFile(manifestOf(name))) !== text) differing.add(name);
   return differing;
 };
 
@@ -161,28 +161,28 @@ const awayFor = (changing: ReadonlySet<string>, exchangesKubelet: boolean): Read
  * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: told of
  * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
  *
- * `exchangeKubelet`: a kubelet of another minor version would begin every static pod anew once more, so it comes while they are away
+ * `exchangeKubelet`: a kubelet of another minor version would begin every static pod again once more, so it comes while they are away
  * (see `withStaticPodsAway`). Where nothing differs, nothing is away, and it is not called.
  */
 export const exchangeStaticPods = async (
   parts: StaticPodParts,
-  wanted: ReadonlyMap<string, string>,
+  desired: ReadonlyMap<string, string>,
   exchangeKubelet?: () => Promise<void>,
 ): Promise<void> => {
   const { host, sleep } = parts;
-  const changing = await whatDiffers(parts, wanted);
+  const changing = await whatDiffers(parts, desired);
   if (changing.size === 0) return;
   const away = awayFor(changing, exchangeKubelet !== undefined);
   await stopBeforeEtcd(parts, away);
   if (away.has(ETCD)) {
-    await letEtcdWriteFirstSnapshot(parts, wanted.get(ETCD) ?? '');
+    await letEtcdWriteFirstSnapshot(parts, desired.get(ETCD) ?? '');
     await stop(parts, ETCD);
   }
-  // As an upgrade by kubeadm does (rule F); all that reads them begins anew.
+  // As an upgrade by kubeadm does (rule F); all that reads them begins again.
   await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
   // A kubelet that begins now has nothing to tidy up.
   if (exchangeKubelet === undefined) await sleep(SETTLE_MS);
-  await inOrder(away, (name) => replaceParked(parts, name));
+  await inOrder(away, (name) => replaceQuarantined(parts, name));
   try {
     await exchangeKubelet?.();
   } catch (error) {
@@ -193,7 +193,7 @@ export const exchangeStaticPods = async (
 };
 
 /**
- * A kubelet of another minor version begins every static pod anew, all at once and by itself: the API server goes without a word to its
+ * A kubelet of another minor version begins every static pod again, all at once and by itself: the API server goes without a word to its
  * balancer, and what needs it fails until it is back. So they end in order before such a work, and come back in order after it, also
  * when it failed. May be repeated after a crash at any point.
  */

@@ -18,7 +18,7 @@ export const STATIC_PODS: readonly Answering[] = [
 
 export const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
 /** Beside the folder that the kubelet watches, on its file system. */
-export const parkedOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
+export const asidePathOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
 
 export const KUBELET: Answering = { name: 'kubelet', health: 'http://127.0.0.1:10248/healthz' };
 
@@ -35,12 +35,12 @@ export interface StaticPodParts {
 }
 
 /** Puts back what a crash left beside its folder. May be called at any time. */
-export const unparkStaticPods = async ({ host }: Pick<StaticPodParts, 'host'>): Promise<void> => {
+export const restoreStaticPods = async ({ host }: Pick<StaticPodParts, 'host'>): Promise<void> => {
   for (const { name } of STATIC_PODS) {
-    if (!(await host.exists(parkedOf(name)))) continue;
+    if (!(await host.exists(asidePathOf(name)))) continue;
     // kubeadm may have written a newer one meanwhile: that stays.
-    if (await host.exists(manifestOf(name))) await host.rename(parkedOf(name), `${parkedOf(name)}.old`);
-    else await host.rename(parkedOf(name), manifestOf(name));
+    if (await host.exists(manifestOf(name))) await host.rename(asidePathOf(name), `${asidePathOf(name)}.old`);
+    else await host.rename(asidePathOf(name), manifestOf(name));
   }
 };
 
@@ -50,10 +50,10 @@ export const isWell = async ({ ask }: StaticPodParts, { health }: Answering): Pr
   return asked.kind === 'answered' && asked.status === 200;
 };
 
-const until = async (parts: StaticPodParts, pod: Answering, wanted: boolean): Promise<boolean> => {
-  const limitMs = wanted ? START_LIMIT_MS : STOP_LIMIT_MS;
+const until = async (parts: StaticPodParts, pod: Answering, desired: boolean): Promise<boolean> => {
+  const limitMs = desired ? START_LIMIT_MS : STOP_LIMIT_MS;
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += ASK_EVERY_MS) {
-    if ((await isWell(parts, pod)) === wanted) return true;
+    if ((await isWell(parts, pod)) === desired) return true;
     await parts.sleep(ASK_EVERY_MS);
   }
   return false;
@@ -71,11 +71,11 @@ const silent = (pod: Answering): WorldFailure =>
 const restart = async (parts: StaticPodParts, pod: Answering): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(manifestOf(pod.name)))) return;
-  // What does not answer now cannot be waited for; the gates of the roll-out look at it afterwards.
+  // What does not answer now cannot be waited for; the gates of the rollout look at it afterwards.
   const answers = await isWell(parts, pod);
-  await host.rename(manifestOf(pod.name), parkedOf(pod.name));
+  await host.rename(manifestOf(pod.name), asidePathOf(pod.name));
   const hasStopped = answers && (await until(parts, pod, false));
-  await host.rename(parkedOf(pod.name), manifestOf(pod.name));
+  await host.rename(asidePathOf(pod.name), manifestOf(pod.name));
   if (answers && !hasStopped) throw failureOf(pod, `it did not stop within ${STOP_LIMIT_MS / 1_000} s`);
   if (answers && !(await until(parts, pod, true))) throw silent(pod);
 };
@@ -86,29 +86,29 @@ const API_SERVER = 'kube-apiserver';
 const API_SERVER_GRACE_MS = 20_000;
 
 /** This node's API server has ended in order before its etcd goes (upgrade rule C3). Answers whether it was there. */
-const parkApiServer = async (parts: StaticPodParts): Promise<boolean> => {
+const moveApiServerAside = async (parts: StaticPodParts): Promise<boolean> => {
   const { host } = parts;
   const pod = STATIC_PODS.find(({ name }) => name === API_SERVER);
   if (pod === undefined || !(await host.exists(manifestOf(API_SERVER))) || !(await isWell(parts, pod))) return false;
-  await host.rename(manifestOf(API_SERVER), parkedOf(API_SERVER));
+  await host.rename(manifestOf(API_SERVER), asidePathOf(API_SERVER));
   await parts.sleep(API_SERVER_GRACE_MS);
   return true;
 };
 
-const unparkApiServer = ({ host }: StaticPodParts): Promise<void> =>
-  host.rename(parkedOf(API_SERVER), manifestOf(API_SERVER));
+const restoreApiServer = ({ host }: StaticPodParts): Promise<void> =>
+  host.rename(asidePathOf(API_SERVER), manifestOf(API_SERVER));
 
 /**
  * One after the other, each well before the next one goes. The API server is away while its etcd is: without it it would go on taking
  * requests and answer that it cannot, for as long as its balancer needs to see that.
  */
 export const restartStaticPods = async (parts: StaticPodParts): Promise<void> => {
-  await unparkStaticPods(parts);
-  const isParked = await parkApiServer(parts);
+  await restoreStaticPods(parts);
+  const isQuarantined = await moveApiServerAside(parts);
   for (const pod of STATIC_PODS) {
-    if (pod.name !== API_SERVER || !isParked) await restart(parts, pod);
+    if (pod.name !== API_SERVER || !isQuarantined) await restart(parts, pod);
     else {
-      await unparkApiServer(parts);
+      await restoreApiServer(parts);
       if (!(await until(parts, pod, true))) throw silent(pod);
     }
   }
@@ -119,5 +119,5 @@ export const restartStaticPods = async (parts: StaticPodParts): Promise<void> =>
  * on the machine, also outside of this host.
  */
 export const stopApiServer = async (parts: StaticPodParts): Promise<void> => {
-  if (await parkApiServer(parts)) await unparkApiServer(parts);
+  if (await moveApiServerAside(parts)) await restoreApiServer(parts);
 };

@@ -12,13 +12,21 @@ const RETRY_JITTER = 0.5;
 const WAIT_MAX_MS = 24 * 60 * 60_000;
 
 export interface CredentialRenewalParts {
-  readonly platform: Pick<Platform, 'renew' | 'useCredentials' | 'onConnected'>;
+  readonly platform: Pick<Platform, 'renew' | 'useCredentials' | 'useAuthorities' | 'onConnected'>;
   readonly host: HostPort;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
   readonly random: () => number;
   readonly log: AgentLog;
 }
+
+/** In the agent's configuration, as bootstrap-svc wrote it: a later start reads it there. */
+const keepAuthorities = async (host: HostPort, natsCa: string): Promise<void> => {
+  const text = await host.readFile(AGENT_PATHS.config);
+  if (text === undefined) return;
+  const config = { ...(JSON.parse(text) as Record<string, unknown>), natsCa };
+  await replaceFile(host, AGENT_PATHS.config, `${JSON.stringify(config, undefined, 2)}\n`, 0o600);
+};
 
 /** Keeps the node's NATS credential alive: the services sign new claims for the same user, whose seed never leaves the host. */
 export class CredentialRenewal {
@@ -27,6 +35,8 @@ export class CredentialRenewal {
 
   constructor(
     private credentials: string,
+    /** Authorities of NATS, PEM; undefined: TLS is not required. */
+    private authorities: string | undefined,
     private readonly parts: CredentialRenewalParts,
   ) {}
 
@@ -66,7 +76,7 @@ export class CredentialRenewal {
   private async renew(): Promise<void> {
     const { platform, host, log } = this.parts;
     const before = claimsOfCreds(this.credentials);
-    const { jwt } = await platform.renew(before.sub);
+    const { jwt, natsCa } = await platform.renew(before.sub);
     const renewed = withJwt(this.credentials, jwt);
     const after = claimsOfCreds(renewed);
     if (after.sub !== before.sub || (after.exp ?? 0) <= (before.exp ?? 0))
@@ -75,5 +85,20 @@ export class CredentialRenewal {
     this.credentials = renewed;
     platform.useCredentials(renewed);
     log('info', 'the NATS credential was renewed', { until: new Date((after.exp ?? 0) * 1_000).toISOString() });
+    await this.trust(natsCa);
+  }
+
+  /** An authority that is rotated comes beside the one that counts now; what NATS is not reached with is not kept. */
+  private async trust(natsCa: string | undefined): Promise<void> {
+    if (natsCa === undefined || this.authorities === undefined || natsCa === this.authorities) return;
+    const { platform, host, log } = this.parts;
+    try {
+      await platform.useAuthorities(natsCa);
+      await keepAuthorities(host, natsCa);
+      this.authorities = natsCa;
+      log('info', 'the authorities of NATS are other ones', {});
+    } catch (error) {
+      log('error', 'other authorities of NATS cannot be used; the present ones stay', { cause: wordsOf(error) });
+    }
   }
 }

@@ -3,6 +3,8 @@ export interface FileStat {
   /** Another text whenever the content may be another one. */
   readonly identity: string;
   readonly size: number;
+  /** When its content was changed last, in milliseconds since 1970. */
+  readonly modifiedMs: number;
 }
 
 /** Files of the host that are too large to be held in memory. Paths are absolute as on a real host. */

@@ -16,23 +16,23 @@ export interface Answered {
   readonly atMs: number;
 }
 
-export type ProbeNews =
+export type ProbeChange =
   { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'recovered'; readonly failedForMs: number };
 
 /** The probe after an answer, and what of it is news. */
 export const answered = (
   state: ProbeState,
   { isWell, message, atMs }: Answered,
-): { readonly state: ProbeState; readonly news: ProbeNews | undefined } => {
+): { readonly state: ProbeState; readonly news: ProbeChange | undefined } => {
   if (isWell) {
     const failedForMs = Math.round(atMs - (state.failingSinceMs ?? atMs));
     return { state: WELL, news: state.isTold ? { kind: 'recovered', failedForMs } : undefined };
   }
   const failures = state.failures + 1;
   const failingSinceMs = state.failingSinceMs ?? atMs;
-  const isNews = failures >= FAILURES_MIN && !state.isTold;
+  const isChange = failures >= FAILURES_MIN && !state.isTold;
   return {
-    state: { failures, failingSinceMs, isTold: state.isTold || isNews },
-    news: isNews ? { kind: 'failed', message } : undefined,
+    state: { failures, failingSinceMs, isTold: state.isTold || isChange },
+    news: isChange ? { kind: 'failed', message } : undefined,
   };
 };

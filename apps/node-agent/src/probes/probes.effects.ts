@@ -2,7 +2,7 @@ import type { EventData, Probe } from '@fairlead/contracts';
 import type { AgentFact } from '../agent/agent.decider.js';
 import type { Ask } from '../change/change.ports.js';
 import type { Metronome } from '../time/metronome.js';
-import { answered, WELL, type ProbeNews } from './probe.decider.js';
+import { answered, WELL, type ProbeChange } from './probe.decider.js';
 
 /** An answer that comes later is none, for whoever waits for a page. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -15,7 +15,7 @@ export interface ProbesOptions {
   readonly say: (facts: readonly AgentFact[]) => Promise<void>;
 }
 
-/** Asks what the node was told to ask, again and again, as long as it is wanted. */
+/** Asks what the node was told to ask, again and again, as long as it is desired. */
 export class Probes {
   private readonly cancels: (() => void)[] = [];
   private asked = '';
@@ -24,10 +24,10 @@ export class Probes {
 
   /** From now on these, and no others. The same ones go on as they are. */
   want(probes: readonly Probe[]): void {
-    const wanted = JSON.stringify(probes);
-    if (wanted === this.asked) return;
+    const desired = JSON.stringify(probes);
+    if (desired === this.asked) return;
     this.stop();
-    this.asked = wanted;
+    this.asked = desired;
     for (const probe of probes) this.begin(probe);
   }
 
@@ -61,7 +61,7 @@ export class Probes {
     });
   }
 
-  private tell(probe: string, news: ProbeNews): Promise<void> {
+  private tell(probe: string, news: ProbeChange): Promise<void> {
     const { identity, say } = this.options;
     return say([
       news.kind === 'failed'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { answered, WELL, type ProbeNews } from './probe.decider.js';
+import { answered, WELL, type ProbeChange } from './probe.decider.js';
 
 /** What is news of answers that come 500 ms apart; ! is a wrong one. */
-const newsOf = (answers: string): readonly (ProbeNews | undefined)[] => {
+const newsOf = (answers: string): readonly (ProbeChange | undefined)[] => {
   let state = WELL;
   return [...answers].map((answer, index) => {
     const after = answered(state, { isWell: answer === '.', message: 'refused', atMs: index * 500 });

@@ -19,7 +19,7 @@ const valueText = (value: unknown): string => {
   return PLAIN.test(short) ? short : JSON.stringify(short);
 };
 
-/** `the host could not be made as wanted item=swap command="swapoff -a"` */
+/** `the host could not be made as desired item=swap command="swapoff -a"` */
 export const sentenceOf = ({ message, fields }: LogLine): string =>
   [message, ...Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)].join(' ');
 

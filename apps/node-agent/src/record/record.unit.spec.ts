@@ -13,7 +13,7 @@ describe('what the agent says', () => {
   it('is a line that journald gives its priority, and a person can read', () =>
     expect(journaldLine(line)).toBe('<4>a command failed command="swapoff -a" code=1 stderr="not\\nallowed"'));
 
-  it('has a time where nobody else adds one', () =>
+  it('has a time where no one else adds one', () =>
     expect(fullLine(line, new Date(0))).toMatch(/^1970-01-01T00:00:00\.000Z WARN {2}a command failed command=/));
 
   it('is cut where it is endless', () =>

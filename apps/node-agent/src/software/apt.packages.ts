@@ -39,7 +39,7 @@ export const parseMadison = (output: string): readonly string[] =>
     return version === undefined || version === '' ? [] : [upstreamOf(version)];
   });
 
-/** What apt-get says when its lists are missing or older than the wanted version. */
+/** What apt-get says when its lists are missing or older than the desired version. */
 export const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
 
 const COMMON_OPTIONS = [
@@ -74,7 +74,7 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     offered.clear();
   };
 
-  /** The lists are asked for anew only when they do not have what is wanted. */
+  /** The lists are asked for again only when they do not have what is desired. */
   const fetchOrInstall = async (args: readonly string[]): Promise<void> => {
     await useLocal();
     const first = await aptGet(args);

@@ -53,7 +53,7 @@ export const cniItem = ({ host, files, mirror, architecture, version }: CniOptio
       const record = await read();
       if (record !== undefined && record.archive === archive && (await intact(record))) return [];
       const observed = record === undefined ? 'missing' : record.archive === archive ? 'changed' : record.archive;
-      return [{ item: ITEM, what: ITEM, observed, wanted: archive }];
+      return [{ item: ITEM, what: ITEM, observed, desired: archive }];
     },
 
     ensure: async () => {

@@ -1,5 +1,4 @@
-import { IMAGE_REPOSITORY, KUBERNETES_RELEASES, releaseOf } from '@fairlead/contracts';
-import { compareVersions } from './versions.js';
+import { compareVersions, IMAGE_REPOSITORY, KUBERNETES_RELEASES, releaseOf } from '@fairlead/contracts';
 
 /** The pause image that this version's kubeadm lists; a version that is no row is taken for the nearest older one. */
 export const pauseImageOf = (kubernetesVersion: string, repository: string = IMAGE_REPOSITORY): string => {

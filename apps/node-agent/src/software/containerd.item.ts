@@ -11,7 +11,7 @@ const SERVICE = 'containerd';
 /** capabilities(7): the right to lower an OOM score is CAP_SYS_RESOURCE. */
 const CAP_SYS_RESOURCE = 24n;
 
-/** Everything on a host descends from process 1, so what that one may never have, nobody has. */
+/** Everything on a host descends from process 1, so what that one may never have, no one has. */
 const lacksOomRight = async (host: HostPort): Promise<boolean> => {
   const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec((await host.readFile('/proc/1/status')) ?? '')?.[1];
   return bounding !== undefined && (BigInt(`0x${bounding}`) & (1n << CAP_SYS_RESOURCE)) === 0n;
@@ -24,7 +24,7 @@ export interface ContainerdOptions extends Omit<RuntimeSettings, 'restrictOomSco
 
 /** The container runtime is configured, starts at boot and runs. It is restarted only for another configuration. */
 export const containerdItem = ({ host, packages, ...settings }: ContainerdOptions): Item => {
-  const wanted = async (): Promise<string> => {
+  const desired = async (): Promise<string> => {
     const version = (await packages.installed([SERVICE])).get(SERVICE)?.version ?? '';
     return containerdConfig(version, { ...settings, restrictOomScore: await lacksOomRight(host) });
   };
@@ -33,11 +33,11 @@ export const containerdItem = ({ host, packages, ...settings }: ContainerdOption
     name: ITEM,
 
     inspect: async () => {
-      const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await wanted()))];
+      const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await desired()))];
       if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
-        differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', wanted: 'enabled' });
+        differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', desired: 'enabled' });
       if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
-        differences.push({ item: ITEM, what: 'service', observed: 'not running', wanted: 'running' });
+        differences.push({ item: ITEM, what: 'service', observed: 'not running', desired: 'running' });
       return differences;
     },
 
@@ -46,7 +46,7 @@ export const containerdItem = ({ host, packages, ...settings }: ContainerdOption
       if (differs(FILE)) {
         // A crash between the file and the restart would leave the old configuration running and nothing to see it by.
         await mustRun(host, 'systemctl', ['stop', SERVICE]);
-        await replaceFile(host, FILE, await wanted(), 0o644);
+        await replaceFile(host, FILE, await desired(), 0o644);
       }
       if (differs('boot')) await mustRun(host, 'systemctl', ['enable', SERVICE]);
       await mustRun(host, 'systemctl', ['start', SERVICE]);

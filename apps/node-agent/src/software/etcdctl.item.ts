@@ -10,7 +10,7 @@ const EXECUTABLE = 0o755;
 export const etcdctlItem = (files: HostFiles, mirror: Mirror, version: string): Item => {
   const hashed = { identity: '', sha256: '' };
 
-  const wanted = async (): Promise<string | undefined> =>
+  const desired = async (): Promise<string | undefined> =>
     (await mirror.release(version))?.tools.find((path) => path.endsWith('/etcdctl'));
 
   const present = async (): Promise<string | undefined> => {
@@ -27,15 +27,15 @@ export const etcdctlItem = (files: HostFiles, mirror: Mirror, version: string): 
     name: ITEM,
 
     inspect: async () => {
-      const path = await wanted();
+      const path = await desired();
       if (path === undefined) return [];
       const observed = await present();
       if (observed === (await mirror.sha256Of(path))) return [];
-      return [{ item: ITEM, what: TO, observed: observed === undefined ? 'missing' : 'another one', wanted: path }];
+      return [{ item: ITEM, what: TO, observed: observed === undefined ? 'missing' : 'another one', desired: path }];
     },
 
     ensure: async () => {
-      const path = await wanted();
+      const path = await desired();
       if (path !== undefined) await mirror.place(path, TO, EXECUTABLE);
     },
   };

@@ -1,14 +1,23 @@
-import { AGENT_PATHS, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  AGENT_PATHS,
+  mirrorPaths,
+  pinnedSha256,
+  type AgentConfig,
+  type MirrorTrust,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
+import { newSigningKey, signatureText } from '@fairlead/mirror/signatures';
+import { eventuallyPasses } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../../test/eventually.js';
 import { FilesHost, TestMirror } from '../../test/files.host.js';
 import { ensureAll, inspect } from '../agent/inspection.js';
 import { hostSoftware, type HostSoftware } from './host.software.js';
 
 const MIRROR = '/srv/mirror';
-const wanted = (version = '1.34.4'): SoftwareVersions => ({
+const desired = (version = '1.34.4'): SoftwareVersions => ({
   containerd: '1.7.24',
   kubelet: version,
   kubeadm: version,
@@ -25,12 +34,12 @@ describe('a host whose software comes as files', () => {
   });
   afterEach(() => host.remove());
 
-  const software = (leader = true): HostSoftware =>
+  const software = (leader = true, trust: MirrorTrust = { unsigned: true }): HostSoftware =>
     hostSoftware({
       config: {
         role: 'control-plane',
         leader,
-        profile: { source: { kind: 'files', location: MIRROR } },
+        profile: { source: { kind: 'files', location: MIRROR, ...trust } },
       } as AgentConfig,
       host: host.port,
       files: host.files,
@@ -39,7 +48,7 @@ describe('a host whose software comes as files', () => {
     });
   const options = (version?: string) => ({
     node: 'demo-cp-1-aaaaa',
-    wanted: wanted(version),
+    desired: desired(version),
     hasBeenReady: false,
     profile: { failSwapOn: false, cgroupDriver: 'cgroupfs' } as const,
   });
@@ -56,10 +65,10 @@ describe('a host whose software comes as files', () => {
   it('has the programs, plugins, images and units that kubeadm asks for, and says what they are', async () => {
     const by = software();
     expect((await ensure(by)).failed).toBeUndefined();
-    expect(await inspect(by.stages(options()), by.packages, wanted())).toEqual({
+    expect(await inspect(by.stages(options()), by.packages, desired())).toEqual({
       kind: 'seen',
       differences: [],
-      software: wanted(),
+      software: desired(),
     });
     expect(host.read('/opt/cni/bin/bridge')).toBe('bridge for v1.34.4');
     expect(host.read('/usr/local/bin/etcdctl')).toBe('etcdctl v1.34.4');
@@ -128,10 +137,10 @@ describe('a host whose software comes as files', () => {
     expect(host.images).not.toContain('registry.k8s.io/pause:evil');
   });
 
-  it('says what a mirror has when it lacks the wanted version', async () =>
+  it('says what a mirror has when it lacks the desired version', async () =>
     expect((await ensure(software(), '1.35.0')).failed?.message).toBe('it has no v1.35.0, only v1.34.4, v1.34.5'));
 
-  it('gets the plugins again when somebody changed one', async () => {
+  it('gets the plugins again when someone changed one', async () => {
     await ensure();
     host.write('/opt/cni/bin/bridge', 'another');
     host.write('/opt/cni/bin/flannel', 'a plugin of its own');
@@ -144,13 +153,13 @@ describe('a host whose software comes as files', () => {
     const by = software(false);
     await ensure(by);
     expect([...host.images]).toEqual(['registry.k8s.io/pause:v1.34.4']);
-    await by.begin(wanted());
+    await by.begin(desired());
     expect(host.read(AGENT_PATHS.imagesPending)).toContain('registry.k8s.io/kube-apiserver:v1.34.4\n');
-    await eventually(async () => expect(existsSync(join(host.root, AGENT_PATHS.imagesPending))).toBe(false));
+    await eventuallyPasses(async () => expect(existsSync(join(host.root, AGENT_PATHS.imagesPending))).toBe(false));
     expect(host.images.size).toBe(3);
   });
 
-  it('keeps the runtime of its distribution where that has no other, and takes the wanted one where it has', async () => {
+  it('keeps the runtime of its distribution where that has no other, and takes the desired one where it has', async () => {
     host.memory.packages.set('containerd', { version: '1.6.20~ds1-1', held: true });
     let offered = 'containerd | 1.6.20~ds1-1 | somewhere\n';
     host.memory.fault = (line) =>
@@ -185,15 +194,77 @@ describe('a host whose software comes as files', () => {
     }
   }, 120_000);
 
-  it('without a catalogue, as the official site, is verified by the checksum beside each file', async () => {
-    mirror.addChecksums();
-    rmSync(join(host.root, MIRROR, 'catalogue.json'));
-    expect((await ensure()).failed).toBeUndefined();
-    expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
-    // Images come from a registry then.
-    expect(host.images.size).toBe(0);
-    mirror.write('release/v1.34.5/bin/linux/amd64/kubelet', 'something else');
-    expect((await ensure(software(), '1.34.5')).failed).toMatchObject({ item: 'kubernetes', command: 'verify' });
+  describe('whose catalogue does not count', () => {
+    it('gives what its connection has digests of, and no images', async () => {
+      const digests = mirror.addOfficial();
+      expect((await ensure(software(true, { digests }))).failed).toBeUndefined();
+      expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
+      // Images come from a registry then.
+      expect(host.images.size).toBe(0);
+      mirror.write('release/v1.34.5/bin/linux/amd64/kubelet', 'something else');
+      const failed = (await ensure(software(true, { digests }), '1.34.5')).failed;
+      expect(failed).toMatchObject({ item: 'kubernetes', command: 'verify' });
+      expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
+    });
+
+    it('gives nothing of a release without known digests, whatever lies beside its files', async () => {
+      mirror.addOfficial();
+      const path = 'release/v1.34.5/bin/linux/amd64/kubeadm';
+      mirror.write(`${path}.sha256`, createHash('sha256').update(mirror.read(path)).digest('hex'));
+      const { failed } = await ensure(software(true, { digests: {} }), '1.34.5');
+      expect(failed).toMatchObject({
+        item: 'kubernetes',
+        message: expect.stringContaining('no SHA-256 of it is known'),
+      });
+      expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
+    });
+
+    it('gives no program of a known release that is not the one that was released', async () => {
+      mirror.addOfficial();
+      const { failed } = await ensure(software(true, { digests: {} }));
+      expect(failed).toMatchObject({
+        item: 'kubernetes',
+        message: expect.stringContaining(`not ${pinnedSha256(mirrorPaths.binary('v1.34.4', 'kubeadm')) ?? ''}`),
+      });
+      expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
+    });
+  });
+
+  describe('with a catalogue that is signed or pinned', () => {
+    const key = newSigningKey();
+    const sign = (by = key): void => {
+      const sha256 = createHash('sha256').update(mirror.read('catalogue.json')).digest('hex');
+      mirror.write('catalogue.json.sig', signatureText(by.privateKey, 'catalogue', sha256));
+    };
+    const signed = () => ensure(software(true, { signedBy: [key.publicKey] }));
+
+    it('is used', async () => {
+      sign();
+      expect((await signed()).failed).toBeUndefined();
+      expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
+    });
+
+    it('is refused as soon as the catalogue is another one, and nothing of it is on the host', async () => {
+      sign();
+      const evil = '#!/bin/sh\necho v1.34.4\n';
+      mirror.replace('release/v1.34.4/bin/linux/amd64/kubeadm', evil);
+      for (const failure of [
+        (await signed()).failed,
+        (await ensure(software(true, { catalogueSha256: 'a'.repeat(64) }))).failed,
+      ])
+        expect(failure).toMatchObject({ item: 'kubernetes', command: 'verify' });
+      sign(newSigningKey());
+      expect((await signed()).failed).toMatchObject({ message: expect.stringContaining('none of the keys') });
+      expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
+    });
+
+    it('is refused without its signature, and unless something is said of it at all', async () => {
+      expect((await signed()).failed).toMatchObject({ message: expect.stringContaining('it is not signed') });
+      expect((await ensure(software(true, {}))).failed).toMatchObject({
+        message: expect.stringContaining('says nothing by which its files can be checked'),
+      });
+      expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
+    });
   });
 
   it('gets missing tools from the packages that the mirror has for it, with no network', async () => {

@@ -9,7 +9,7 @@ import {
 import { folderSource } from '../adapters/files/folder.source.js';
 import { urlSource } from '../adapters/files/url.source.js';
 import type { AgentLog, HostPort } from '../agent/agent.ports.js';
-import type { HostFiles, SourceFiles } from '../files/files.ports.js';
+import type { HostFiles } from '../files/files.ports.js';
 import { aptPackages } from './apt.packages.js';
 import { cniItem } from './cni.item.js';
 import { distributionOf } from './distribution.js';
@@ -20,7 +20,7 @@ import { kubeletUnitItem } from './kubelet.unit.item.js';
 import { kubernetesBinaries } from './kubernetes.binaries.js';
 import { LaterImages } from './later.images.js';
 import { mirrorRepository } from './local.repository.js';
-import { Mirror } from './mirror.js';
+import { Mirror, type TrustedSource } from './mirror.js';
 import type { Distribution, PackageDriver } from './package.driver.js';
 import { distributionRuntime } from './runtime.packages.js';
 import { filesList, packagesList, splitSoftware, type SoftwareOptions, type Stage } from './software.list.js';
@@ -32,9 +32,9 @@ export interface HostSoftware {
   readonly packages: PackageDriver;
   stages(options: SoftwareOptions): readonly Stage[];
   /** Brings what a later change to this software needs onto the host and verifies it; changes nothing that runs. */
-  stage(wanted: SoftwareVersions): Promise<void>;
-  /** Called whenever the host is as wanted: begins what may come while the node is used already. */
-  begin(wanted: SoftwareVersions): Promise<void>;
+  stage(desired: SoftwareVersions): Promise<void>;
+  /** Called whenever the host is as desired: begins what may come while the node is used already. */
+  begin(desired: SoftwareVersions): Promise<void>;
   /** etcdutl of the etcd that belongs to this Kubernetes version, verified; undefined: the source has none. */
   etcdutl(kubernetes: string): Promise<string | undefined>;
   /** Where all of it comes from; absent: from wherever the distribution's packages do. */
@@ -49,7 +49,7 @@ const byPackages = (host: HostPort): HostSoftware => {
   return {
     packages,
     stages: (options) => packagesList(options, host, packages),
-    stage: (wanted) => packages.stage(wanted),
+    stage: (desired) => packages.stage(desired),
     begin: () => Promise.resolve(),
     etcdutl: () => Promise.resolve(undefined),
   };
@@ -80,7 +80,7 @@ const lazyDistribution = (distribution: () => Promise<Distribution>): PackageDri
     installed: async (names) => (await runtime()).installed(names),
     install: async (packages) => (await runtime()).install(packages),
     stage: async (packages) => (await runtime()).stage(packages),
-    accepts: async (name, wanted, found) => (await (await runtime()).accepts?.(name, wanted, found)) === true,
+    accepts: async (name, desired, found) => (await (await runtime()).accepts?.(name, desired, found)) === true,
   };
 };
 
@@ -88,7 +88,7 @@ export interface FilesHostOptions {
   readonly config: Pick<AgentConfig, 'role' | 'leader'>;
   readonly host: HostPort;
   readonly files: HostFiles;
-  readonly source: SourceFiles;
+  readonly source: TrustedSource;
   readonly architecture: Architecture;
   readonly log: AgentLog;
 }
@@ -116,16 +116,16 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
   return {
     packages,
 
-    stage: async (wanted) => {
-      await packages.stage(wanted);
-      const kubelet = wanted['kubelet'];
+    stage: async (desired) => {
+      await packages.stage(desired);
+      const kubelet = desired['kubelet'];
       if (kubelet === undefined) return;
       const { first, later: others } = await imagesOf(`v${kubelet}`);
       await store.import(await store.missing([...first, ...others]), STAGE_AT_ONCE);
     },
 
     stages: (options) => {
-      const version = `v${options.wanted['kubelet'] ?? ''}`;
+      const version = `v${options.desired['kubelet'] ?? ''}`;
       const others = [
         cniItem({ host, files, mirror, architecture, version }),
         ...(config.role === 'control-plane' ? [etcdctlItem(files, mirror, version)] : []),
@@ -140,8 +140,8 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       });
     },
 
-    begin: async (wanted) => {
-      const version = `v${wanted['kubelet'] ?? ''}`;
+    begin: async (desired) => {
+      const version = `v${desired['kubelet'] ?? ''}`;
       await later.begin(version, async () => (await imagesOf(version)).later);
     },
 
@@ -153,7 +153,7 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
     },
 
     source: {
-      address: source.address(''),
+      address: source.files.address(''),
       releases: async () => (await mirror.look())?.releases.map(({ version }) => version) ?? null,
     },
   };
@@ -178,9 +178,9 @@ export const hostSoftware = ({ config, host, files, architecture, log }: HostSof
       throw new Error('a bundle is a folder by the time that an agent hears of it');
     case 'files': {
       if (files === undefined) throw new Error('software as files needs a host with files');
-      const { location } = source;
+      const { kind: _, location, ...trust } = source;
       const place = isUrl(location) ? urlSource(location, files) : folderSource(location, files);
-      return byFiles({ config, host, files, source: place, architecture, log });
+      return byFiles({ config, host, files, source: { location, trust, files: place }, architecture, log });
     }
   }
 };

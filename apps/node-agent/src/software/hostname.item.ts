@@ -19,10 +19,10 @@ export const hostnameItem = (host: HostPort, name: string): Item => ({
     // A host without /proc cannot tell the name that it runs under.
     const running = (await host.readFile(RUNNING_NAME))?.trim() ?? name;
     if (!isStored || running !== name)
-      differences.push({ item: 'hostname', what: 'hostname', observed: isStored ? running : 'other', wanted: name });
+      differences.push({ item: 'hostname', what: 'hostname', observed: isStored ? running : 'other', desired: name });
     const hosts = (await host.readFile(HOSTS_FILE)) ?? '';
     if (!hosts.split('\n').includes(hostsLine(name)))
-      differences.push({ item: 'hostname', what: HOSTS_FILE, observed: 'no line for it', wanted: hostsLine(name) });
+      differences.push({ item: 'hostname', what: HOSTS_FILE, observed: 'no line for it', desired: hostsLine(name) });
     return differences;
   },
 

@@ -6,22 +6,22 @@ const ITEM = 'images';
 /** More only fight for the disk and the processor. */
 const AT_ONCE = 2;
 
-/** Images that must be there before kubeadm runs; `wanted` is asked for when it is needed. */
-export const imagesItem = (store: ImageStore, wanted: () => Promise<readonly MirrorImage[]>): Item => ({
+/** Images that must be there before kubeadm runs; `desired` is asked for when it is needed. */
+export const imagesItem = (store: ImageStore, desired: () => Promise<readonly MirrorImage[]>): Item => ({
   name: ITEM,
 
   inspect: async () =>
-    (await store.missing(await wanted())).map(({ reference }) => ({
+    (await store.missing(await desired())).map(({ reference }) => ({
       item: ITEM,
       what: reference,
       observed: 'missing',
-      wanted: 'imported',
+      desired: 'imported',
     })),
 
   ensure: async (differences) => {
     const names = new Set(differences.map(({ what }) => what));
     await store.import(
-      (await wanted()).filter(({ reference }) => names.has(reference)),
+      (await desired()).filter(({ reference }) => names.has(reference)),
       AT_ONCE,
     );
   },

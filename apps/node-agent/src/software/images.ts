@@ -33,9 +33,9 @@ export const orderImages = (images: readonly MirrorImage[], leader: boolean): Im
 };
 
 /** Names in `ctr images ls -q`, one in each line. */
-export const missingImages = (wanted: readonly MirrorImage[], listed: string): readonly MirrorImage[] => {
+export const missingImages = (desired: readonly MirrorImage[], listed: string): readonly MirrorImage[] => {
   const present = new Set(listed.split('\n').map((line) => line.trim()));
-  return wanted.filter(({ reference }) => !present.has(reference));
+  return desired.filter(({ reference }) => !present.has(reference));
 };
 
 /** Container images from archives into containerd. */
@@ -45,9 +45,9 @@ export class ImageStore {
     private readonly mirror: Mirror,
   ) {}
 
-  async missing(wanted: readonly MirrorImage[]): Promise<readonly MirrorImage[]> {
-    if (wanted.length === 0) return [];
-    return missingImages(wanted, await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'ls', '-q']));
+  async missing(desired: readonly MirrorImage[]): Promise<readonly MirrorImage[]> {
+    if (desired.length === 0) return [];
+    return missingImages(desired, await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'ls', '-q']));
   }
 
   /** In this order, `atOnce` at a time. The first that fails ends it, once those that were begun have ended. */

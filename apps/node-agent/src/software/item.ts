@@ -2,12 +2,12 @@ import { WorldFailure } from '@fairlead/contracts';
 import type { Difference } from '../agent/agent.decider.js';
 import type { HostPort } from '../agent/agent.ports.js';
 
-/** Something on the host that has a wanted state. */
+/** Something on the host that has a desired state. */
 export interface Item {
   readonly name: string;
-  /** What is not as wanted; empty: nothing to do. Changes nothing. */
+  /** What is not as desired; empty: nothing to do. Changes nothing. */
   inspect(): Promise<readonly Difference[]>;
-  /** Makes it as wanted; touches only what differs. May be called again after a crash at any point. */
+  /** Makes it as desired; touches only what differs. May be called again after a crash at any point. */
   ensure(differences: readonly Difference[]): Promise<void>;
 }
 
@@ -54,11 +54,11 @@ export const fileDifference = async (
   host: HostPort,
   item: string,
   path: string,
-  wanted: string,
+  desired: string,
 ): Promise<readonly Difference[]> => {
   const text = await host.readFile(path);
-  if (text === wanted) return [];
+  if (text === desired) return [];
   return [
-    { item, what: path, observed: text === undefined ? 'missing' : 'other text', wanted: 'the text of Fairlead' },
+    { item, what: path, observed: text === undefined ? 'missing' : 'other text', desired: 'the text of Fairlead' },
   ];
 };

@@ -14,10 +14,10 @@ export const kubeletItem = (host: HostPort, hasBeenReady: boolean): Item => ({
     const differences: Difference[] = [];
     const item = 'kubelet-service';
     if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
-      differences.push({ item, what: 'boot', observed: 'not enabled', wanted: 'enabled' });
+      differences.push({ item, what: 'boot', observed: 'not enabled', desired: 'enabled' });
     if (!hasBeenReady || !(await host.exists(CONFIGURATION))) return differences;
     if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
-      differences.push({ item, what: 'service', observed: 'not running', wanted: 'running' });
+      differences.push({ item, what: 'service', observed: 'not running', desired: 'running' });
     return differences;
   },
 

@@ -1,6 +1,6 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { QUESTIONS } from '../../../../test/recorded/questions.js';
@@ -31,10 +31,10 @@ describe('what runs when a kubelet has stopped', () => {
   const containers = recorded('v1.34.4', QUESTIONS.tasks).match(/RUNNING/g)?.length ?? 0;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-ending-'));
+    folder = newFolder('ending');
     program('sleep', 'exit 0');
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   it.each(['running', 'degraded', 'maintenance'])('ends no container on a host that is %s', (state) => {
     ctr(':');

@@ -77,7 +77,7 @@ export const kubeletUnitItem = (host: HostPort): Item => ({
     // A crash between the files and the reload leaves a systemd that knows the old ones, or none.
     const shown = await mustRun(host, 'systemctl', ['show', '--property=LoadState,NeedDaemonReload', UNIT]);
     if (shown.includes('LoadState=loaded') && shown.includes('NeedDaemonReload=no')) return [];
-    return [{ item: ITEM, what: STALE, observed: 'knows other units', wanted: 'knows the unit' }];
+    return [{ item: ITEM, what: STALE, observed: 'knows other units', desired: 'knows the unit' }];
   },
 
   ensure: async (differences) => {

@@ -23,10 +23,10 @@ export class LaterImages {
   constructor(private readonly options: LaterImagesOptions) {}
 
   /** Resolves once it is said that images are on their way. May be called again at any time: what is under way or done is left. */
-  async begin(version: string, wanted: () => Promise<readonly MirrorImage[]>): Promise<void> {
+  async begin(version: string, desired: () => Promise<readonly MirrorImage[]>): Promise<void> {
     if (this.work !== undefined || this.doneFor === version) return;
     const { host, files, store } = this.options;
-    const missing = await store.missing(await wanted());
+    const missing = await store.missing(await desired());
     if (missing.length === 0) {
       await files.remove(AGENT_PATHS.imagesPending);
       this.doneFor = version;

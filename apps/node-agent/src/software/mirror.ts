@@ -1,12 +1,18 @@
 import {
   mirrorPaths,
+  isOfficial,
   parseCatalogue,
-  parseSha256,
+  pinnedSha256,
   releaseIn,
+  signatureOf,
+  trustFault,
+  usesCatalogue,
   WorldFailure,
   type MirrorCatalogue,
   type MirrorRelease,
+  type MirrorTrust,
 } from '@fairlead/contracts';
+import { catalogueFault } from '@fairlead/mirror/signatures';
 import type { HostPort } from '../agent/agent.ports.js';
 import type { HostFiles, SourceFiles } from '../files/files.ports.js';
 
@@ -20,19 +26,29 @@ export interface Readable {
 const CACHE_FOLDER = '/var/lib/fairlead/downloads';
 const PRIVATE = 0o600;
 
-/** Software in the layout of the official release site. Nothing of it takes effect before its SHA-256 was found right. */
+/** A place of software, and why its content may be believed. */
+export interface TrustedSource {
+  readonly location: string;
+  readonly trust: MirrorTrust;
+  readonly files: SourceFiles;
+}
+
+/**
+ * Software in the layout of the official release site. Nothing of it takes effect before its SHA-256 was found right, and no
+ * SHA-256 counts because the place of the file says it.
+ */
 export class Mirror {
   private known: Promise<MirrorCatalogue | undefined> | undefined;
   /** Files that were found right where they are, by what they were then. */
   private readonly verified = new Map<string, string>();
 
   constructor(
-    private readonly source: SourceFiles,
+    private readonly from: TrustedSource,
     private readonly files: HostFiles,
     private readonly host: HostPort,
   ) {}
 
-  /** undefined: a source without catalogue, as the official site. Read once, and again after something was not found. */
+  /** undefined: no catalogue counts, as of the official site. Read once, and again after something was not found. */
   catalogue(): Promise<MirrorCatalogue | undefined> {
     this.known ??= this.readCatalogue().catch((error: unknown) => {
       this.known = undefined;
@@ -44,6 +60,8 @@ export class Mirror {
   /** The catalogue as it is now; what was known stays known while it cannot be read. */
   async look(): Promise<MirrorCatalogue | undefined> {
     const catalogue = await this.readCatalogue();
+    // Only whether the source answers: what it says there counts for nothing.
+    if (!usesCatalogue(this.from.trust)) await this.from.files.text(mirrorPaths.catalogue);
     this.known = Promise.resolve(catalogue);
     return catalogue;
   }
@@ -59,16 +77,13 @@ export class Mirror {
     throw this.failure('read the mirror', mirrorPaths.catalogue, `it has no ${version}, only ${there}`);
   }
 
-  /** Lower-case hex, as the catalogue says it, else as the file beside it does. */
+  /** Lower-case hex: of the catalogue, else of the connection, else of the releases that Fairlead knows. */
   async sha256Of(path: string): Promise<string> {
     const listed = (await this.catalogue())?.files.find((file) => file.path === path)?.sha256;
-    if (listed !== undefined) return listed;
-    const beside = mirrorPaths.sha256(path);
-    const text = await this.source.text(beside);
-    if (text === undefined) throw this.failure('read', beside, 'there is no such file');
-    const sha256 = parseSha256(text);
-    if (sha256 === undefined) throw this.failure('read', beside, 'it holds no SHA-256');
-    return sha256;
+    const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path);
+    if (sha256 !== undefined) return sha256;
+    const message = 'no SHA-256 of it is known: it must be in the catalogue or in the digests of its source';
+    throw this.failure('verify', path, message);
   }
 
   /** Brings the file to exactly this path of the host in one piece; nothing is there before it is verified. */
@@ -76,7 +91,7 @@ export class Mirror {
     const sha256 = await this.sha256Of(path);
     if ((await this.files.stat(to)) !== undefined && (await this.files.sha256(to)) === sha256) return;
     const beside = `${to}.fairlead-new`;
-    const found = await this.source.get(path, beside, mode);
+    const found = await this.from.files.get(path, beside, mode);
     if (found !== sha256) {
       await this.files.remove(beside);
       throw this.mismatch(path, sha256, found);
@@ -86,7 +101,7 @@ export class Mirror {
 
   /** The file for a command to read: where it lies, or downloaded. */
   async readable(path: string): Promise<Readable> {
-    const place = this.source.inPlace(path);
+    const place = this.from.files.inPlace(path);
     if (place !== undefined) {
       await this.verifyInPlace(path, place);
       return { path: this.files.at(place), release: () => Promise.resolve() };
@@ -98,7 +113,7 @@ export class Mirror {
 
   /** A folder of the mirror that the host can read where it lies, once this list in it is verified; undefined: it cannot. */
   async folder(path: string, list: string): Promise<string | undefined> {
-    const place = this.source.inPlace(path);
+    const place = this.from.files.inPlace(path);
     if (place === undefined) return undefined;
     await this.verifyInPlace(`${path}/${list}`, `${place}/${list}`);
     return this.files.at(place);
@@ -108,24 +123,33 @@ export class Mirror {
     const stat = await this.files.stat(place);
     if (stat === undefined) throw this.failure('read', path, 'there is no such file');
     if (this.verified.get(place) === stat.identity) return;
-    const wanted = await this.sha256Of(path);
+    const desired = await this.sha256Of(path);
     const found = await this.files.sha256(place);
-    if (found !== wanted) throw this.mismatch(path, wanted, found);
+    if (found !== desired) throw this.mismatch(path, desired, found);
     this.verified.set(place, stat.identity);
   }
 
   private async readCatalogue(): Promise<MirrorCatalogue | undefined> {
-    const text = await this.source.text(mirrorPaths.catalogue);
-    return text === undefined ? undefined : parseCatalogue(text, this.source.address(mirrorPaths.catalogue));
+    const { location, trust, files } = this.from;
+    const path = mirrorPaths.catalogue;
+    const fault = trustFault(location, isOfficial(location), trust);
+    if (fault !== undefined) throw new WorldFailure({ operation: 'trust', target: location, message: `it ${fault}` });
+    if (!usesCatalogue(trust)) return undefined;
+    const text = await files.text(path);
+    if (text === undefined && trust.unsigned === true) return undefined;
+    if (text === undefined) throw this.failure('read', path, 'there is no such file');
+    const wrong = await catalogueFault(text, trust, () => files.text(signatureOf(path)));
+    if (wrong !== undefined) throw this.failure('verify', path, wrong);
+    return parseCatalogue(text, files.address(path));
   }
 
-  /** A checksum may be the wrong one as well as the file: both are read anew the next time. */
-  private mismatch(path: string, wanted: string, found: string): WorldFailure {
+  /** A checksum may be the wrong one as well as the file: both are read again the next time. */
+  private mismatch(path: string, desired: string, found: string): WorldFailure {
     this.known = undefined;
-    return this.failure('verify', path, `its SHA-256 is ${found}, not ${wanted}`);
+    return this.failure('verify', path, `its SHA-256 is ${found}, not ${desired}`);
   }
 
   private failure(operation: string, path: string, message: string): WorldFailure {
-    return new WorldFailure({ operation, target: this.source.address(path), message });
+    return new WorldFailure({ operation, target: this.from.files.address(path), message });
   }
 }

@@ -28,7 +28,7 @@ const FEATURES: Readonly<Record<Module, (host: HostPort) => Promise<boolean>>> =
 
 const isThere = async (host: HostPort, module: Module, loaded: readonly string[] | undefined): Promise<boolean> => {
   if ((await FEATURES[module](host)) || (await host.exists(`/sys/module/${module}`))) return true;
-  // Where nobody can tell, the file that loads them at boot stands for them.
+  // Where no one can tell, the file that loads them at boot stands for them.
   if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
   return loaded.includes(module);
 };
@@ -42,7 +42,7 @@ export const modulesItem = (host: HostPort): Item => ({
     const loaded = await loadedModules(host);
     for (const module of MODULES)
       if (!(await isThere(host, module, loaded)))
-        differences.push({ item: 'kernel-modules', what: module, observed: 'not loaded', wanted: 'loaded' });
+        differences.push({ item: 'kernel-modules', what: module, observed: 'not loaded', desired: 'loaded' });
     return [...differences, ...(await fileDifference(host, 'kernel-modules', FILE, TEXT))];
   },
 

@@ -11,25 +11,25 @@ const describe = (found: InstalledPackage | undefined): string => {
 
 const KUBELET = 'kubelet';
 
-/** The wanted packages at exactly the wanted versions, held. All that differ are installed by one call. */
-export const packagesItem = (host: HostPort, driver: PackageDriver, wanted: SoftwareVersions): Item => ({
+/** The desired packages at exactly the desired versions, held. All that differ are installed by one call. */
+export const packagesItem = (host: HostPort, driver: PackageDriver, desired: SoftwareVersions): Item => ({
   name: 'packages',
 
   inspect: async () => {
-    const installed = await driver.installed(Object.keys(wanted));
+    const installed = await driver.installed(Object.keys(desired));
     const differences: Difference[] = [];
-    for (const [what, version] of Object.entries(wanted)) {
+    for (const [what, version] of Object.entries(desired)) {
       const found = installed.get(what);
       const observed = describe(found);
       if (observed === version) continue;
       if (found?.held === true && (await driver.accepts?.(what, version, found.version)) === true) continue;
-      differences.push({ item: 'packages', what, observed, wanted: version });
+      differences.push({ item: 'packages', what, observed, desired: version });
     }
     return differences;
   },
 
   ensure: async (differences) => {
-    const packages = Object.fromEntries(differences.map(({ what, wanted: version }) => [what, version]));
+    const packages = Object.fromEntries(differences.map(({ what, desired: version }) => [what, version]));
     const restarts = KUBELET in packages && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
     // What can be brought beforehand is, so that the kubelet is away for as short as possible.
     if (restarts) await driver.stage(packages);
@@ -40,11 +40,11 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, wanted: Soft
   },
 });
 
-/** The wanted packages as they are; a missing one is left out. */
-export const observedSoftware = async (driver: PackageDriver, wanted: SoftwareVersions): Promise<SoftwareVersions> => {
-  const installed = await driver.installed(Object.keys(wanted));
+/** The desired packages as they are; a missing one is left out. */
+export const observedSoftware = async (driver: PackageDriver, desired: SoftwareVersions): Promise<SoftwareVersions> => {
+  const installed = await driver.installed(Object.keys(desired));
   return Object.fromEntries(
-    Object.keys(wanted).flatMap((name) => {
+    Object.keys(desired).flatMap((name) => {
       const found = installed.get(name);
       return found === undefined ? [] : [[name, found.version]];
     }),

@@ -15,7 +15,6 @@ import { distributionIds, distributionOf } from './distribution.js';
 import { missingImages } from './images.js';
 import { versionIn } from './kubernetes.binaries.js';
 import { swapItem } from './swap.item.js';
-import { compareVersions } from './versions.js';
 
 describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s printed', (kubernetes) => {
   const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
@@ -34,15 +33,15 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
 
   it('tells which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
 
-  it('tells when the lists of apt lack what is wanted', () => {
+  it('tells when the lists of apt lack what is desired', () => {
     expect(said('unknownPackage')).toMatch(NEEDS_UPDATE);
     expect(said('unknownVersion')).toMatch(NEEDS_UPDATE);
   });
 
   it('tells which images are missing', () => {
     const image = (reference: string) => ({ name: reference, reference, path: 'x', roles: [] });
-    const wanted = [image(pauseImageOf(kubernetes.slice(1))), image('registry.k8s.io/pause:0.1')];
-    expect(missingImages(wanted, said('importedImages'))).toEqual([wanted[1]]);
+    const desired = [image(pauseImageOf(kubernetes.slice(1))), image('registry.k8s.io/pause:0.1')];
+    expect(missingImages(desired, said('importedImages'))).toEqual([desired[1]]);
   });
 
   it('tells which container of a static pod runs', () =>
@@ -130,7 +129,7 @@ describe('a distribution', () => {
   it('is served by the package manager of what it is like', async () =>
     expect((await distributionOf(named('ID=linuxmint\nID_LIKE="ubuntu debian"\n'))).tools).toContain('conntrack'));
 
-  it('whose package manager nobody knows is told by its name', async () =>
+  it('whose package manager no one knows is told by its name', async () =>
     await expect(distributionOf(named('ID=fedora\n'))).rejects.toMatchObject({
       message: 'fedora is none of debian, ubuntu',
     }));
@@ -164,21 +163,14 @@ describe('the configuration of containerd', () => {
   it.each([
     ['where the right to lower an OOM score is missing for good', recorded('v1.34.4', QUESTIONS.capabilities), 'true'],
     ['where everything is allowed', 'CapBnd:\t000001ffffffffff\n', 'false'],
-    ['where nobody can tell', '', 'false'],
+    ['where no one can tell', '', 'false'],
   ])('%s asks containers accordingly', async (_title, status, restricted) => {
     const host = new MemoryHost();
     host.files.set('/proc/1/status', `Name:\tsystemd\n${status}`);
     const { pauseImage, cgroupDriver } = settings;
     await containerdItem({ host, packages: aptPackages(host), pauseImage, cgroupDriver }).ensure([
-      { item: 'container-runtime', what: '/etc/containerd/config.toml', observed: 'missing', wanted: '' },
+      { item: 'container-runtime', what: '/etc/containerd/config.toml', observed: 'missing', desired: '' },
     ]);
     expect(host.files.get('/etc/containerd/config.toml')).toContain(`restrict_oom_score_adj = ${restricted}`);
   });
 });
-
-it.each([
-  ['1.7.24', '1.7.24', 0],
-  ['1.6.20', '1.7.24', -1],
-  ['2.0.0', '1.7.24', 1],
-  ['1.10.0', '1.9.9', 1],
-])('%s compared with %s', (one, other, sign) => expect(Math.sign(compareVersions(one, other))).toBe(sign));

@@ -16,7 +16,7 @@ export type Stage = readonly Item[];
 
 export interface SoftwareOptions {
   readonly node: string;
-  readonly wanted: SoftwareVersions;
+  readonly desired: SoftwareVersions;
   /** Kubernetes has called the node Ready before, so kubelet must run; before that kubeadm starts it. */
   readonly hasBeenReady: boolean;
   /** The kind of host; undefined: as on a host made by packages. */
@@ -25,9 +25,9 @@ export interface SoftwareOptions {
 
 /** What is the same wherever the software comes from, by what it is. */
 const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
-  const { node, wanted, hasBeenReady } = options;
+  const { node, desired, hasBeenReady } = options;
   const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository } = options.profile ?? {};
-  const pauseImage = pauseImageOf(wanted['kubelet'] ?? '', imageRepository);
+  const pauseImage = pauseImageOf(desired['kubelet'] ?? '', imageRepository);
   return {
     hostname: hostnameItem(host, node),
     // A kubelet that tolerates swap is no reason to take it from the host's owner.
@@ -42,7 +42,7 @@ const commonItems = (options: SoftwareOptions, host: HostPort, packages: Package
 /** Everything that the agent ensures on a host whose software comes by packages: a later stage may need an earlier one. */
 export const packagesList = (options: SoftwareOptions, host: HostPort, packages: PackageDriver): readonly Stage[] => {
   const { hostname, swap, modules, sysctl, runtime, kubelet } = commonItems(options, host, packages);
-  const software = packagesItem(host, packages, options.wanted);
+  const software = packagesItem(host, packages, options.desired);
   return [hostname, ...swap, modules, sysctl, software, runtime, kubelet].map((item) => [item]);
 };
 
@@ -63,7 +63,7 @@ export const filesList = (
   { tools, binaries, others, kubeletUnit }: FileItems,
 ): readonly Stage[] => {
   const { hostname, swap, modules, sysctl, runtime, kubelet } = commonItems(options, host, distribution);
-  const { ours, theirs } = splitSoftware(options.wanted);
+  const { ours, theirs } = splitSoftware(options.desired);
   return [
     // apt takes one caller at a time.
     [hostname, ...swap, tools],
@@ -76,10 +76,10 @@ export const filesList = (
 
 /** Kubernetes' own programs, and what the distribution has. */
 export const splitSoftware = (
-  wanted: SoftwareVersions,
+  desired: SoftwareVersions,
 ): { readonly ours: SoftwareVersions; readonly theirs: SoftwareVersions } => {
   const isOurs = ([name]: readonly [string, string]): boolean => (NODE_BINARIES as readonly string[]).includes(name);
-  const all = Object.entries(wanted);
+  const all = Object.entries(desired);
   return {
     ours: Object.fromEntries(all.filter(isOurs)),
     theirs: Object.fromEntries(all.filter((entry) => !isOurs(entry))),

@@ -7,13 +7,13 @@ import { commandLine } from './item.js';
 import { packagesList, type Stage } from './software.list.js';
 
 const WANTED = { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' };
-const itemsOf = (host: MemoryHost, wanted = WANTED, hasBeenReady = false): readonly Stage[] =>
-  packagesList({ node: 'demo-w-1-aaaaa', wanted, hasBeenReady }, host, aptPackages(host));
+const itemsOf = (host: MemoryHost, desired = WANTED, hasBeenReady = false): readonly Stage[] =>
+  packagesList({ node: 'demo-w-1-aaaaa', desired, hasBeenReady }, host, aptPackages(host));
 
 /** Ensures everything and answers with the commands that it took. */
-const ensured = async (host: MemoryHost, wanted = WANTED): Promise<readonly string[]> => {
+const ensured = async (host: MemoryHost, desired = WANTED): Promise<readonly string[]> => {
   const before = host.changes.length;
-  expect((await ensureAll(itemsOf(host, wanted))).failed).toBeUndefined();
+  expect((await ensureAll(itemsOf(host, desired))).failed).toBeUndefined();
   return host.changes.slice(before);
 };
 
@@ -201,7 +201,7 @@ describe('a command that fails', () => {
     expect((await ensureAll(itemsOf(host))).failed).toEqual({
       item: 'swap',
       command: '',
-      message: 'swap is still on, wanted off',
+      message: 'swap is still on, desired off',
     });
   });
 

@@ -13,7 +13,7 @@ export interface Source {
 /** A node that has just started asks its source for enough. */
 const FIRST_MS = 15_000;
 const AGAIN_MS = 10 * 60_000;
-/** What was mended shall be known soon. */
+/** What was fixed must be known soon. */
 const AGAIN_FAILING_MS = 60_000;
 const JITTER = 0.5;
 
@@ -33,7 +33,7 @@ export class SourceWatch {
 
   constructor(private readonly options: SourceWatchOptions) {}
 
-  /** undefined: nobody has looked yet. */
+  /** undefined: no one has looked yet. */
   get last(): SourceLook | undefined {
     return this.seen;
   }

@@ -22,10 +22,10 @@ export const swapItem = (host: HostPort): Item => ({
 
   inspect: async () => {
     const differences: Difference[] = [];
-    if (await isSwapOn(host)) differences.push({ item: 'swap', what: 'swap', observed: 'on', wanted: 'off' });
+    if (await isSwapOn(host)) differences.push({ item: 'swap', what: 'swap', observed: 'on', desired: 'off' });
     const lines = ((await host.readFile(FSTAB)) ?? '').split('\n').filter(isSwapLine);
     if (lines.length > 0)
-      differences.push({ item: 'swap', what: FSTAB, observed: `${lines.length} swap lines`, wanted: 'none' });
+      differences.push({ item: 'swap', what: FSTAB, observed: `${lines.length} swap lines`, desired: 'none' });
     return differences;
   },
 

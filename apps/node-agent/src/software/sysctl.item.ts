@@ -28,13 +28,13 @@ const valueOf = async (host: HostPort, key: string): Promise<string | undefined>
 const set = async (
   host: HostPort,
   key: string,
-  { observed, wanted }: { readonly observed: string; readonly wanted: string },
+  { observed, desired }: { readonly observed: string; readonly desired: string },
 ): Promise<void> => {
   try {
-    await mustRun(host, 'sysctl', ['-w', `${key}=${wanted}`]);
+    await mustRun(host, 'sysctl', ['-w', `${key}=${desired}`]);
   } catch (error) {
     if (!(error instanceof WorldFailure)) throw error;
-    const message = `${key} is ${observed} and cannot be set to ${wanted} from here: ${error.message}`;
+    const message = `${key} is ${observed} and cannot be set to ${desired} from here: ${error.message}`;
     throw new WorldFailure({ operation: error.operation, target: error.target, message, cause: error });
   }
 };
@@ -44,16 +44,16 @@ export const sysctlItem = (host: HostPort): Item => ({
 
   inspect: async () => {
     const differences: Difference[] = [];
-    for (const [key, wanted] of Object.entries(SETTINGS)) {
+    for (const [key, desired] of Object.entries(SETTINGS)) {
       const observed = (await valueOf(host, key)) ?? 'unset';
-      if (observed !== wanted) differences.push({ item: 'sysctl', what: key, observed, wanted });
+      if (observed !== desired) differences.push({ item: 'sysctl', what: key, observed, desired });
     }
     return [...differences, ...(await fileDifference(host, 'sysctl', FILE, TEXT))];
   },
 
   ensure: async (differences) => {
-    for (const { what, observed, wanted } of differences)
-      if (what !== FILE) await set(host, what, { observed, wanted });
+    for (const { what, observed, desired } of differences)
+      if (what !== FILE) await set(host, what, { observed, desired });
     if (differences.some(({ what }) => what === FILE)) await replaceFile(host, FILE, TEXT, 0o644);
   },
 });

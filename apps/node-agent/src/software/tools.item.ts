@@ -12,7 +12,7 @@ export const toolsItem = (distribution: () => Promise<Distribution>): Item => ({
     const installed = await driver.installed(driver.tools);
     return driver.tools
       .filter((what) => !installed.has(what))
-      .map((what) => ({ item: ITEM, what, observed: 'missing', wanted: 'installed' }));
+      .map((what) => ({ item: ITEM, what, observed: 'missing', desired: 'installed' }));
   },
 
   ensure: async (differences) => (await distribution()).require(differences.map(({ what }) => what)),

@@ -22,7 +22,7 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('uses one timer for any number of tasks, and none when nobody waits', () => {
+  it('uses one timer for any number of tasks, and none when no one waits', () => {
     const metronome = new Metronome();
     for (let count = 0; count < 1_000; count += 1) metronome.after(count, () => undefined);
     expect(jest.getTimerCount()).toBe(1);

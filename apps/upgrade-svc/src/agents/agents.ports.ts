@@ -17,7 +17,7 @@ export interface AgentChannel {
   syncs(take: (subject: string, bytes: Uint8Array) => Promise<void>): void;
   /** To the agent of that node, wherever it is connected; lost while it is away. */
   send(address: NodeAddress, output: AgentOutput, message: unknown): void;
-  /** The newest event on a subject. Rejects with WorldFailure while the log cannot be reached. */
-  last(subject: string): Promise<StoredEvent | undefined>;
+  /** The newest event on each subject that matches, oldest first. Rejects with WorldFailure while the log cannot be reached. */
+  newest(filters: readonly string[]): Promise<readonly StoredEvent[]>;
   stop(): Promise<void>;
 }

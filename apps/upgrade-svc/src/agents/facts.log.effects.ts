@@ -60,7 +60,7 @@ export class FactsLog {
     if (known !== undefined) return known;
     const { namespace, cluster, node } = address;
     const subject = eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet');
-    const last = await this.channel.last(subject);
+    const [last] = await this.channel.newest([subject]);
     if (last?.type !== 'DesiredVersionsSet' || last.meta.id !== desired) return undefined;
     this.remember(last as StoredEvent<'DesiredVersionsSet'>);
     return last.meta.correlationId;

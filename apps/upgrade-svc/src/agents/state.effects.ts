@@ -3,6 +3,7 @@ import {
   AGENT_MESSAGE_MAX_BYTES,
   AgentSyncMessage,
   eventSubject,
+  streamSubject,
   parseAgentInput,
   wordsOf,
   type AgentDesiredMessage,
@@ -24,6 +25,8 @@ const desiredMessage = ({ meta, data }: StoredEvent<'DesiredVersionsSet'>): Agen
   correlationId: meta.correlationId,
   data,
 });
+
+const AGENT_EVENTS: ReadonlySet<string> = new Set(AGENT_EVENT_TYPES);
 
 const jsonIn = (bytes: Uint8Array): unknown => {
   try {
@@ -77,26 +80,16 @@ export class AgentStates implements OnApplicationBootstrap {
 
   private async stateOf(address: NodeAddress, { recover, uid }: AgentSyncMessage): Promise<AgentStateMessage> {
     const { namespace, cluster, node } = address;
-    const last = await this.channel.last(
-      eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet'),
-    );
-    const isOurs = last?.type === 'DesiredVersionsSet' && last.data.uid === uid;
+    const desired = eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet');
+    const facts = `${streamSubject({ namespace, cluster, context: `node-${node}` })}.>`;
+    const found = await this.channel.newest(recover ? [desired, facts] : [desired]);
+    const ours = found.filter(({ data }) => 'uid' in data && data.uid === uid);
+    const asked = ours.find((event) => event.type === 'DesiredVersionsSet');
     return {
-      desired: isOurs ? desiredMessage(last as StoredEvent<'DesiredVersionsSet'>) : null,
-      last: recover ? await this.lastFactsOf(address, uid) : null,
+      desired: asked === undefined ? null : desiredMessage(asked as StoredEvent<'DesiredVersionsSet'>),
+      last: recover
+        ? ours.filter(({ type }) => AGENT_EVENTS.has(type)).map(({ type, data }) => ({ type, data }))
+        : null,
     };
-  }
-
-  private async lastFactsOf(
-    { namespace, cluster, node }: NodeAddress,
-    uid: string,
-  ): Promise<AgentStateMessage['last']> {
-    const stream = { namespace, cluster, context: `node-${node}` };
-    const found = await Promise.all(AGENT_EVENT_TYPES.map((type) => this.channel.last(eventSubject(stream, type))));
-    return found
-      .filter((event) => event !== undefined)
-      .filter((event) => 'uid' in event.data && event.data.uid === uid)
-      .sort((a, b) => a.meta.seq - b.meta.seq)
-      .map(({ type, data }) => ({ type, data }));
   }
 }

@@ -1,15 +1,9 @@
 import { RENEW_BEFORE_MS, type ClusterUid, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
-import { later, nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-
-/** Look at what agents reported, at `now` (RFC 3339). */
-export type LookAtCertificates = Command<
-  'LookAtCertificates',
-  { readonly uid: ClusterUid; readonly node: NodeName; readonly now: string }
->;
+import { later, nothing, type Decider } from '@fairlead/event-sourcing';
 
 interface Reported {
   readonly certificates: readonly { readonly name: string; readonly expiresAt: string }[];
-  /** The end that was warned of; a renewed certificate ends later, and is warned of anew. */
+  /** The end that was warned of; a renewed certificate ends later, and is warned of again. */
   readonly warned: string | null;
 }
 
@@ -17,6 +11,8 @@ export interface Certificates {
   readonly uid: ClusterUid | null;
   readonly nodes: Readonly<Record<string, Reported>>;
 }
+
+const NONE: Certificates = { uid: null, nodes: {} };
 
 const earliestOf = ({ certificates }: Reported): string | undefined =>
   certificates.map(({ expiresAt }) => expiresAt).toSorted()[0];
@@ -29,26 +25,26 @@ export const warnAt = ({ nodes }: Certificates, node: string): string | undefine
   return later(earliest, -RENEW_BEFORE_MS);
 };
 
-const warning = (
-  state: Certificates,
-  { uid, node, now }: LookAtCertificates['data'],
-): readonly Fact<'CertificatesExpiring'>[] => {
-  const reported = state.nodes[node];
-  const dueAt = warnAt(state, node);
-  const earliest = reported === undefined ? undefined : earliestOf(reported);
-  if (state.uid !== uid || reported === undefined || earliest === undefined || dueAt === undefined || now < dueAt)
-    return nothing;
+/** What is to be warned of at `now` (RFC 3339). */
+export const warnings = (state: Certificates, now: string): readonly Fact<'CertificatesExpiring'>[] => {
+  const { uid, nodes } = state;
+  if (uid === null) return nothing;
   const limit = later(now, RENEW_BEFORE_MS);
-  const names = reported.certificates.filter(({ expiresAt }) => expiresAt < limit).map(({ name }) => name);
-  return [{ type: 'CertificatesExpiring', data: { uid, node, earliest, names } }];
+  return Object.entries(nodes).flatMap(([node, reported]) => {
+    const dueAt = warnAt(state, node);
+    const earliest = earliestOf(reported);
+    if (earliest === undefined || dueAt === undefined || now < dueAt) return [];
+    const names = reported.certificates.filter(({ expiresAt }) => expiresAt < limit).map(({ name }) => name);
+    return [{ type: 'CertificatesExpiring', data: { uid, node: node as NodeName, earliest, names } }];
+  });
 };
 
-/** Certificates of control planes, and those whose end was told. In the stream of roll-outs. */
-export const certificates: Decider<Certificates, LookAtCertificates, Fact<'CertificatesExpiring'>> = {
-  initial: { uid: null, nodes: {} },
+/** Certificates of control planes, and those that were warned of. In the stream of rollouts. It takes no commands. */
+export const certificates: Decider<Certificates, never, Fact<'CertificatesExpiring'>> = {
+  initial: NONE,
   reads: 'cluster',
 
-  decide: (state, { data }) => warning(state, data),
+  decide: () => nothing,
 
   evolve: (state, event: StoredEvent): Certificates => {
     switch (event.type) {
@@ -69,7 +65,7 @@ export const certificates: Decider<Certificates, LookAtCertificates, Fact<'Certi
         return { ...state, nodes };
       }
       case 'ClusterDeleted':
-        return { uid: null, nodes: {} };
+        return event.data.uid === state.uid ? NONE : state;
       default:
         return state;
     }

@@ -1,102 +1,86 @@
 import type { NodeName, Probe } from '@fairlead/contracts';
-import {
-  HANDLE,
-  OnJob,
-  type Handle,
-  type Job,
-  type JobContext,
-  type JobLater,
-} from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, OnTask, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { sayToNode } from '../rollout/decisions.js';
-import type {
-  BeginProbes,
-  ChangeNode,
-  EndProbes,
-  ReleaseNode,
-  RolloutJob,
-  StageNodes,
-} from '../rollout/rollout.jobs.js';
-import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
-import { ROLLOUT_RUNNER } from '../rollout/tokens.js';
 import { UPGRADE_TAINT } from '../drain/marks.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { sayToNode } from '../rollout/decisions.js';
+import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import type { BeginProbes, ChangeNode, EndProbes, ReleaseNode, StageNodes } from '../rollout/rollout.tasks.js';
+import { CLUSTER_ACCESS } from '../rollout/tokens.js';
 
 const DECISIONS_AT_ONCE = 8;
 
-/** What a roll-out wants of nodes, said in each node's own stream, and taken back when the node is done. */
+/** What a rollout wants of nodes, said in each node's own stream, and taken back when the node is done. */
 @Controller()
 export class ChangesEffects {
   constructor(
-    @Inject(ROLLOUT_RUNNER) private readonly runner: RolloutRunner,
     @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @OnJob<StageNodes>('StageNodes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
-  stageNodes(job: Job<StageNodes>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async ({ data, known }) => {
-      const limit = pLimit(DECISIONS_AT_ONCE);
-      const { uid, stage } = data;
-      await Promise.all(
-        data.nodes.map((node) =>
-          limit(() => {
-            const { software = {}, changesAllowed = false } = known.nodes[node]?.wanted ?? {};
-            const wanted = { uid, node, software, changesAllowed, stage };
-            return sayToNode(this.handle, job, node, { type: 'SetDesiredVersions', data: wanted });
-          }),
-        ),
-      );
-    });
+  @OnTask('StageNodes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
+  async stageNodes(task: RolloutContext<StageNodes>): Promise<void> {
+    const limit = pLimit(DECISIONS_AT_ONCE);
+    const { uid, stage, nodes } = task.data;
+    const { known } = knownTo(task);
+    await Promise.all(
+      nodes.map((node) =>
+        limit(() => {
+          const { software = {}, changesAllowed = false } = known.nodes[node]?.desired ?? {};
+          const desired = { uid, node, software, changesAllowed, stage };
+          return sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data: desired });
+        }),
+      ),
+    );
   }
 
-  @OnJob<ChangeNode>('ChangeNode', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
-  changeNode(job: Job<ChangeNode>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const { uid, software, change, rollback } = wanted.data;
-      const node = nodeOf(wanted);
-      const data = { uid, node, software, changesAllowed: true, change, rollback };
-      await sayToNode(this.handle, job, node, { type: 'SetDesiredVersions', data });
-    });
+  @OnTask('ChangeNode', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async changeNode(task: RolloutContext<ChangeNode>): Promise<void> {
+    const { uid, software, change, rollback } = task.data;
+    const node = nodeOf(task);
+    const data = { uid, node, software, changesAllowed: true, change, rollback };
+    await sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data });
   }
 
-  @OnJob<BeginProbes>('BeginProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
-  beginProbes(job: Job<BeginProbes>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, ({ data }) => this.setProbes(job, data.nodes, data.probes));
+  @OnTask('BeginProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  beginProbes(task: RolloutContext<BeginProbes>): Promise<void> {
+    return this.setProbes(task, task.data.nodes, task.data.probes);
   }
 
-  @OnJob<EndProbes>('EndProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
-  endProbes(job: Job<EndProbes>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, ({ data }) => this.setProbes(job, data.nodes, []));
+  @OnTask('EndProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  endProbes(task: RolloutContext<EndProbes>): Promise<void> {
+    return this.setProbes(task, task.data.nodes, []);
   }
 
-  private async setProbes(job: Job<RolloutJob>, nodes: readonly NodeName[], probes: readonly Probe[]): Promise<void> {
-    const { uid } = job.data;
+  private async setProbes(task: RolloutContext, nodes: readonly NodeName[], probes: readonly Probe[]): Promise<void> {
+    const { uid } = task.data;
     for (const node of nodes)
-      await sayToNode(this.handle, job, node, { type: 'SetProbes', data: { uid, node, probes } });
+      await sayToNode(this.handle, task, node, { type: 'SetProbes', data: { uid, node, probes } });
   }
 
   /** Pods may come again only before the permission goes: a node that is let go is one that serves. */
-  @OnJob<ReleaseNode>('ReleaseNode', { attemptsMax: 20, backoffFirstMs: 500, backoffMaxMs: 10_000, timeoutMs: 60_000 })
-  releaseNode(job: Job<ReleaseNode>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const { uid, software, parked } = wanted.data;
-      const node = nodeOf(wanted);
-      await this.letGo(wanted, node);
-      await sayToNode(this.handle, job, node, { type: 'WithdrawPermission', data: { uid, node, software } });
-      await wanted.record({ type: 'UpgradeWithdrawn', data: { ...whereOf(wanted), node, parked } });
-    });
+  @OnTask('ReleaseNode', { attemptsMax: 20, backoffFirstMs: 500, backoffMaxMs: 10_000, timeoutMs: 60_000 })
+  async releaseNode(task: RolloutContext<ReleaseNode>): Promise<void> {
+    const { uid, software, leftFailed } = task.data;
+    const node = nodeOf(task);
+    await this.letGo(task, node);
+    await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data: { uid, node, software } });
+    await recordFacts(task, this.clock, { type: 'UpgradeWithdrawn', data: { ...whereOf(task), node, leftFailed } });
   }
 
-  private async letGo(wanted: Wanted<ReleaseNode>, node: NodeName): Promise<void> {
-    const { uncordon, unmark, upgradeId, uid } = wanted.data;
+  private async letGo(task: RolloutContext<ReleaseNode>, node: NodeName): Promise<void> {
+    const { uncordon, unmark, upgradeId, uid } = task.data;
     if (!uncordon && !unmark) return;
-    const cluster = await wanted.cluster();
+    const cluster = await this.clusters.of(uid, task.cluster);
     if (unmark) {
       await cluster.untaint([node], UPGRADE_TAINT);
-      await wanted.record({ type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [node] } });
+      await recordFacts(task, this.clock, { type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [node] } });
     }
     if (!uncordon) return;
     await cluster.uncordon(node, upgradeId);
-    await wanted.record({ type: 'NodeUncordoned', data: { ...whereOf(wanted), node } });
+    await recordFacts(task, this.clock, { type: 'NodeUncordoned', data: { ...whereOf(task), node } });
   }
 }

@@ -1,34 +1,36 @@
 import {
-  refuse,
   type ClusterUid,
   type EventData,
   type Fact,
+  minorsAhead,
   type NodeChange,
   type NodeName,
+  parseVersion,
   type Probe,
   type Refusal,
+  refuse,
   type SoftwareVersions,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-type Wanted = Omit<EventData<'DesiredVersionsSet'>, 'revision'>;
+type DesiredVersions = Omit<EventData<'DesiredVersionsSet'>, 'revision'>;
 
-/** The node shall have this software. Asking for what is wanted already changes nothing. */
+/** The node must have this software. Asking for what is desired already changes nothing. */
 export type SetDesiredVersions = Command<
   'SetDesiredVersions',
-  Omit<Wanted, 'probes'> & {
+  Omit<DesiredVersions, 'probes'> & {
     /** A failed worker gets its former software back (G3): the only way to a lower minor. */
     readonly rollback?: boolean;
   }
 >;
 
-/** The node shall do this once; its software stays what it is. */
+/** The node must do this once; its software stays what it is. */
 export type AskForChange = Command<
   'AskForChange',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly change: NodeChange }
 >;
 
-/** The agent may no longer change the node; a change that was asked for is no longer. `software`: what stays wanted. */
+/** The agent may no longer change the node; a change that was asked for is no longer. `software`: what stays desired. */
 export type WithdrawPermission = Command<
   'WithdrawPermission',
   {
@@ -40,7 +42,7 @@ export type WithdrawPermission = Command<
   }
 >;
 
-/** The node asks these all the time from now on, whatever else becomes wanted of it; none: it asks no more. */
+/** The node asks these all the time from now on, whatever else becomes desired of it; none: it asks no more. */
 export type SetProbes = Command<
   'SetProbes',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly probes: readonly Probe[] }
@@ -53,34 +55,27 @@ const sameSoftware = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 };
 
-const majorMinor = (version: string): readonly [number, number] => {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return [major, minor];
-};
-
-const isLowerMinor = (from: string, to: string): boolean => {
-  const [[fromMajor, fromMinor], [toMajor, toMinor]] = [majorMinor(from), majorMinor(to)];
-  return toMajor < fromMajor || (toMajor === fromMajor && toMinor < fromMinor);
-};
+const isLowerMinor = (from: string, to: string): boolean =>
+  parseVersion(from) !== undefined && parseVersion(to) !== undefined && minorsAhead(from, to) < 0;
 
 /** Kubernetes' own packages; only for these is a lower minor never safe (version skew policy; rule A1). */
 const KUBERNETES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
 const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-const isSame = (before: Wanted, wanted: Wanted): boolean =>
-  sameSoftware(before.software, wanted.software) &&
-  before.changesAllowed === wanted.changesAllowed &&
-  before.change?.id === wanted.change?.id &&
-  before.change?.kubeadm === wanted.change?.kubeadm &&
-  sameText(before.stage, wanted.stage) &&
-  sameText(before.probes ?? [], wanted.probes ?? []);
+const isSame = (before: DesiredVersions, desired: DesiredVersions): boolean =>
+  sameSoftware(before.software, desired.software) &&
+  before.changesAllowed === desired.changesAllowed &&
+  before.change?.id === desired.change?.id &&
+  before.change?.kubeadm === desired.change?.kubeadm &&
+  sameText(before.stage, desired.stage) &&
+  sameText(before.probes ?? [], desired.probes ?? []);
 
-const lowerMinor = (before: Wanted, wanted: Wanted): Refusal | undefined => {
+const lowerMinor = (before: DesiredVersions, desired: DesiredVersions): Refusal | undefined => {
   for (const name of KUBERNETES) {
-    const [from, to] = [before.software[name], wanted.software[name]];
+    const [from, to] = [before.software[name], desired.software[name]];
     if (from !== undefined && to !== undefined && isLowerMinor(from, to))
-      return refuse('upgrade.minor-downgrade', { software: name, node: wanted.node, from, to });
+      return refuse('upgrade.minor-downgrade', { software: name, node: desired.node, from, to });
   }
   return undefined;
 };
@@ -89,27 +84,30 @@ export type DesiredCommand = SetDesiredVersions | AskForChange | WithdrawPermiss
 
 type DesiredFact = Fact<'DesiredVersionsSet'>;
 
-const set = (before: (Wanted & { readonly revision: number }) | undefined, wanted: Wanted): readonly DesiredFact[] => {
-  if (before === undefined) return [{ type: 'DesiredVersionsSet', data: { ...wanted, revision: 1 } }];
-  if (isSame(before, wanted)) return nothing;
-  return [{ type: 'DesiredVersionsSet', data: { ...wanted, revision: before.revision + 1 } }];
+const set = (
+  before: (DesiredVersions & { readonly revision: number }) | undefined,
+  desired: DesiredVersions,
+): readonly DesiredFact[] => {
+  if (before === undefined) return [{ type: 'DesiredVersionsSet', data: { ...desired, revision: 1 } }];
+  if (isSame(before, desired)) return nothing;
+  return [{ type: 'DesiredVersionsSet', data: { ...desired, revision: before.revision + 1 } }];
 };
 
-const asking = (probes: readonly Probe[] | undefined): Pick<Wanted, 'probes'> =>
+const asking = (probes: readonly Probe[] | undefined): Pick<DesiredVersions, 'probes'> =>
   probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
 
-/** What is wanted of one node, revision by revision. Stream `desired-<node>`. */
+/** What is desired of one node, revision by revision. Stream `desired-<node>`. */
 export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
   initial: { status: 'none' },
 
   decide: (state, command) => {
-    // Another incarnation of the cluster begins anew.
+    // Another incarnation of the cluster begins again.
     const before = state.status === 'set' && state.uid === command.data.uid ? state : undefined;
     switch (command.type) {
       case 'SetDesiredVersions': {
-        const { rollback = false, ...wanted } = command.data;
-        const refused = before === undefined || rollback ? undefined : lowerMinor(before, wanted);
-        return refused ?? set(before, { ...wanted, ...asking(before?.probes) });
+        const { rollback = false, ...desired } = command.data;
+        const refused = before === undefined || rollback ? undefined : lowerMinor(before, desired);
+        return refused ?? set(before, { ...desired, ...asking(before?.probes) });
       }
       case 'AskForChange': {
         const { uid, node, change } = command.data;
@@ -125,8 +123,8 @@ export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
       }
       case 'SetProbes': {
         if (before === undefined) return nothing;
-        const { revision: _revision, status: _status, probes: _probes, ...wanted } = before;
-        return set(before, { ...wanted, ...asking(command.data.probes) });
+        const { revision: _revision, status: _status, probes: _probes, ...desired } = before;
+        return set(before, { ...desired, ...asking(command.data.probes) });
       }
     }
   },

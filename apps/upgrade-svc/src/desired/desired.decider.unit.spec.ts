@@ -50,9 +50,9 @@ describe('the desired versions of a node', () => {
     given(set(1, at('1.9.0')))
       .when(ask(at('1.10.0')))
       .then(set(2, at('1.10.0'))));
-  it('keep what the node asks all the time, whatever else becomes wanted, until it is taken back', () => {
+  it('keep what the node asks all the time, whatever else becomes desired, until it is taken back', () => {
     const probes = [{ name: 'shop', url: 'http://10.96.0.9/', everyMs: 500 }];
-    const probing = (wanted: ReturnType<typeof set>) => ({ ...wanted, data: { ...wanted.data, probes } });
+    const probing = (desired: ReturnType<typeof set>) => ({ ...desired, data: { ...desired.data, probes } });
     const begin = { type: 'SetProbes' as const, data: { uid, node, probes } };
     given(set(1))
       .when(begin)
@@ -73,10 +73,10 @@ describe('the desired versions of a node', () => {
   it('carry a change, which is asked for once', () => {
     const change = changeOf('u-1/op-1');
     const asked = ask(at('1.35.4'));
-    const wanted = { ...asked, data: { ...asked.data, change } };
+    const desired = { ...asked, data: { ...asked.data, change } };
     const stated = { type: 'DesiredVersionsSet' as const, data: { ...set(2, at('1.35.4')).data, change } };
-    given(set(1)).when(wanted).then(stated);
-    given(set(1), stated).when(wanted).thenNothing();
+    given(set(1)).when(desired).then(stated);
+    given(set(1), stated).when(desired).thenNothing();
   });
   it('may go back to a lower minor when a failed worker is rolled back, and only then', () => {
     const asked = ask(at('1.33.13'));
@@ -101,7 +101,7 @@ describe('the desired versions of a node', () => {
       .when({ type: 'WithdrawPermission', data: { uid, node, idle: true } })
       .thenNothing();
   });
-  it('begin anew in the next cluster of the same name', () =>
+  it('begin again in the next cluster of the same name', () =>
     given(set(3, at('1.35.4')))
       .when(ask(SOFTWARE_1_34, true, otherUid))
       .then(set(1, SOFTWARE_1_34, true, otherUid)));

@@ -1,18 +1,19 @@
 import { WorldFailure, type NodeName } from '@fairlead/contracts';
-import { OnJob, type Job, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { NodeDrain } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.jobs.js';
-import { nodeOf, whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
+import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.tasks.js';
 import { drainOf } from '../rollout/rollout.state.js';
-import { ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../rollout/tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
-import { NodeDrain } from './drain.effects.js';
 import { UPGRADE_TAINT } from './marks.js';
 
 const DRAINS_MAX = 2_000;
@@ -25,71 +26,62 @@ export class EmptyEffects {
   private readonly drains = new LRUCache<string, NodeDrain>({ max: DRAINS_MAX });
 
   constructor(
-    @Inject(ROLLOUT_RUNNER) private readonly runner: RolloutRunner,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs' | 'sliceMs'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** In slices: between two of them the decider is asked again, so that a pause, an abort or a skip is heard. */
-  @OnJob<EmptyNode>('EmptyNode', {
-    attemptsMax: 30,
-    backoffFirstMs: 1_000,
-    backoffMaxMs: 10_000,
-    timeoutMs: 5 * 60_000,
-  })
-  emptyNode(job: Job<EmptyNode>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const cluster = await wanted.cluster();
-      const node = nodeOf(wanted);
-      const cordoned = wanted.data.drain ? await this.cordon(wanted, cluster, node) : undefined;
-      const since = cordoned ?? this.clock.now().toISOString();
-      await this.moveLeader(wanted, cluster, node);
-      if (cordoned === undefined) return this.emptied(wanted, node, { evictedPods: 0, forcedPods: 0, since });
-      const drain = this.drains.get(job.id) ?? new NodeDrain(cluster, node, () => this.clock.now().getTime());
-      this.drains.set(job.id, drain);
-      return this.drain(wanted, drain, since);
-    });
+  /** In slices that are far shorter than an attempt may take. */
+  @OnTask('EmptyNode', { attemptsMax: 30, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 5 * 60_000 })
+  async emptyNode(task: RolloutContext<EmptyNode>): Promise<RequeueAfter | void> {
+    const cluster = await this.clusters.of(task.data.uid, task.cluster);
+    const node = nodeOf(task);
+    const cordoned = task.data.drain ? await this.cordon(task, cluster, node) : undefined;
+    const since = cordoned ?? this.clock.now().toISOString();
+    await this.moveLeader(task, cluster, node);
+    if (cordoned === undefined) return this.emptied(task, node, { evictedPods: 0, forcedPods: 0, since });
+    const drain = this.drains.get(task.id) ?? new NodeDrain(cluster, node, () => this.clock.now().getTime());
+    this.drains.set(task.id, drain);
+    return this.drain(task, drain, since);
   }
 
-  @OnJob<MarkWorkers>('MarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  markWorkers(job: Job<MarkWorkers>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const nodes = await (await wanted.cluster()).taint(wanted.data.nodes, UPGRADE_TAINT);
-      await wanted.record({ type: 'NodesMarked', data: { ...whereOf(wanted), nodes: nodes as NodeName[] } });
-    });
+  @OnTask('MarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  async markWorkers(task: RolloutContext<MarkWorkers>): Promise<void> {
+    const cluster = await this.clusters.of(task.data.uid, task.cluster);
+    const nodes = (await cluster.taint(task.data.nodes, UPGRADE_TAINT)) as NodeName[];
+    await recordFacts(task, this.clock, { type: 'NodesMarked', data: { ...whereOf(task), nodes } });
   }
 
-  @OnJob<UnmarkWorkers>('UnmarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  unmarkWorkers(job: Job<UnmarkWorkers>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const { uid, upgradeId, nodes } = wanted.data;
-      await (await wanted.cluster()).untaint(nodes, UPGRADE_TAINT);
-      await wanted.record({ type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [...nodes] } });
-    });
+  @OnTask('UnmarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  async unmarkWorkers(task: RolloutContext<UnmarkWorkers>): Promise<void> {
+    const { uid, upgradeId, nodes } = task.data;
+    const cluster = await this.clusters.of(uid, task.cluster);
+    await cluster.untaint(nodes, UPGRADE_TAINT);
+    await recordFacts(task, this.clock, { type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [...nodes] } });
   }
 
   /** Answers since when it is cordoned: from then on its time runs; undefined: it is an extra node that has left Kubernetes. */
   private async cordon(
-    wanted: Wanted<EmptyNode>,
+    task: RolloutContext<EmptyNode>,
     cluster: UpgradeCluster,
     node: NodeName,
   ): Promise<string | undefined> {
-    const since = drainOf(wanted.state, node).cordon?.since ?? null;
+    const since = drainOf(knownTo(task).operationState, node).cordon?.since ?? null;
     if (since !== null) return since;
-    const byPlan = await cluster.cordon(node, wanted.data.upgradeId);
-    if (byPlan === undefined && wanted.known.extra[node] !== undefined) return undefined;
+    const byPlan = await cluster.cordon(node, task.data.upgradeId);
+    if (byPlan === undefined && knownTo(task).known.extra[node] !== undefined) return undefined;
     if (byPlan === undefined)
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
-    await wanted.record({ type: 'NodeCordoned', data: { ...whereOf(wanted), node, byPlan } });
+    await recordFacts(task, this.clock, { type: 'NodeCordoned', data: { ...whereOf(task), node, byPlan } });
     return this.clock.now().toISOString();
   }
 
-  private async moveLeader(wanted: Wanted<EmptyNode>, cluster: UpgradeCluster, node: NodeName): Promise<void> {
-    const { moveEtcdLeader } = wanted.data;
-    if (moveEtcdLeader === null || wanted.state.leaderMoved) return;
-    const { uid, upgradeId } = wanted.data;
-    const etcd = new Etcd(cluster, wanted.signal);
-    const { members } = await etcd.facts(Object.values(wanted.known.nodes));
+  private async moveLeader(task: RolloutContext<EmptyNode>, cluster: UpgradeCluster, node: NodeName): Promise<void> {
+    const { moveEtcdLeader } = task.data;
+    if (moveEtcdLeader === null || knownTo(task).operationState.leaderMoved) return;
+    const { uid, upgradeId } = task.data;
+    const etcd = new Etcd(cluster, task.signal);
+    const { members } = await etcd.facts(Object.values(knownTo(task).known.nodes));
     const leader = members.find((member) => member.leader)?.node ?? null;
     const to = members.find((member) => member.node === moveEtcdLeader);
     if (leader === node) {
@@ -102,53 +94,53 @@ export class EmptyEffects {
       await etcd.moveLeader(node, to.id);
     }
     const now = leader === node || leader === null ? moveEtcdLeader : leader;
-    await wanted.record({
+    await recordFacts(task, this.clock, {
       type: 'EtcdLeaderMoved',
-      data: { uid, upgradeId, operation: wanted.data.operation, node, to: now },
+      data: { uid, upgradeId, operation: task.data.operation, node, to: now },
     });
   }
 
-  private async drain(wanted: Wanted<EmptyNode>, drain: NodeDrain, since: string): Promise<JobLater | void> {
+  private async drain(task: RolloutContext<EmptyNode>, drain: NodeDrain, since: string): Promise<RequeueAfter | void> {
     const sliceEndsMs = this.clock.now().getTime() + this.settings.sliceMs;
-    const node = nodeOf(wanted);
+    const node = nodeOf(task);
     while (this.clock.now().getTime() < sliceEndsMs) {
       const look = await drain.look();
       const { evictedPods, forcedPods } = drain;
       if (look.left.length === 0) {
-        this.drains.delete(wanted.job.id);
-        return this.emptied(wanted, node, { evictedPods, forcedPods, since });
+        this.drains.delete(task.id);
+        return this.emptied(task, node, { evictedPods, forcedPods, since });
       }
-      if (this.isLate(wanted, since)) {
-        const policy = d5OnTimeout(wanted.data.pool, this.clock.now().toISOString());
-        await wanted.record({
+      if (this.isLate(task, since)) {
+        const policy = d5OnTimeout(task.data.pool, this.clock.now().toISOString());
+        await recordFacts(task, this.clock, {
           type: 'DrainTimedOut',
-          data: { ...whereOf(wanted), node, pods: [...look.left], policy },
+          data: { ...whereOf(task), node, pods: [...look.left], policy },
         });
         if (policy !== 'force') return undefined;
         await drain.force();
       }
       for (const { budget, pods, message } of look.refusals)
-        await wanted.record({
+        await recordFacts(task, this.clock, {
           type: 'EvictionRefused',
-          data: { ...whereOf(wanted), node, budget, pods: [...pods], message },
+          data: { ...whereOf(task), node, budget, pods: [...pods], message },
         });
-      await sleep(this.settings.lookEveryMs, undefined, { signal: wanted.signal });
+      await sleep(this.settings.lookEveryMs, undefined, { signal: task.signal });
     }
-    return wanted.context.later(1, 'pods are still on the node');
+    return task.requeueAfter(1, 'pods are still on the node');
   }
 
-  private isLate({ data }: Wanted<EmptyNode>, since: string): boolean {
+  private isLate({ data }: RolloutContext<EmptyNode>, since: string): boolean {
     const limitMs = data.pool.drainTimeoutSeconds * SECOND_MS;
     // 0: never forced, and never over.
     return limitMs > 0 && this.clock.now().getTime() - Date.parse(since) >= limitMs;
   }
 
   private emptied(
-    wanted: Wanted<EmptyNode>,
+    task: RolloutContext<EmptyNode>,
     node: NodeName,
     { since, ...counts }: { readonly evictedPods: number; readonly forcedPods: number; readonly since: string },
   ): Promise<void> {
     const tookMs = Math.max(0, this.clock.now().getTime() - Date.parse(since));
-    return wanted.record({ type: 'NodeEmptied', data: { ...whereOf(wanted), node, ...counts, tookMs } });
+    return recordFacts(task, this.clock, { type: 'NodeEmptied', data: { ...whereOf(task), node, ...counts, tookMs } });
   }
 }

@@ -123,7 +123,7 @@ describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control
 describe('What the real etcdutl prints of the v2 store', () => {
   it.each([
     ['nothing is in it', { exitCode: 0, stderr: '' }, true],
-    ['somebody wrote a key', { exitCode: 1, stderr: 'Error: detected custom v2 content in WAL records\n' }, false],
+    ['someone wrote a key', { exitCode: 1, stderr: 'Error: detected custom v2 content in WAL records\n' }, false],
     ['3.6.8 is asked', { exitCode: 1, stderr: 'Error: unknown command "check" for "etcdutl"\n' }, null],
     ['the folder is not there', { exitCode: 1, stderr: 'Error: stat /var/lib/etcd: no such file' }, undefined],
   ] as const)('when %s', (_, end, clean) => expect(v2StoreCleanOf(end)).toBe(clean));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { WorldFailure } from '@fairlead/contracts';
-import { controlPlane, startLabCluster, type LabCluster } from '../../test/lab.cluster.js';
+import { controlPlane, startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import type { Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { Etcd } from './etcd.effects.js';
@@ -13,7 +13,7 @@ describe('etcd, through its own containers', () => {
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 3, workers: 0 });
     etcd = new Etcd(lab.cluster, new AbortController().signal);
-  }, 30_000);
+  });
   afterEach(() => lab.stop());
 
   it('tells members, versions, the leader and that all is well', async () => {

@@ -4,21 +4,17 @@ import { advance, type RestoreFact } from './restore.planner.js';
 import { evolve, NO_RESTORES, type Restores } from './restore.state.js';
 
 export interface StepOfRestore {
+  readonly [key: string]: unknown;
   readonly uid: ClusterUid;
   readonly requestId: string;
   readonly step: RestoreStep;
 }
 
-/** States nothing: it is a look at what is still wanted. */
-export type BeginRestoreStep = Command<'BeginRestoreStep', StepOfRestore>;
-/** What follows is said. */
-export type AdvanceRestore = Command<'AdvanceRestore', { readonly uid: ClusterUid; readonly now: string }>;
 /** etcd and the API were found well after the start; or it is known that they will not be. */
 export type RecordVerified = Command<
   'RecordVerified',
   StepOfRestore & { readonly now: string; readonly failed: Cause | null }
 >;
-export type RestoreCommand = BeginRestoreStep | AdvanceRestore | RecordVerified;
 
 /** A step leads to the next only through what others say, and so do far fewer than this. */
 const CONSEQUENCES_MAX = 10;
@@ -26,7 +22,8 @@ const CONSEQUENCES_MAX = 10;
 const after = (state: Restores, facts: readonly RestoreFact[], now: string): Restores =>
   facts.reduce((before, fact) => evolve(before, { ...fact, meta: { time: now } } as unknown as StoredEvent), state);
 
-const consequences = (state: Restores, now: string): readonly RestoreFact[] => {
+/** All that follows from what is known at `now` (RFC 3339). */
+export const consequences = (state: Restores, now: string): readonly RestoreFact[] => {
   const said: RestoreFact[] = [];
   let known = state;
   for (let count = 0; count < CONSEQUENCES_MAX; count += 1) {
@@ -39,7 +36,7 @@ const consequences = (state: Restores, now: string): readonly RestoreFact[] => {
 };
 
 /** Whether this step is what the restore is at. */
-export const isAt = ({ uid, current }: Restores, { requestId, step, ...of }: StepOfRestore): boolean =>
+const isAt = ({ uid, current }: Restores, { requestId, step, ...of }: StepOfRestore): boolean =>
   uid === of.uid && current?.requestId === requestId && current.step === step;
 
 const verified = (state: Restores, { data }: RecordVerified): readonly RestoreFact[] => {
@@ -51,20 +48,10 @@ const verified = (state: Restores, { data }: RecordVerified): readonly RestoreFa
   );
 };
 
-/** Restores of etcd (G4). Told in the stream of roll-outs, of which none runs meanwhile. */
-export const restore: Decider<Restores, RestoreCommand, RestoreFact> = {
+/** Restores of etcd (G4). Told in the stream of rollouts, of which none runs meanwhile. */
+export const restore: Decider<Restores, RecordVerified, RestoreFact> = {
   initial: NO_RESTORES,
   reads: 'cluster',
   evolve,
-
-  decide: (state, command) => {
-    switch (command.type) {
-      case 'BeginRestoreStep':
-        return nothing;
-      case 'AdvanceRestore':
-        return state.uid === command.data.uid ? consequences(state, command.data.now) : nothing;
-      case 'RecordVerified':
-        return verified(state, command);
-    }
-  },
+  decide: verified,
 };

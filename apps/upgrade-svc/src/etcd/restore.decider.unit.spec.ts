@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clusterRequested, uid, vmsCreated } from '../nodes/nodes.fixtures.js';
 import { restore } from './restore.decider.js';
 import { advance } from './restore.planner.js';
+import { restoreReconciler } from './restore.reconciler.js';
 import { changeIdOf, evolve, NO_RESTORES, type Restores } from './restore.state.js';
 
 const { given } = specification(restore);
@@ -63,7 +64,7 @@ describe('a restore of etcd', () => {
   it('begins with the members as they are, and brings the snapshot to each of them', () =>
     expect(saidAfter(...known, asked)).toEqual(['EtcdRestoreStarted', 'place']));
 
-  it('is not begun while a roll-out runs, nor from a snapshot that nobody took, and touches nothing then', () => {
+  it('is not begun while a rollout runs, nor from a snapshot that no one took, and touches nothing then', () => {
     const running = { type: 'RolloutStarted', data: { uid, upgradeId: 'u-8f3k2m9q', planHash: 'h' } } as Fact;
     expect(saidAfter(...known, running, asked)).toEqual(['EtcdRestoreFailed']);
     expect(saidAfter(clusterRequested(), machines, asked)).toEqual(['EtcdRestoreFailed']);
@@ -114,5 +115,42 @@ describe('a restore of etcd', () => {
     expect(saidAfter(...known, asked, at('refresh'), did('demo-w-1-aaaaa' as NodeName, 'refresh'))).toEqual([
       'EtcdRestored',
     ]);
+  });
+
+  const desired = (node: NodeName, step?: RestoreStep): Fact =>
+    ({
+      type: 'DesiredVersionsSet',
+      data: {
+        uid,
+        node,
+        revision: 3,
+        software: {},
+        changesAllowed: true,
+        change: step && { id: step, etcd: { step } },
+      },
+    }) as unknown as Fact;
+  const tasksAfter = (...facts: readonly Fact[]) =>
+    restoreReconciler.tasks(stateAfter(...facts), NOW).map(({ key, data }) => [key, data['nodes']]);
+  const ended: Fact = { type: 'EtcdRestored', data: { uid, requestId: ID, snapshot: SNAPSHOT } };
+
+  it('asks agents for each step but the first, which bootstrap-svc takes', () => {
+    expect(tasksAfter(...known, asked, at('place'))).toEqual([]);
+    expect(tasksAfter(...known, asked, at('stop'))).toEqual([[`TakeRestoreStep/${ID}/stop`, undefined]]);
+  });
+
+  it('takes the permission back at its end, from those that have it', () => {
+    const [first, second] = CPS as [NodeName, NodeName];
+    const stopping = [...known, asked, at('stop'), desired(first, 'stop'), desired(second, 'stop')];
+    expect(tasksAfter(...stopping, ended)).toEqual([['ReleaseRestore', [first, second]]]);
+    expect(tasksAfter(...stopping, ended, desired(first))).toEqual([['ReleaseRestore', [second]]]);
+    expect(tasksAfter(...stopping, ended, desired(first), desired(second))).toEqual([]);
+  });
+
+  it('takes no permission from nodes of a rollout when it is refused because of that rollout', () => {
+    const running = { type: 'RolloutStarted', data: { uid, upgradeId: 'u-8f3k2m9q', planHash: 'h' } } as Fact;
+    const changing = desired(CPS[0] as NodeName);
+    const cause = { operation: 'restore etcd', target: SNAPSHOT, message: 'a rollout is under way' };
+    const refused: Fact = { type: 'EtcdRestoreFailed', data: { uid, requestId: ID, snapshot: SNAPSHOT, cause } };
+    expect(tasksAfter(...known, running, changing, asked, refused)).toEqual([]);
   });
 });

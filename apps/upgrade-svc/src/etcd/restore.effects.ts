@@ -1,27 +1,22 @@
 import { AGENT_PATHS, WorldFailure, type EtcdChange, type NodeChange, type NodeName } from '@fairlead/contracts';
-import {
-  HANDLE,
-  OnJob,
-  type Handle,
-  type Job,
-  type JobContext,
-  type JobLater,
-} from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import { decideFor, sayToNode } from '../rollout/decisions.js';
+import { sayToNode } from '../rollout/decisions.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../rollout/tokens.js';
 import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import { Etcd } from './etcd.effects.js';
-import { isAt, restore, type RestoreCommand } from './restore.decider.js';
-import type { AdvanceRestoreJob, ReleaseRestoreJob, RestoreStepJob } from './restore.process.js';
+import type { RecordVerified, StepOfRestore } from './restore.decider.js';
+import type { ReleaseRestore } from './restore.reconciler.js';
 import { changeIdOf, nodesIn, type Restores } from './restore.state.js';
 
 const SECOND_MS = 1_000;
 
-/** Sets etcd back to a snapshot: says what agents shall do, one step of all nodes after the other, and looks at the end. */
+type RestoreContext<Data extends StepOfRestore | ReleaseRestore> = TaskContext<Restores, RecordVerified, Data>;
+
+/** Sets etcd back to a snapshot: says what agents must do, one step of all nodes after the other, and looks at the end. */
 @Controller()
 export class RestoreEffects {
   constructor(
@@ -31,49 +26,44 @@ export class RestoreEffects {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @OnJob<AdvanceRestoreJob>('AdvanceRestore', { attemptsMax: 50, backoffFirstMs: 250, timeoutMs: 60 * SECOND_MS })
-  async advanceRestore(job: Job<AdvanceRestoreJob>): Promise<void> {
-    const { uid } = job.data;
-    await this.decide(job, { type: 'AdvanceRestore', data: { uid, now: this.now() } });
-  }
-
-  @OnJob<RestoreStepJob>('TakeRestoreStep', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 120 * SECOND_MS })
-  async takeRestoreStep(job: Job<RestoreStepJob>, context: JobContext): Promise<JobLater | void> {
-    const { uid, requestId, step } = job.data;
-    const state = await this.decide(job, { type: 'BeginRestoreStep', data: { uid, requestId, step } });
-    if (!isAt(state, job.data)) return undefined;
-    if (step === 'verify') return this.verify(job, state, context);
-    if (step === 'place') return undefined;
-    for (const node of nodesIn(state, step)) {
-      const change = changeOf(state, job.data, node, step);
-      await sayToNode(this.handle, job, node, { type: 'AskForChange', data: { uid, node, change } });
+  @OnTask('TakeRestoreStep', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 120 * SECOND_MS })
+  async takeRestoreStep(task: RestoreContext<StepOfRestore>): Promise<RequeueAfter | undefined> {
+    const { uid, step } = task.data;
+    if (step === 'verify') return this.verify(task);
+    if (step === 'place') throw new Error('bootstrap-svc places the snapshot');
+    for (const node of nodesIn(task.state, step)) {
+      const change = changeOf(task.state, task.data, node, step);
+      await sayToNode(this.handle, task, node, { type: 'AskForChange', data: { uid, node, change } });
     }
     return undefined;
   }
 
-  @OnJob<ReleaseRestoreJob>('ReleaseRestore', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 120 * SECOND_MS })
-  async releaseRestore(job: Job<ReleaseRestoreJob>): Promise<void> {
-    const { uid, nodes } = job.data;
+  @OnTask('ReleaseRestore', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 120 * SECOND_MS })
+  async releaseRestore(task: RestoreContext<ReleaseRestore>): Promise<void> {
+    const { uid, nodes } = task.data;
     for (const node of nodes)
-      await sayToNode(this.handle, job, node, { type: 'WithdrawPermission', data: { uid, node } });
+      await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data: { uid, node } });
   }
 
   /** Asked again until it is well; the step's own deadline ends it. */
-  private async verify(
-    job: Job<RestoreStepJob>,
-    state: Restores,
-    { signal, later }: JobContext,
-  ): Promise<JobLater | undefined> {
-    const problem = await this.problemOf(job, state, signal);
-    if (problem !== undefined) return later(this.settings.lookEveryMs, problem);
-    await this.decide(job, { type: 'RecordVerified', data: { ...job.data, now: this.now(), failed: null } });
+  private async verify(task: RestoreContext<StepOfRestore>): Promise<RequeueAfter | undefined> {
+    const problem = await this.problemOf(task);
+    if (problem !== undefined) return task.requeueAfter(this.settings.lookEveryMs, problem);
+    const { uid, requestId, step } = task.data;
+    const now = this.clock.now().toISOString();
+    await task.record({ type: 'RecordVerified', data: { uid, requestId, step, now, failed: null } });
     return undefined;
   }
 
   /** What is not well yet, in words; the API that answers has read what it says from the restored etcd. */
-  private async problemOf(job: Job<RestoreStepJob>, state: Restores, signal: AbortSignal): Promise<string | undefined> {
+  private async problemOf({
+    data,
+    cluster: name,
+    state,
+    signal,
+  }: RestoreContext<StepOfRestore>): Promise<string | undefined> {
     try {
-      const cluster = await this.clusters.of(job.data.uid, job.cluster);
+      const cluster = await this.clusters.of(data.uid, name);
       const nodes = nodesIn(state, 'start').map((name) => ({ name, role: 'control-plane' as const }));
       const etcd = await new Etcd(cluster, signal).facts(nodes);
       // A cluster of two control planes is restored as what it was.
@@ -84,19 +74,11 @@ export class RestoreEffects {
       throw error;
     }
   }
-
-  private decide(job: Job<AdvanceRestoreJob | RestoreStepJob>, command: RestoreCommand): Promise<Restores> {
-    return decideFor(this.handle, job, { decider: restore, context: 'rollout', command });
-  }
-
-  private now(): string {
-    return this.clock.now().toISOString();
-  }
 }
 
 const changeOf = (
   state: Restores,
-  { requestId }: RestoreStepJob,
+  { requestId }: StepOfRestore,
   node: NodeName,
   step: EtcdChange['step'],
 ): NodeChange => {

@@ -45,7 +45,7 @@ const hindrance = (state: Restores, { snapshot }: Current): string | undefined =
   const known = state.snapshots[snapshot];
   if (known === undefined) return 'no snapshot of this name was taken of this cluster';
   if (!known.restorable) return 'its data were not kept';
-  if (state.rollout !== null) return `roll-out ${state.rollout} is under way (B1)`;
+  if (state.rollout !== null) return `rollout ${state.rollout} is under way (B1)`;
   return controlPlanesOf(state).length === 0 ? 'the cluster has no control plane' : undefined;
 };
 
@@ -83,9 +83,9 @@ const trouble = (state: Restores, current: Current, now: string): Cause | undefi
 
 const saying = (cause: Cause, words: string): Cause => ({ ...cause, message: `${cause.message}; ${words}` });
 
-/** After the start there is no way back without losing what was written since: somebody has to look. */
+/** After the start there is no way back without losing what was written since: someone has to look. */
 const STARTED =
-  'the data of the snapshot are in place and were started; those of before lie beside them on each control plane';
+  'the data of the snapshot are in place and were started; the previous data is kept beside it on each control plane';
 
 const whenTroubled = (state: Restores, current: Current, cause: Cause): readonly RestoreFact[] => {
   switch (current.step) {

@@ -10,7 +10,7 @@ import {
   type UpgradeId,
 } from '@fairlead/contracts';
 
-/** A restore that somebody asked for, from the wish to its end. */
+/** A restore that someone asked for, from the request to its end. */
 export interface Current {
   readonly requestId: string;
   readonly snapshot: string;
@@ -43,12 +43,21 @@ export interface Restores {
   readonly uid: ClusterUid | null;
   readonly nodes: Readonly<Record<string, Place>>;
   readonly snapshots: Readonly<Record<string, Snapshot>>;
-  /** The roll-out that runs. */
+  /** The rollout that runs. */
   readonly rollout: UpgradeId | null;
   readonly current: Current | null;
+  /** Nodes whose agents may carry out a step of a restore. */
+  readonly permitted: readonly NodeName[];
 }
 
-export const NO_RESTORES: Restores = { uid: null, nodes: {}, snapshots: {}, rollout: null, current: null };
+export const NO_RESTORES: Restores = {
+  uid: null,
+  nodes: {},
+  snapshots: {},
+  rollout: null,
+  current: null,
+  permitted: [],
+};
 
 const peerUrlOf = (address: string): string => `https://${address.includes(':') ? `[${address}]` : address}:2380`;
 
@@ -67,7 +76,14 @@ const withMachines = (state: Restores, machines: readonly Machine[]): Restores =
 
 const withoutNode = (state: Restores, name: NodeName): Restores => {
   const { [name]: _gone, ...nodes } = state.nodes;
-  return { ...state, nodes };
+  return { ...state, nodes, permitted: state.permitted.filter((node) => node !== name) };
+};
+
+const withDesired = (state: Restores, { node, change }: EventData<'DesiredVersionsSet'>): Restores => {
+  const isPermitted = change?.etcd !== undefined;
+  if (isPermitted === state.permitted.includes(node)) return state;
+  const others = state.permitted.filter((other) => other !== node);
+  return { ...state, permitted: isPermitted ? [...others, node] : others };
 };
 
 export const controlPlanesOf = ({ nodes }: Restores): readonly NodeName[] =>
@@ -157,6 +173,8 @@ export const evolve = (state: Restores, event: StoredEvent): Restores => {
         snapshots: { ...state.snapshots, [snapshot]: { sha256, bytes, restorable: dataRef !== null } },
       };
     }
+    case 'DesiredVersionsSet':
+      return withDesired(state, event.data);
     case 'RolloutStarted':
       return { ...state, rollout: event.data.upgradeId };
     case 'RolloutCompleted':

@@ -1,4 +1,4 @@
-import { streamSubject, type EventData, type NodeName } from '@fairlead/contracts';
+import { streamSubject, WorldFailure, type EventData, type NodeName } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { SecretStore } from '@fairlead/service-kit';
 import { snapshotKeyRef, type SnapshotStore } from '@fairlead/service-kit/snapshots';
@@ -20,6 +20,8 @@ export interface KeeperParts {
   readonly store: EventStore;
   /** Of each cluster, the newest. */
   readonly keptMax: number;
+  /** Of one snapshot. What a node sends is its own to say, so it is counted here, too. */
+  readonly bytesMax: number;
 }
 
 /** Takes snapshots, keeps the newest ones of each cluster, and destroys those of clusters that are gone. */
@@ -30,15 +32,32 @@ export class SnapshotKeeper {
   async save(cluster: UpgradeCluster, snapshot: string, { uid }: Owner, signal: AbortSignal): Promise<Taken> {
     const etcd = new Etcd(cluster, signal);
     const facts = await etcd.facts(await cluster.nodes());
+    this.refuseLarger(Math.max(...facts.members.map(({ dbBytes }) => dbBytes)), snapshot);
     const writer = await this.parts.snapshots.open(snapshot, uid);
+    let received = 0;
     try {
-      const { node, revision, totalKey } = await etcd.snapshot(facts, (chunk) => writer.write(chunk));
+      const { node, revision, totalKey } = await etcd.snapshot(facts, (chunk) => {
+        received += chunk.length;
+        this.refuseLarger(received, snapshot);
+        return writer.write(chunk);
+      });
       const { sha256, bytes } = await writer.seal();
       return { node: node as NodeName, sha256, bytes, revision, keys: totalKey, dataRef: snapshotKeyRef(snapshot) };
     } catch (error) {
       await writer.discard();
       throw error;
     }
+  }
+
+  private refuseLarger(bytes: number, snapshot: string): void {
+    const { bytesMax } = this.parts;
+    if (bytes <= bytesMax) return;
+    throw new WorldFailure({
+      operation: 'keep a snapshot of etcd',
+      target: snapshot,
+      message: `etcd holds at least ${bytes} bytes, and a snapshot may have ${bytesMax} (ETCD_SNAPSHOT_MAX_MIB of upgrade-svc). Compact and defragment etcd, or allow more`,
+      retryable: false,
+    });
   }
 
   async prune(owner: Owner): Promise<void> {

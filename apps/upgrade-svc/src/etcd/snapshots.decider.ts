@@ -1,32 +1,29 @@
 import type { ClusterUid, Fact, StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-/** What came of a snapshot that somebody asked for; told once. */
-export type RecordRequested = Command<'RecordRequested', Fact<'EtcdSnapshotTaken' | 'EtcdSnapshotFailed'>>;
+/** What came of a snapshot that a user requested; stated once. */
+export type RecordRequested = Command<'RecordRequested', Fact<'EtcdSnapshotTaken'>>;
 
-/** States nothing: it is a look at what is still wanted. */
-export type BeginSnapshot = Command<'BeginSnapshot', { readonly uid: ClusterUid; readonly requestId: string }>;
+export type SnapshotFact = Fact<'EtcdSnapshotTaken' | 'EtcdSnapshotFailed'>;
 
-export type RequestedSnapshotCommand = BeginSnapshot | RecordRequested;
-
-/** Snapshots that were asked for by people and not by a roll-out. They are told in the stream of roll-outs. */
+/** Snapshots that users requested, and not a rollout. They are stated in the stream of rollouts. */
 export interface Requested {
   readonly uid: ClusterUid | null;
   readonly open: readonly string[];
 }
 
-const without = ({ uid, open }: Requested, requestId: string | null): Requested => ({
-  uid,
-  open: open.filter((known) => known !== requestId),
-});
+const NONE: Requested = { uid: null, open: [] };
 
-export const requestedSnapshots: Decider<Requested, RequestedSnapshotCommand, RecordRequested['data']> = {
-  initial: { uid: null, open: [] },
+const without = (state: Requested, requestId: string | null): Requested =>
+  requestId === null || !state.open.includes(requestId)
+    ? state
+    : { ...state, open: state.open.filter((known) => known !== requestId) };
+
+export const requestedSnapshots: Decider<Requested, RecordRequested, SnapshotFact> = {
+  initial: NONE,
   reads: 'cluster',
 
-  decide: ({ uid, open }, command) => {
-    if (command.type === 'BeginSnapshot') return nothing;
-    const { data: fact } = command;
+  decide: ({ uid, open }, { data: fact }) => {
     const { requestId } = fact.data;
     return requestId !== null && fact.data.uid === uid && open.includes(requestId) ? [fact] : nothing;
   },
@@ -40,12 +37,10 @@ export const requestedSnapshots: Decider<Requested, RequestedSnapshotCommand, Re
       case 'EtcdSnapshotTaken':
       case 'EtcdSnapshotFailed':
         return without(state, event.data.requestId);
+      case 'ClusterDeleted':
+        return event.data.uid === state.uid ? NONE : state;
       default:
         return state;
     }
   },
 };
-
-/** Whether somebody still waits for it. */
-export const isOpen = ({ uid, open }: Requested, of: { readonly uid: string; readonly requestId: string }): boolean =>
-  uid === of.uid && open.includes(of.requestId);

@@ -1,6 +1,6 @@
+import { compareVersions, parseVersion } from '@fairlead/contracts';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
-import { compareVersions } from '../rules/versions.js';
-import type { Gate, GateLook, Verdict } from './gates.js';
+import type { Gate, GateLook, Verdict } from './gate.js';
 import { tagOf, tagsOf } from './images.js';
 import { fails, holds } from './verdict.js';
 
@@ -15,9 +15,9 @@ const controlPlanesBehind = async ({ cluster, release }: GateLook): Promise<read
     .filter(({ labels, image }) => labels['component'] === 'kube-apiserver' && tagOf(image) !== release?.version)
     .map(({ node }) => node);
 
-/** Somebody may have brought a later one; a tag that is no version tells nothing. */
-const isOlder = (version: string, wanted: string): boolean =>
-  /^v?\d+\.\d+/.test(version) && compareVersions(version, wanted) < 0;
+/** Someone may have brought a later one; a tag that is not a version tells nothing. */
+const isOlder = (version: string, desired: string): boolean =>
+  parseVersion(version) !== undefined && compareVersions(version, desired) < 0;
 
 interface Expected {
   /** The tag that the target brings; null: none is expected. */
@@ -31,22 +31,22 @@ const expectedOf = async (look: GateLook, image: string): Promise<Expected> => {
   return { version: behind.length > 0 ? null : (tagsOf(look.release).get(image) ?? null), behind };
 };
 
-/** At the version that the target brings, on every node that is well, and nothing of before is left. */
+/** At the version that the target brings, on every node that is well, and nothing from before is left. */
 const rolledOut = (
-  { name, version, wanted, ready, updated, former, observed }: WorkloadView,
+  { name, version, desired, ready, updated, former, observed }: WorkloadView,
   expected: Expected,
   away: number,
 ): Verdict => {
-  const facts = { version, expected: expected.version, controlPlanesBehind: expected.behind, wanted, ready, updated };
+  const facts = { version, expected: expected.version, controlPlanesBehind: expected.behind, desired, ready, updated };
   if (expected.version !== null && isOlder(version, expected.version))
     return fails(`${name} is at ${version}, and the target brings ${expected.version}`, facts);
   if (!observed) return fails(`Kubernetes has not seen the new ${name} yet`, facts);
-  if (updated + away < wanted || former > away)
-    return fails(`${name} is new in ${updated} of ${wanted} pods, and ${former} of before are left`, facts);
-  return ready + away < wanted ? fails(`${name} is ready in ${ready} of ${wanted} pods`, facts) : holds(facts);
+  if (updated + away < desired || former > away)
+    return fails(`${name} is new in ${updated} of ${desired} pods, and ${former} old pods remain`, facts);
+  return ready + away < desired ? fails(`${name} is ready in ${ready} of ${desired} pods`, facts) : holds(facts);
 };
 
-/** Its pods on nodes that are excused and not well: nobody there exchanges them. */
+/** Its pods on nodes that are excused and not well: no one there exchanges them. */
 const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadView): Promise<number> => {
   const pods = (await Promise.all(excused.map((node) => cluster.podsOn(node)))).flat();
   return pods.filter(
@@ -58,7 +58,7 @@ const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadVi
 export const kubeProxyRolledOut: Gate = async (look) => {
   const proxy = await workloadNamed(look, 'kube-proxy');
   // Some networks do its work themselves.
-  if (proxy === undefined) return holds({ wanted: 0 });
+  if (proxy === undefined) return holds({ desired: 0 });
   return rolledOut(proxy, await expectedOf(look, 'kube-proxy'), await awayOf(look, proxy));
 };
 

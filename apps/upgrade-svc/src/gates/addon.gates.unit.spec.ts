@@ -2,13 +2,13 @@ import { releaseOf } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { UpgradeCluster, WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import { dnsRolledOut } from './addon.gates.js';
-import type { GateLook, Verdict } from './gates.js';
+import type { GateLook, Verdict } from './gate.js';
 
 const rolledOut: WorkloadView = {
   kind: 'Deployment',
   namespace: 'kube-system',
   name: 'coredns',
-  wanted: 2,
+  desired: 2,
   ready: 2,
   updated: 2,
   former: 0,
@@ -31,16 +31,16 @@ describe('C9: CoreDNS', () => {
     expect(await verdictOn({})).toMatchObject({ holds: true }));
 
   it.each([
-    ['a pod of before is still Ready', { former: 1 }, '1 of before are left'],
+    ['a pod from before is still Ready', { former: 1 }, '1 old pods remain'],
     ['one of the new ones is not there yet', { updated: 1, former: 1 }, 'new in 1 of 2 pods'],
     ['one of the new ones is not Ready', { ready: 1 }, 'ready in 1 of 2 pods'],
     ['Kubernetes has not looked at it since', { observed: false }, 'has not seen'],
-    ['it was left at the version of before', { version: 'v1.12.0' }, 'the target brings v1.12.1'],
+    ['it was left at the version from before', { version: 'v1.12.0' }, 'the target brings v1.12.1'],
   ])('has not while %s', async (_, dns, words) =>
     expect(await verdictOn(dns)).toMatchObject({ holds: false, message: expect.stringContaining(words) }),
   );
 
-  it('may be later than the target brings it, or have a tag that is no version', async () => {
+  it('may be later than the target brings it, or have a tag that is not a version', async () => {
     expect(await verdictOn({ version: 'v1.13.0' })).toMatchObject({ holds: true });
     expect(await verdictOn({ version: 'ours' })).toMatchObject({ holds: true });
   });

@@ -1,7 +1,7 @@
 import type { NodeName } from '@fairlead/contracts';
 import type { WorkloadFacts } from '../rules/cluster.facts.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
-import type { Gate, GateLook } from './gates.js';
+import type { Gate, GateLook } from './gate.js';
 import { byFindings, fails, holds } from './verdict.js';
 
 const KUBE_SYSTEM = 'kube-system';

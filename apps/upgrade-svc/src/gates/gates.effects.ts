@@ -1,16 +1,18 @@
 import { releaseOf, WorldFailure, type GateName } from '@fairlead/contracts';
-import { OnJob, type Job, type JobContext, type JobLater } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { CheckGates, UpgradeAddons } from '../rollout/rollout.jobs.js';
-import { whereOf, type RolloutRunner, type Wanted } from '../rollout/rollout.runner.js';
-import { GATE_SOURCES, ROLLOUT_RUNNER, SETTINGS } from '../rollout/tokens.js';
-import { ownGate, ruleOfGate, type GateLook, type Verdict } from './gates.js';
+import { knownTo, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import type { CheckGates, UpgradeAddons } from '../rollout/rollout.tasks.js';
+import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../rollout/tokens.js';
+import type { GateLook, Verdict } from './gate.js';
+import { ownGate, ruleOfGate } from './gates.js';
 import type { GateSources } from './gates.ports.js';
 import { askUserGate } from './user.gates.js';
 import { fails } from './verdict.js';
@@ -18,89 +20,90 @@ import { fails } from './verdict.js';
 const WAITS_MAX = 10_000;
 const USER = 'user:';
 
-/** Asks gates in their order until each holds; when their time is over, the job is no longer wanted. */
+/** Asks gates in their order until each holds; when their time is over, the task is withdrawn. */
 @Controller()
 export class GatesEffects {
-  /** Since when a gate is asked, for the telling; a process that dies begins to count anew. */
+  /** Since when a gate is asked, for its event; a process that dies begins to count again. */
   private readonly since = new LRUCache<string, number>({ max: WAITS_MAX });
 
   constructor(
-    @Inject(ROLLOUT_RUNNER) private readonly runner: RolloutRunner,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(GATE_SOURCES) private readonly sources: GateSources,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @OnJob<CheckGates>('CheckGates', { attemptsMax: 1, timeoutMs: 10 * 60_000 })
-  checkGates(job: Job<CheckGates>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const look = this.look(wanted, await wanted.cluster());
-      const sliceEndsMs = this.nowMs() + this.settings.sliceMs;
-      for (const gate of wanted.data.gates) {
-        const failing = await this.untilItHolds(wanted, { gate, look, sliceEndsMs });
-        if (failing !== undefined) return context.later(this.waitFor(gate), `${gate}: ${failing}`);
-      }
-      return undefined;
-    });
+  @OnTask('CheckGates', { attemptsMax: 1, timeoutMs: 10 * 60_000 })
+  async checkGates(task: RolloutContext<CheckGates>): Promise<RequeueAfter | undefined> {
+    const look = this.look(task, await this.clusters.of(task.data.uid, task.cluster));
+    const sliceEndsMs = this.nowMs() + this.settings.sliceMs;
+    for (const gate of task.data.gates) {
+      const failing = await this.untilItHolds(task, { gate, look, sliceEndsMs });
+      if (failing !== undefined) return task.requeueAfter(this.waitFor(gate), `${gate}: ${failing}`);
+    }
+    return undefined;
   }
 
   /** kubeadm brings CoreDNS and kube-proxy with the control plane; what else stands in kube-system fits every version of the catalogue. */
-  @OnJob<UpgradeAddons>('UpgradeAddons', { attemptsMax: 10, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
-  upgradeAddons(job: Job<UpgradeAddons>, context: JobContext): Promise<JobLater | void> {
-    return this.runner.take(job, context, async (wanted) => {
-      const workloads = await (await wanted.cluster()).workloads('kube-system');
-      const addons = Object.fromEntries(workloads.map(({ name, version }) => [name, version]));
-      await wanted.record({ type: 'AddonsUpgraded', data: { ...whereOf(wanted), addons } });
-    });
+  @OnTask('UpgradeAddons', { attemptsMax: 10, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
+  async upgradeAddons(task: RolloutContext<UpgradeAddons>): Promise<void> {
+    const cluster = await this.clusters.of(task.data.uid, task.cluster);
+    const workloads = await cluster.workloads('kube-system');
+    const addons = Object.fromEntries(workloads.map(({ name, version }) => [name, version]));
+    await recordFacts(task, this.clock, { type: 'AddonsUpgraded', data: { ...whereOf(task), addons } });
   }
 
   /** Within this slice; answers in which words it does not hold. */
   private async untilItHolds(
-    wanted: Wanted<CheckGates>,
+    task: RolloutContext<CheckGates>,
     { gate, look, sliceEndsMs }: { readonly gate: GateName; readonly look: GateLook; readonly sliceEndsMs: number },
   ): Promise<string | undefined> {
-    const key = `${wanted.job.id}/${gate}`;
+    const key = `${task.id}/${gate}`;
     const since = this.waitsSince(key);
     for (;;) {
-      const verdict = await this.ask(wanted, gate, look);
-      const { stage } = wanted.data;
-      const node = wanted.data.node ?? null;
-      const said = { ...whereOf(wanted), stage, gate, rule: ruleOfGate(gate), node, facts: { ...verdict.facts } };
+      const verdict = await this.ask(task, gate, look);
+      const { stage } = task.data;
+      const node = task.data.node ?? null;
+      const said = { ...whereOf(task), stage, gate, rule: ruleOfGate(gate), node, facts: { ...verdict.facts } };
       if (verdict.holds) {
         this.since.delete(key);
-        await wanted.record({ type: 'GatePassed', data: { ...said, waitedMs: Math.round(this.nowMs() - since) } });
+        await recordFacts(task, this.clock, {
+          type: 'GatePassed',
+          data: { ...said, waitedMs: Math.round(this.nowMs() - since) },
+        });
         return undefined;
       }
-      await wanted.record({ type: 'GateFailed', data: { ...said, message: verdict.message } });
+      await recordFacts(task, this.clock, { type: 'GateFailed', data: { ...said, message: verdict.message } });
       if (gate.startsWith(USER) || this.nowMs() >= sliceEndsMs) return verdict.message;
-      await sleep(this.settings.lookEveryMs, undefined, { signal: wanted.signal });
+      await sleep(this.settings.lookEveryMs, undefined, { signal: task.signal });
     }
   }
 
   /** A world that does not answer is a gate that does not hold. */
-  private async ask(wanted: Wanted<CheckGates>, gate: GateName, look: GateLook): Promise<Verdict> {
+  private async ask(task: RolloutContext<CheckGates>, gate: GateName, look: GateLook): Promise<Verdict> {
     try {
       const own = ownGate(gate);
       if (own !== undefined) return await own(look);
-      const asked = wanted.upgrade.wish.strategy.gates.find(({ name }) => `${USER}${name}` === gate);
+      const asked = knownTo(task).upgrade.request.strategy.gates.find(({ name }) => `${USER}${name}` === gate);
       if (asked === undefined) throw new Error(`there is no gate ${gate}`);
-      const { upgradeId, operation, run } = wanted.data;
+      const { upgradeId, operation, run } = task.data;
       const { cluster } = look;
       return await askUserGate(asked, {
         cluster,
         http: this.sources.http,
         asked: `${upgradeId}/${operation}/${run}`,
-        signal: wanted.signal,
+        signal: task.signal,
       });
     } catch (error) {
-      wanted.signal.throwIfAborted();
+      task.signal.throwIfAborted();
       if (error instanceof WorldFailure) return fails(error.message, { operation: error.operation });
       throw error;
     }
   }
 
-  private look(wanted: Wanted<CheckGates>, cluster: UpgradeCluster): GateLook {
-    const { known, signal, data, operation } = wanted;
+  private look(task: RolloutContext<CheckGates>, cluster: UpgradeCluster): GateLook {
+    const { signal, data } = task;
+    const { known, operation } = knownTo(task);
     const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'];
     const intervals = { passes: this.settings.passIntervalMs, leases: this.settings.leaseIntervalMs };
     return {

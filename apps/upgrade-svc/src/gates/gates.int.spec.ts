@@ -1,22 +1,30 @@
 import { releaseOf, type GateName, type NodeName } from '@fairlead/contracts';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { knownCluster } from '../../test/known.cluster.js';
-import { controlPlane, eventually, startLabCluster, VERSION, worker, type LabCluster } from '../../test/lab.cluster.js';
+import { knownCluster } from '../../test/cluster.state.fixtures.js';
+import {
+  controlPlane,
+  startLabCluster,
+  VERSION,
+  worker,
+  type LabCluster,
+} from '../../../../libs/kubernetes/test/lab.cluster.js';
 import { CheckedHttp } from '../adapters/http/checked.http.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import { parseRanges } from './addresses.rules.js';
-import { ownGate, type GateLook, type Verdict } from './gates.js';
+import type { GateLook, Verdict } from './gate.js';
+import { ownGate } from './gates.js';
 import { askUserGate } from './user.gates.js';
 
 const CP = controlPlane(2);
 const NODES = [1, 2, 3].map(controlPlane).concat([1, 2].map(worker));
 
-describe('The gates of a roll-out', () => {
+describe('The gates of a rollout', () => {
   let lab: LabCluster;
   let rests: string[];
   const signal = new AbortController().signal;
@@ -24,7 +32,7 @@ describe('The gates of a roll-out', () => {
   beforeEach(async () => {
     rests = [];
     lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
-  }, 30_000);
+  });
   afterEach(() => lab.stop());
 
   const lookAt = (node: string | null, version: string, excused: readonly string[] = []): GateLook => ({
@@ -145,7 +153,7 @@ describe('The gates of a roll-out', () => {
     expect(await ask('api-answers')).toMatchObject({ holds: true });
   });
 
-  it('leases fails when nobody renews them', async () => {
+  it('leases fails when no one renews them', async () => {
     const look = { ...lookAt(CP, VERSION), rest: async () => undefined };
     expect(await ownGate('leases')!(look)).toMatchObject({
       holds: false,
@@ -243,13 +251,13 @@ describe("Gates of the user's own", () => {
     lab = await startLabCluster({ controlPlanes: 1, workers: 1 });
     server = createServer((_, response) => response.writeHead(status).end('x'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  }, 30_000);
+  });
   afterEach(async () => {
     server.close();
     await lab.stop();
   });
 
-  it('by HTTP hold when the status is the wanted one, and fail for another or none', async () => {
+  it('by HTTP hold when the status is the desired one, and fail for another or none', async () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const gate = { kind: 'http' as const, name: 'shop', url, status: 200 };
     expect(await askUserGate(gate, look())).toEqual({ holds: true, facts: { status: 200 } });
@@ -263,7 +271,7 @@ describe("Gates of the user's own", () => {
     });
   });
 
-  it('by Job hold when it has succeeded; one that has failed is asked anew', async () => {
+  it('by Job hold when it has succeeded; one that has failed is asked again', async () => {
     const manifest = (behaviour: string): string =>
       JSON.stringify({
         apiVersion: 'batch/v1',

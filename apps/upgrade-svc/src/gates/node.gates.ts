@@ -1,5 +1,5 @@
 import { releaseOf } from '@fairlead/contracts';
-import type { Gate } from './gates.js';
+import type { Gate } from './gate.js';
 import { tagOf, tagsOf } from './images.js';
 import { fails, holds, nodeOf } from './verdict.js';
 
@@ -43,10 +43,10 @@ export const nodeReady: Gate = async (look) => {
   const view = await look.cluster.node(name);
   if (view === undefined) return fails(`Kubernetes does not know ${name}`);
   const facts = { kubeletVersion: view.kubeletVersion };
-  const wanted = look.software['kubelet'];
+  const desired = look.software['kubelet'];
   if (!view.ready) return fails(`${name} is not Ready: ${view.message}`, facts);
-  return wanted !== undefined && view.kubeletVersion !== `v${wanted}`
-    ? fails(`${name} runs kubelet ${view.kubeletVersion}, not v${wanted}`, facts)
+  return desired !== undefined && view.kubeletVersion !== `v${desired}`
+    ? fails(`${name} runs kubelet ${view.kubeletVersion}, not v${desired}`, facts)
     : holds(facts);
 };
 

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { CheckedHttp, type CheckedHttpOptions } from '../adapters/http/checked.http.js';
 import { readSettings } from '../config.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { Verdict } from './gates.js';
+import type { Verdict } from './gate.js';
 import { askUserGate } from './user.gates.js';
 
 const LOOPBACK = { address: '127.0.0.1', family: 4 };
@@ -195,8 +195,8 @@ describe('A user gate over HTTP', () => {
 
   it('is given up with its job', async () => {
     const job = new AbortController();
-    answer = () => job.abort(new Error('no longer wanted'));
-    await expect(ask('http://127.0.0.1:PORT/', '127.0.0.0/8', {}, job.signal)).rejects.toThrow('no longer wanted');
+    answer = () => job.abort(new Error('no longer desired'));
+    await expect(ask('http://127.0.0.1:PORT/', '127.0.0.0/8', {}, job.signal)).rejects.toThrow('no longer desired');
   });
 
   it('has a configuration that is refused with every range that is none', () => {

@@ -2,7 +2,7 @@ import type { UserGate } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import type { Manifest, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { Verdict } from './gates.js';
+import type { Verdict } from './gate.js';
 import type { GateHttp } from './gates.ports.js';
 import { fails, holds } from './verdict.js';
 
@@ -38,11 +38,11 @@ const askHttp = async (
   }
 };
 
-const verdictOnStatus = (seen: number, wanted: { readonly url: string; readonly status: number }): Verdict => {
+const verdictOnStatus = (seen: number, desired: { readonly url: string; readonly status: number }): Verdict => {
   const facts = { status: seen };
-  if (seen === wanted.status) return holds(facts);
+  if (seen === desired.status) return holds(facts);
   const hint = seen >= 300 && seen < 400 ? '; redirects are not followed' : '';
-  return fails(`${wanted.url} answers ${seen}, not ${wanted.status}${hint}`, facts);
+  return fails(`${desired.url} answers ${seen}, not ${desired.status}${hint}`, facts);
 };
 
 /** The user's Job under a name of its own for each question, so that an earlier answer is not taken for this one. */

@@ -1,5 +1,5 @@
 import type { Finding } from '@fairlead/contracts';
-import type { Verdict } from './gates.js';
+import type { Verdict } from './gate.js';
 
 export const holds = (facts: Readonly<Record<string, unknown>> = {}): Verdict => ({ holds: true, facts });
 

@@ -19,7 +19,7 @@ const ACTOR = 'system/upgrade-svc';
 const DECISIONS_AT_ONCE = 8;
 /** A process that was stopped for so long has missed heartbeats that may still wait in its socket. */
 const STALL_MS = 5_000;
-/** Heartbeats of nodes that nobody watches (any more) are forgotten after this. */
+/** Heartbeats of nodes that no one watches (any more) are forgotten after this. */
 const FORGET_MS = 10 * 60_000;
 
 /** What is visible from outside at /health/nodes. */
@@ -74,7 +74,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     const missedMs = nowMs - this.lastSweepMs;
     this.lastSweepMs = nowMs;
     if (missedMs > STALL_MS) {
-      this.logger.warn(`this process stood still for ${Math.round(missedMs)} ms; silence is counted anew`);
+      this.logger.warn(`this process stood still for ${Math.round(missedMs)} ms; silence is counted from zero`);
       this.listener.stoodStill();
     }
     this.sweeping ??= this.sweep()

@@ -29,7 +29,7 @@ const findingOf = (node: WatchedNode, listening: Listening): Finding | undefined
   const silent = silentMs(node, listening);
   if (!node.lost) return silent > listening.limitMs ? { kind: 'lost', key: node.key, silentMs: silent } : undefined;
   const { heardAtMs } = node;
-  // Only a heartbeat brings a lost node back; that we began to listen anew does not.
+  // Only a heartbeat brings a lost node back; that we began to listen again does not.
   if (heardAtMs === undefined || listening.nowMs - heardAtMs > listening.limitMs) return undefined;
   return { kind: 'recovered', key: node.key, silentMs: silent };
 };
@@ -53,7 +53,7 @@ const MELTDOWN_NODES_MIN = 5;
 export interface Outlook {
   readonly watched: number;
   readonly lost: number;
-  /** More look dead than is plausible: nobody may act on their being lost. */
+  /** More look dead than is plausible: no one may act on their being lost. */
   readonly meltdown: boolean;
 }
 

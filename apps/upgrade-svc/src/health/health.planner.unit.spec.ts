@@ -32,7 +32,7 @@ describe('silence', () => {
 describe('a lost node', () => {
   it('recovers with a heartbeat', () =>
     expect(found([node({ lost: true, heardAtMs: 99_000 })], 100_000)).toEqual(['recovered']));
-  it('does not recover only because we listen anew', () =>
+  it('does not recover only because we listen again', () =>
     expect(found([node({ lost: true, heardAtMs: 0 })], 100_000, 99_999)).toEqual([]));
   it('that was never heard stays lost', () =>
     expect(found([node({ lost: true, heardAtMs: undefined })], 100_000)).toEqual([]));

@@ -1,6 +1,7 @@
 import type { Fact } from '@fairlead/contracts';
 import { isRefusal } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
+import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { node as nodeName, uid } from '../nodes/nodes.fixtures.js';
 import { health, type ReportLost, type ReportRecovered } from './health.decider.js';
@@ -13,14 +14,6 @@ const SWEEP_MS = 1_000;
 const LENGTH_MS = 20 * 60_000;
 /** From the beat that is heard to the sweep that sees it. */
 const SLACK_MS = SWEEP_MS;
-
-/** mulberry32: small, and the same everywhere. */
-const randomOf = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-};
 
 interface World {
   /** When heartbeats arrive at the replicas, in order. */
@@ -93,7 +86,7 @@ describe('heartbeats that are lost, late, or not heard by us', () => {
   it(`never make a node lost without a real silence, and tell each loss and each return once (${SEEDS} seeds)`, () => {
     let [losses, returns] = [0, 0];
     for (let seed = 1; seed <= SEEDS; seed += 1) {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       const world = worldOf(random);
       const log = run(world, random);
       const context = `seed ${seed}: ${JSON.stringify(log)}`;

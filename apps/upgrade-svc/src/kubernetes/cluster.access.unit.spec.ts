@@ -37,7 +37,7 @@ describe("a cluster's access", () => {
     }
   };
 
-  it('takes a kubeconfig that was sealed anew within a minute, also while it is in use all the time', async () => {
+  it('takes a kubeconfig that was sealed again within a minute, also while it is in use all the time', async () => {
     await useFor(5);
     sealed = 'renewed';
     await useFor(65);

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
-/** A node as upgrade-svc sees it: what is wanted of it, what it says of itself, and whether it is heard of. */
+/** A node as upgrade-svc sees it: what is desired of it, what it says of itself, and whether it is heard of. */
 export interface NodeRow {
   readonly namespace: string;
   readonly cluster: string;
@@ -17,13 +17,13 @@ export interface NodeRow {
   readonly node: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  readonly wanted: {
+  readonly desired: {
     readonly revision: number;
     readonly software: SoftwareVersions;
     readonly changesAllowed: boolean;
   } | null;
   readonly observed: { readonly revision: number; readonly software: SoftwareVersions } | null;
-  /** Something of the node differs from what is wanted, and its agent may not change it. */
+  /** Something of the node differs from what is desired, and its agent may not change it. */
   readonly diverged: boolean;
   readonly ready: boolean;
   readonly notReadyBecause: string | null;
@@ -75,7 +75,7 @@ const planned = (event: StoredEvent<'VmsPlanned'>, key: string): NodeRow | undef
     node: machine.name,
     role: machine.role,
     pool: machine.pool,
-    wanted: null,
+    desired: null,
     observed: null,
     diverged: false,
     ready: false,
@@ -121,7 +121,7 @@ const changed = (row: NodeRow, event: StoredEvent): NodeRow => {
       return { ...row, agentStarted: true };
     case 'DesiredVersionsSet': {
       const { revision, software, changesAllowed } = event.data;
-      return { ...row, wanted: { revision, software, changesAllowed } };
+      return { ...row, desired: { revision, software, changesAllowed } };
     }
     case 'NodeLost':
       return { ...row, lost: true };

@@ -29,11 +29,11 @@ const back: Fact = { type: 'NodeRecovered', data: { uid, node, lostForMs: 1 } };
 
 describe('the row of a node', () => {
   it('is there from the plan on, expecting no heartbeats', () =>
-    expect(rowAfter(vmsPlanned(node))).toMatchObject({ uid, agentStarted: false, wanted: null, ready: false }));
+    expect(rowAfter(vmsPlanned(node))).toMatchObject({ uid, agentStarted: false, desired: null, ready: false }));
 
-  it('shows wanted and observed versions and readiness', () => {
+  it('shows desired and observed versions and readiness', () => {
     expect(rowAfter(vmsPlanned(node), set, started, initialized, ready)).toMatchObject({
-      wanted: { revision: 1, software },
+      desired: { revision: 1, software },
       observed: { revision: 1, software },
       agentStarted: true,
       ready: true,

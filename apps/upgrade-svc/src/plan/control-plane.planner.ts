@@ -1,13 +1,12 @@
-import type { KubernetesVersion, NodeName, SoftwareVersions } from '@fairlead/contracts';
+import { type KubernetesVersion, minorOf, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
 import {
   c2MayDrain,
   c3StopApiServerFirst,
   c4KubeadmCommand,
   c6KubeletGoesAlong,
 } from '../rules/control-plane.rules.js';
-import { minorOf } from '../rules/versions.js';
 import { NO_CHANGE, type Draft } from './plan.builder.js';
-import { softwareTo, type PlanInput, type PlannedNode } from './plan.wish.js';
+import { softwareTo, type PlanInput, type PlannedNode } from './plan.request.js';
 
 /** One step of the path, as the control planes see it. `to` null: not Kubernetes changes, but other software, certificates or boots. */
 export interface Step {
@@ -24,10 +23,10 @@ export const inOrder = (nodes: readonly PlannedNode[], leader: NodeName | null):
 ];
 
 const othersOf = (input: PlanInput, step: Step): SoftwareVersions =>
-  step.last ? (input.wish.target.software ?? {}) : {};
+  step.last ? (input.request.target.software ?? {}) : {};
 
 const needsChange = (input: PlanInput, node: PlannedNode, step: Step): boolean => {
-  const { renewCertificates, reboot } = input.wish.target;
+  const { renewCertificates, reboot } = input.request.target;
   return (
     Object.keys(softwareTo(node, step.to, othersOf(input, step))).length > 0 ||
     (step.to !== null && node.components !== step.to) ||
@@ -69,7 +68,7 @@ const packagesOf = ({ what }: Pass, all: SoftwareVersions): SoftwareVersions => 
 
 const draftOf = (input: PlanInput, node: PlannedNode, index: number, pass: Pass): Draft => {
   const { step, what, emulatedVersion } = pass;
-  const { renewCertificates, reboot } = input.wish.target;
+  const { renewCertificates, reboot } = input.request.target;
   const all = softwareTo(node, step.to, othersOf(input, step));
   const to = packagesOf(pass, all);
   const kubeadm = step.to !== null && what !== 'kubelet' ? c4KubeadmCommand(index > 0) : null;
@@ -103,7 +102,7 @@ const passes = (input: PlanInput, step: Step, leader: NodeName | null): readonly
   });
   if (step.to === null) return [pass('all')];
   // G5: everything old but the binaries; then the version itself, and with it the kubelets.
-  if (step.last && input.wish.strategy.twoStep) return [pass('components', minorOf(step.from)), pass('commit')];
+  if (step.last && input.request.strategy.twoStep) return [pass('components', minorOf(step.from)), pass('commit')];
   return c6KubeletGoesAlong(input.facts) ? [pass('all')] : [pass('components'), pass('kubelet')];
 };
 

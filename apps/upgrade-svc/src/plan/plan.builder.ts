@@ -1,6 +1,6 @@
 import type { NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
 import { predictedSecondsOf } from './durations.js';
-import { fromOf, poolOf, type PlanInput, type PlannedNode } from './plan.wish.js';
+import { fromOf, poolOf, type PlanInput, type PlannedNode } from './plan.request.js';
 
 /** What of an operation is not derived from where it stands in the plan. */
 export interface Draft {
@@ -41,7 +41,7 @@ const operationOf = (input: PlanInput, draft: Draft, index: number, batch: numbe
   const change =
     draft.change === null || draft.change === undefined
       ? null
-      : { id: `${input.wish.upgradeId}/${id}`, ...draft.change };
+      : { id: `${input.request.upgradeId}/${id}`, ...draft.change };
   const operation = {
     id,
     kind,

@@ -1,4 +1,12 @@
-import { releaseOf, type Finding, type NodeName, type PlanOperation, type UpgradePlan } from '@fairlead/contracts';
+import {
+  compareVersions,
+  type Finding,
+  minorsAhead,
+  type NodeName,
+  type PlanOperation,
+  releaseOf,
+  type UpgradePlan,
+} from '@fairlead/contracts';
 import { asking, refusing, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
@@ -9,9 +17,8 @@ import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from
 import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { g5MayEmulate } from '../rules/rollback.rules.js';
 import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
-import { compareVersions, minorsAhead } from '../rules/versions.js';
 import { d5ForceIsBounded } from '../rules/workers.rules.js';
-import { CONTROL_PLANE_POOL, strategyOf, type PlanInput } from './plan.wish.js';
+import { CONTROL_PLANE_POOL, strategyOf, type PlanInput } from './plan.request.js';
 
 const nodesWhere = (plan: UpgradePlan, holds: (operation: PlanOperation) => boolean): readonly NodeName[] => [
   ...new Set(plan.operations.filter(holds).flatMap(({ node }) => (node === null ? [] : [node]))),
@@ -29,10 +36,10 @@ const broughtTo = ({ operations }: UpgradePlan): ReadonlyMap<NodeName, readonly 
   return brought;
 };
 
-const targetFindings = ({ wish, releases }: PlanInput, present: string): readonly Finding[] => {
-  const { kubernetes } = wish.target;
+const targetFindings = ({ request, releases }: PlanInput, present: string): readonly Finding[] => {
+  const { kubernetes } = request.target;
   return [
-    ...when(asksForNothing(wish.target), () =>
+    ...when(asksForNothing(request.target), () =>
       refusing('A4', {
         sentence: 'nothing to change was named',
         facts: {},
@@ -71,7 +78,7 @@ const etcdFindings = ({ facts }: PlanInput, { path }: UpgradePlan): readonly Fin
   });
 
 const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
-  const { strategy } = input.wish;
+  const { strategy } = input.request;
   const pools = plan.pools.filter(({ name }) => name !== CONTROL_PLANE_POOL);
   return [
     ...c7NoSurge(strategy.pools[CONTROL_PLANE_POOL]?.maxSurge),
@@ -93,7 +100,7 @@ const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): 
 };
 
 const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
-  const { facts, wish } = input;
+  const { facts, request } = input;
   const changed = nodesWhere(plan, () => true);
   const drained = nodesWhere(plan, ({ drain }) => drain);
   const renewed = nodesWhere(
@@ -105,7 +112,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
   const target = plan.path.at(-1) ?? '';
   const endsAtMs = Date.parse(facts.at) + plan.predictedSeconds * 1_000;
   return [
-    ...b2ClusterHealthy(facts, wish.strategy.excusedNodes),
+    ...b2ClusterHealthy(facts, request.strategy.excusedNodes),
     ...b3EtcdHealthy(facts),
     ...b3ExternalEtcd(facts),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),

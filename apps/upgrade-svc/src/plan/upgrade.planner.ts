@@ -1,11 +1,12 @@
-import type {
-  Finding,
-  KubernetesVersion,
-  NodeName,
-  PlannedPool,
-  PlanOperation,
-  SoftwareVersions,
-  UpgradePlan,
+import {
+  type Finding,
+  type KubernetesVersion,
+  minorsAhead,
+  type NodeName,
+  type PlannedPool,
+  type PlanOperation,
+  type SoftwareVersions,
+  type UpgradePlan,
 } from '@fairlead/contracts';
 import { c2NextLeader } from '../rules/control-plane.rules.js';
 import {
@@ -15,14 +16,20 @@ import {
   g5NoWayBackBetweenSteps,
 } from '../rules/rollback.rules.js';
 import { a4Path, kubeletLagMax, oldestApiServer, versionsIn, type Path } from '../rules/skew.rules.js';
-import { minorsAhead } from '../rules/versions.js';
 import { d2AtOnce, d2Surge } from '../rules/workers.rules.js';
 import { stopping, withOverrides } from '../rules/finding.js';
 import { afterStep, controlPlaneBatches, type Step } from './control-plane.planner.js';
 import { predictedTotal } from './durations.js';
 import { EMPTY_PLAN, withBatch, withBatches, type Draft, type Growing } from './plan.builder.js';
 import { findingsOf } from './plan.findings.js';
-import { CONTROL_PLANE_POOL, isHeld, participants, strategyOf, type PlannedNode, type PlanInput } from './plan.wish.js';
+import {
+  CONTROL_PLANE_POOL,
+  isHeld,
+  participants,
+  strategyOf,
+  type PlannedNode,
+  type PlanInput,
+} from './plan.request.js';
 import { afterPass, poolSize, workerBatches, type WorkerPass } from './workers.planner.js';
 
 /** What is known while a plan grows: where every node is by then, and who leads etcd, as far as that can be told. */
@@ -38,8 +45,8 @@ const asVersion = (text: string): KubernetesVersion => (text.startsWith('v') ? t
 /** The present version is that of the oldest API server; without a target for Kubernetes it stays. */
 const pathOf = (input: PlanInput): Path => {
   const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
-  const { kubernetes } = input.wish.target;
-  if (kubernetes === undefined || !input.wish.controlPlane) return { versions: [present], findings: [] };
+  const { kubernetes } = input.request.target;
+  if (kubernetes === undefined || !input.request.controlPlane) return { versions: [present], findings: [] };
   const path = a4Path(present, kubernetes, input.releases);
   const emulated = emulatedIn(input.facts);
   // An older version is refused by A1 anyway; G2 and G5 tell why not even an exception could be made.
@@ -135,7 +142,7 @@ const plannedPools = (input: PlanInput, operations: readonly PlanOperation[]): r
       const nodes = input.facts.nodes.filter(({ role }) => role === 'control-plane').length;
       return { name, nodes, atOnce: 1, surge: 0 };
     }
-    const strategy = strategyOf(input.wish.strategy, name);
+    const strategy = strategyOf(input.request.strategy, name);
     const nodes = poolSize(input, name);
     return { name, nodes, atOnce: d2AtOnce(strategy, nodes), surge: d2Surge(strategy, nodes) };
   });
@@ -144,7 +151,7 @@ const predicted = (input: PlanInput, operations: readonly PlanOperation[], pools
   predictedTotal(
     operations,
     ({ pool, kind }) => (kind === 'worker' ? (pools.find(({ name }) => name === pool)?.atOnce ?? 1) : 1),
-    ({ kind, pool }) => (kind === 'worker' && pool !== null ? strategyOf(input.wish.strategy, pool).soakSeconds : 0),
+    ({ kind, pool }) => (kind === 'worker' && pool !== null ? strategyOf(input.request.strategy, pool).soakSeconds : 0),
   );
 
 const heldNodes = (input: PlanInput): readonly NodeName[] =>
@@ -159,14 +166,14 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
     workers: participants(input, 'worker'),
     leader,
   };
-  const { plan } = stepsOf(path, input.wish.target.kubernetes ?? null).reduce(
+  const { plan } = stepsOf(path, input.request.target.kubernetes ?? null).reduce(
     (before, step) => oneStep(input, before, step),
     start,
   );
   const operations = [...plan.operations];
   const pools = plannedPools(input, operations);
   const touched = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
-  const { upgradeId, target, strategy } = input.wish;
+  const { upgradeId, target, strategy } = input.request;
   return {
     upgradeId,
     target,
@@ -187,11 +194,11 @@ export type Check =
   | { readonly outcome: 'rejected'; readonly findings: readonly Finding[] }
   | { readonly outcome: 'planned'; readonly plan: UpgradePlan };
 
-/** Facts and a wish become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
+/** Facts and a request become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
 export const planUpgrade = (input: PlanInput): Check => {
   const path = pathOf(input);
   const plan = grow(input, path);
-  const { overridden } = input.wish;
+  const { overridden } = input.request;
   const findings = [...path.findings, ...findingsOf(input, plan)];
   const stops = stopping(findings, overridden);
   if (stops.length > 0) return { outcome: 'rejected', findings: [...stops] };

@@ -6,25 +6,25 @@ import { NO_HOLDS } from '../holds/holds.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { canonical } from './canonical.js';
 import { planHash } from './plan.hash.js';
-import type { PlanInput, UpgradeWish } from './plan.wish.js';
+import type { PlanInput, RolloutRequest } from './plan.request.js';
 import { planUpgrade } from './upgrade.planner.js';
 
 const AT = '2026-11-21T10:00:00.000Z';
 
 const inputOf = (
   model: Model,
-  wish: Partial<UpgradeWish>,
+  request: Partial<RolloutRequest>,
   strategy: Record<string, unknown> = {},
   rest: Partial<PlanInput> = {},
 ): PlanInput => ({
-  wish: {
+  request: {
     upgradeId: UPGRADE,
     target: { renewCertificates: false, reboot: false },
     pools: null,
     controlPlane: true,
     strategy: UpgradeStrategy.parse(strategy),
     overridden: [],
-    ...wish,
+    ...request,
   },
   facts: factsOf(model, AT),
   holds: NO_HOLDS,

@@ -1,7 +1,7 @@
 import type { KubernetesVersion } from '@fairlead/contracts';
 import { d1NeedsCanary, d2AtOnce, d2Surge, d3MarkWorkers, d6MustDrain } from '../rules/workers.rules.js';
 import { NO_CHANGE, type Draft } from './plan.builder.js';
-import { softwareTo, strategyOf, type PlanInput, type PlannedNode } from './plan.wish.js';
+import { softwareTo, strategyOf, type PlanInput, type PlannedNode } from './plan.request.js';
 
 /** The workers are brought to a version; `last`: and to everything else that was asked for. */
 export interface WorkerPass {
@@ -10,10 +10,10 @@ export interface WorkerPass {
 }
 
 const softwareOfPass = (input: PlanInput, node: PlannedNode, pass: WorkerPass) =>
-  softwareTo(node, pass.to, pass.last ? (input.wish.target.software ?? {}) : {});
+  softwareTo(node, pass.to, pass.last ? (input.request.target.software ?? {}) : {});
 
 const workerNeedsChange = (input: PlanInput, node: PlannedNode, pass: WorkerPass): boolean =>
-  Object.keys(softwareOfPass(input, node, pass)).length > 0 || (pass.last && input.wish.target.reboot);
+  Object.keys(softwareOfPass(input, node, pass)).length > 0 || (pass.last && input.request.target.reboot);
 
 const isSick = ({ facts }: PlannedNode): boolean => !facts.ready || facts.lost;
 
@@ -24,10 +24,10 @@ const reasonOf = (node: PlannedNode, canary: boolean): string => {
 
 const draftOf = (input: PlanInput, node: PlannedNode, pass: WorkerPass, canary: boolean): Draft => {
   const to = softwareOfPass(input, node, pass);
-  const reboot = pass.last && input.wish.target.reboot;
+  const reboot = pass.last && input.request.target.reboot;
   const kubeletTo = to['kubelet'] ?? node.facts.kubelet;
   const runtime = to['containerd'] !== undefined;
-  const strategy = strategyOf(input.wish.strategy, node.facts.pool);
+  const strategy = strategyOf(input.request.strategy, node.facts.pool);
   const kubernetes = to['kubelet'] === undefined ? null : pass.to;
   return {
     kind: 'worker',
@@ -64,7 +64,7 @@ const poolBatches = (
   members: readonly PlannedNode[],
   pass: WorkerPass,
 ): readonly (readonly Draft[])[] => {
-  const strategy = strategyOf(input.wish.strategy, pool);
+  const strategy = strategyOf(input.request.strategy, pool);
   const changing = members.filter((node) => workerNeedsChange(input, node, pass));
   if (changing.length === 0) return [];
   const canary = d1NeedsCanary(strategy, members.length - changing.length, changing.length);
@@ -84,9 +84,9 @@ const withSurge = (
   pass: WorkerPass,
   batches: readonly (readonly Draft[])[],
 ): readonly (readonly Draft[])[] => {
-  const surge = d2Surge(strategyOf(input.wish.strategy, pool), poolSize(input, pool));
+  const surge = d2Surge(strategyOf(input.request.strategy, pool), poolSize(input, pool));
   if (surge === 0) return batches;
-  const to = softwareTo({ software: {} }, pass.to, pass.last ? (input.wish.target.software ?? {}) : {});
+  const to = softwareTo({ software: {} }, pass.to, pass.last ? (input.request.target.software ?? {}) : {});
   const nodes = surge === 1 ? '1 extra node' : `${surge} extra nodes`;
   return [
     [

@@ -1,19 +1,20 @@
 import {
-  streamSubject,
-  WorldFailure,
   type KubernetesRelease,
+  minorOf,
+  minorsAhead,
   type NodeName,
   type StoredEvent,
+  streamSubject,
+  WorldFailure,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import pLimit from 'p-limit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { NodeView, PodView, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { KnownCluster } from '../rollout/rollout.state.js';
+import type { ClusterState } from '../rollout/rollout.state.js';
 import type { ClusterFacts, EtcdFacts, NodeFacts, Unread } from '../rules/cluster.facts.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
-import { minorOf, minorsAhead } from '../rules/versions.js';
 import {
   budgetFacts,
   certificatesIn,
@@ -42,7 +43,7 @@ export interface SurveyParts {
 export interface SurveyOf {
   readonly namespace: string;
   readonly name: string;
-  readonly known: KnownCluster;
+  readonly known: ClusterState;
   readonly cluster: UpgradeCluster;
   readonly release: KubernetesRelease | undefined;
   readonly excused: readonly NodeName[];
@@ -200,7 +201,7 @@ export class ClusterSurvey {
   }
 }
 
-const isExternal = ({ etcd }: KnownCluster): boolean => etcd === 'external';
+const isExternal = ({ etcd }: ClusterState): boolean => etcd === 'external';
 
 /** etcd 3.5 is the last that can hold data of v2. */
 const LAST_WITH_V2 = '3.5';
@@ -212,13 +213,13 @@ const leavesV2Behind = ({ members }: EtcdFacts, release: KubernetesRelease | und
 
 const namesOf = (views: readonly NodeView[]): ReadonlySet<string> => new Set(views.map(({ name }) => name));
 
-const knownNodes = ({ nodes }: KnownCluster): readonly KnownCluster['nodes'][string][] => Object.values(nodes);
+const knownNodes = ({ nodes }: ClusterState): readonly ClusterState['nodes'][string][] => Object.values(nodes);
 
 const unknownTo = 'Kubernetes does not know it';
 
 /** What two lists of the API tell of a node; the rest is not known yet. */
 const bareNode = (
-  { name, role, pool, software, lost }: KnownCluster['nodes'][string],
+  { name, role, pool, software, lost }: ClusterState['nodes'][string],
   views: readonly NodeView[],
   pods: readonly PodView[],
 ): NodeFacts => {

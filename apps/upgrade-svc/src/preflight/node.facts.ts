@@ -5,9 +5,9 @@ import {
   type ReleaseImage,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { leaves } from '@fairlead/kubernetes/drain';
 import type { NodeView, PodView } from '../kubernetes/kubernetes.ports.js';
 import type { BudgetFacts, EtcdFacts, PodFacts, StaticPodFacts } from '../rules/cluster.facts.js';
-import { leaves } from '../drain/drain.planner.js';
 import type { BudgetView } from '../kubernetes/kubernetes.ports.js';
 
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd'] as const;

@@ -1,18 +1,18 @@
 import { releaseOf, WorldFailure, type EventData, type Finding, type SourceLook } from '@fairlead/contracts';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { knownCluster } from '../../test/known.cluster.js';
+import { knownCluster } from '../../test/cluster.state.fixtures.js';
 import {
   budget,
   controlPlane,
   deployment,
-  eventually,
   startLabCluster,
   worker,
   type LabCluster,
-} from '../../test/lab.cluster.js';
+} from '../../../../libs/kubernetes/test/lab.cluster.js';
 import { uid } from '../nodes/nodes.fixtures.js';
-import type { KnownCluster } from '../rollout/rollout.state.js';
+import type { ClusterState } from '../rollout/rollout.state.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
@@ -29,7 +29,7 @@ describe('The survey before an upgrade', () => {
   let lab: LabCluster;
   let store: MemoryStore;
   let skewMs: number | null;
-  let known: KnownCluster;
+  let known: ClusterState;
   const sources = new Map<string, SourceLook>();
 
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('The survey before an upgrade', () => {
     skewMs = 3;
     sources.clear();
     known = knownCluster(...NODES);
-  }, 30_000);
+  });
   afterEach(() => lab.stop());
 
   const survey = (): Promise<ClusterFacts> =>

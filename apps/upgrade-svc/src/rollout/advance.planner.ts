@@ -16,7 +16,7 @@ import {
   isInFlight,
   isOpen,
   trackedOf,
-  type KnownCluster,
+  type ClusterState,
   type Pause,
   type Tracked,
   type Upgrade,
@@ -38,10 +38,10 @@ export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
 /** Staging is bounded by the node's download. */
 export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
-const ids = (cluster: KnownCluster, upgrade: Upgrade) => ({ uid: cluster.uid, upgradeId: upgrade.id });
+const ids = (cluster: ClusterState, upgrade: Upgrade) => ({ uid: cluster.uid, upgradeId: upgrade.id });
 
 /** When an operation has waited too long for gates, agents or machines; null: it waits for its own job, which has a limit of its own. */
-export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): string | null => {
+export const deadlineOf = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): string | null => {
   const { state } = tracked;
   switch (phaseOf(cluster, upgrade, tracked)) {
     case 'agent':
@@ -61,7 +61,7 @@ export const deadlineOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tra
   }
 };
 
-const failed = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked, cause: Cause): RolloutFact => ({
+const failed = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked, cause: Cause): RolloutFact => ({
   type: 'OperationFailed',
   data: {
     ...ids(cluster, upgrade),
@@ -78,7 +78,7 @@ const failed = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked,
 const NODES_NAMED_MAX = 5;
 
 /** B9: which nodes could not bring their files and images, in the words of each. */
-const unstagedCause = (cluster: KnownCluster, { operation, state }: Tracked): Cause => {
+const unstagedCause = (cluster: ClusterState, { operation, state }: Tracked): Cause => {
   const missing = presentNodes(cluster, operation).filter((node) => !state.staged.includes(node));
   const words = missing
     .slice(0, NODES_NAMED_MAX)
@@ -92,7 +92,7 @@ const unstagedCause = (cluster: KnownCluster, { operation, state }: Tracked): Ca
 };
 
 /** A gate speaks for itself. */
-const overdueIn = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Cause => {
+const overdueIn = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): Cause => {
   if (tracked.operation.kind === 'stage') return unstagedCause(cluster, tracked);
   const { failing } = tracked.state;
   if (failing === null || !phaseOf(cluster, upgrade, tracked).startsWith('gates-')) return overdue(tracked);
@@ -114,8 +114,8 @@ const stillHolding = ({ state }: Tracked): Cause => {
   return { operation: 'empty the node', target, message: `it still holds ${pods.join(', ')}` };
 };
 
-/** What is said of a node operation in a phase that waits for nobody. */
-const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: string): readonly RolloutFact[] => {
+/** What is said of a node operation in a phase that waits for no one. */
+const spoken = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, now: string): readonly RolloutFact[] => {
   const { operation, state } = tracked;
   const data = { ...ids(cluster, upgrade), operation: operation.id };
   const { node } = operation;
@@ -153,13 +153,13 @@ const spoken = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, now: 
   }
 };
 
-const skipped = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked, reason: string): RolloutFact => ({
+const skipped = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked, reason: string): RolloutFact => ({
   type: 'NodeSkipped',
   data: { ...ids(cluster, upgrade), node: operation.node as Fact<'NodeSkipped'>['data']['node'], reason },
 });
 
 /** Nodes that are not to be changed after all: held since, removed since, or asked to be left out. */
-const leftOut = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly RolloutFact[] => {
+const leftOut = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): readonly RolloutFact[] => {
   const { operation, state } = tracked;
   const { node } = operation;
   if (node === null || hasEnded(tracked)) return [];
@@ -176,7 +176,7 @@ const leftOut = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): rea
   return operation.kind === 'worker' ? [skipped(cluster, upgrade, tracked, reason)] : [];
 };
 
-const perOperation = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+const perOperation = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
   trackedOf(upgrade).flatMap((tracked) => {
     const deadline = deadlineOf(cluster, upgrade, tracked);
     if (deadline !== null && deadline <= now) {
@@ -190,7 +190,7 @@ const stands = ({ paused, halted, abortAsked }: Upgrade): boolean =>
   paused !== null || halted !== null || abortAsked !== null;
 
 /** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
-const atTheGate = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
+const atTheGate = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] =>
   trackedOf(upgrade).flatMap((tracked): readonly RolloutFact[] => {
     const { operation, state } = tracked;
     const { node } = operation;
@@ -214,7 +214,7 @@ const atTheGate = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFac
     ];
   });
 
-const rollbackBreaks = (cluster: KnownCluster, upgrade: Upgrade, { operation }: Tracked) =>
+const rollbackBreaks = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked) =>
   operation.node === null
     ? []
     : g3MayRollBack(
@@ -223,33 +223,33 @@ const rollbackBreaks = (cluster: KnownCluster, upgrade: Upgrade, { operation }: 
         versionsNow(cluster, upgrade),
       );
 
-const pausedFact = (cluster: KnownCluster, upgrade: Upgrade, pause: Pause): RolloutFact => ({
+const pausedFact = (cluster: ClusterState, upgrade: Upgrade, pause: Pause): RolloutFact => ({
   type: 'RolloutPaused',
   data: { ...ids(cluster, upgrade), ...pause },
 });
 
-/** Why it should pause now, or null. Probes that somebody has seen fail and resumed in spite of do not count. */
-const pauseWanted = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+/** Why it should pause now, or null. Probes that someone has seen fail and resumed in spite of do not count. */
+const pauseDesired = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
   if (upgrade.pauseAsked !== null) return { by: 'user', reason: upgrade.pauseAsked };
   const [probe] = Object.entries(upgrade.probesFailing).filter(([key]) => !upgrade.probesKnown.includes(key));
-  if (probe !== undefined && upgrade.wish.strategy.stopOnProbeFailure) return { by: 'probe', reason: probe[1] };
+  if (probe !== undefined && upgrade.request.strategy.stopOnProbeFailure) return { by: 'probe', reason: probe[1] };
   const waits = trackedOf(upgrade).some(({ state }) => state.status === 'waiting');
   return waits ? (holdback(cluster, upgrade, now) ?? budgetSpent(cluster, upgrade, now)) : null;
 };
 
 const isOfTheWorld = ({ by }: Pause): boolean => by === 'window' || by === 'gate';
 
-/** Pauses of the world end by themselves; those of people and probes when somebody says so. */
-const pauses = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
+/** Pauses of the world end by themselves; those of people and probes when someone says so. */
+const pauses = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
   const { paused } = upgrade;
   const resumed: RolloutFact = { type: 'RolloutResumed', data: ids(cluster, upgrade) };
   if (upgrade.resumeAsked) return [resumed];
   if (upgrade.halted !== null) return [];
-  const wanted = pauseWanted(cluster, upgrade, now);
-  if (paused === null) return wanted === null ? [] : [pausedFact(cluster, upgrade, wanted)];
+  const desired = pauseDesired(cluster, upgrade, now);
+  if (paused === null) return desired === null ? [] : [pausedFact(cluster, upgrade, desired)];
   const byItself = isOfTheWorld(paused);
-  if (byItself && wanted === null) return [resumed];
-  return wanted !== null && byItself && wanted.by !== paused.by ? [pausedFact(cluster, upgrade, wanted)] : [];
+  if (byItself && desired === null) return [resumed];
+  return desired !== null && byItself && desired.by !== paused.by ? [pausedFact(cluster, upgrade, desired)] : [];
 };
 
 const namesWith = (upgrade: Upgrade, status: Tracked['state']['status']) => [
@@ -260,7 +260,7 @@ const namesWith = (upgrade: Upgrade, status: Tracked['state']['status']) => [
   ),
 ];
 
-const completed = (cluster: KnownCluster, upgrade: Upgrade, now: string): RolloutFact => ({
+const completed = (cluster: ClusterState, upgrade: Upgrade, now: string): RolloutFact => ({
   type: 'RolloutCompleted',
   data: {
     ...ids(cluster, upgrade),
@@ -271,16 +271,16 @@ const completed = (cluster: KnownCluster, upgrade: Upgrade, now: string): Rollou
   },
 });
 
-const aborted = (cluster: KnownCluster, upgrade: Upgrade): RolloutFact => {
-  const parked = trackedOf(upgrade).filter(
+const aborted = (cluster: ClusterState, upgrade: Upgrade): RolloutFact => {
+  const leftFailed = trackedOf(upgrade).filter(
     (tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null,
   );
-  const names = [...new Set(parked.flatMap(({ operation }) => operation.nodes))];
-  return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), parked: names } };
+  const names = [...new Set(leftFailed.flatMap(({ operation }) => operation.nodes))];
+  return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), leftFailed: names } };
 };
 
 /** The end, if it has come. */
-const ends = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
+const ends = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
   const all = trackedOf(upgrade);
   if (all.every(hasEnded)) return [completed(cluster, upgrade, now)];
   if (upgrade.abortAsked === null) return [];
@@ -289,14 +289,14 @@ const ends = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly Ro
 };
 
 /** All of a pool is done but what failed, and its extra nodes stay as long as it is away. */
-const extraNodesWait = (cluster: KnownCluster, upgrade: Upgrade): boolean =>
+const extraNodesWait = (cluster: ClusterState, upgrade: Upgrade): boolean =>
   currentBatch(upgrade).every(
     ({ operation, state }) =>
       operation.kind === 'return-surge' && state.status === 'waiting' && !mayReturn(cluster, upgrade, operation.pool),
   );
 
-/** Everything is done but what failed: somebody has to say what becomes of that. */
-const leftovers = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] => {
+/** Everything is done but what failed: someone has to say what becomes of that. */
+const leftovers = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] => {
   const left = trackedOf(upgrade).filter((tracked) => !hasEnded(tracked));
   const [first] = left;
   const failures = left.filter(hasFailed);
@@ -307,7 +307,7 @@ const leftovers = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFac
   return [haltedFact(cluster, upgrade, { rule: 'G1', cause, nodes, role: 'worker' })];
 };
 
-const starts = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+const starts = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
   startable(cluster, upgrade, now).map(({ operation }) => ({
     type: 'OperationStarted',
     data: { ...ids(cluster, upgrade), operation: operation.id, node: operation.node },
@@ -321,8 +321,8 @@ const firstOf = (...choices: readonly (() => readonly RolloutFact[])[]): readonl
   return [];
 };
 
-/** What a running roll-out says next; what comes first goes before all that follows from it. */
-const running = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
+/** What a running rollout says next; what comes first goes before all that follows from it. */
+const running = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
   firstOf(
     () => perOperation(cluster, upgrade, now),
     () => ends(cluster, upgrade, now),
@@ -336,13 +336,13 @@ const running = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly
     () => (stands(upgrade) ? [] : starts(cluster, upgrade, now)),
   );
 
-/** What is under way, and how somebody who waits for it gets on. */
-const inTheWay = ({ upgrade }: KnownCluster): { readonly state: string; readonly help: string } => {
+/** What is under way, and how someone who waits for it gets on. */
+const inTheWay = ({ upgrade }: ClusterState): { readonly state: string; readonly help: string } => {
   const end = 'or end it: "fairlead upgrade abort".';
   const { halted = null, paused = null } = upgrade ?? {};
   if (halted !== null) {
     const state = `has halted by rule ${halted.rule}: ${halted.cause.message}`;
-    return { state, help: `Mend the cause and try it again ("fairlead upgrade retry"), ${end}` };
+    return { state, help: `Repair the cause and try it again ("fairlead upgrade retry"), ${end}` };
   }
   if (paused === null) return { state: 'is under way', help: `Wait for its end, ${end}` };
   const state = `is paused (${paused.by}): ${paused.reason}`;
@@ -351,7 +351,7 @@ const inTheWay = ({ upgrade }: KnownCluster): { readonly state: string; readonly
     : { state, help: `Let it go on ("fairlead upgrade resume"), ${end}` };
 };
 
-const anotherRuns = (cluster: KnownCluster): readonly RolloutFact[] =>
+const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
   cluster.refusedUpgrades.map((upgradeId) => ({
     type: 'UpgradeRejected',
     data: {
@@ -367,17 +367,17 @@ const anotherRuns = (cluster: KnownCluster): readonly RolloutFact[] =>
     },
   }));
 
-const refusals = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
-  upgrade.refused.map(({ wish, finding }) => ({
-    type: 'UpgradeWishRefused',
-    data: { ...ids(cluster, upgrade), wish, finding },
+const refusals = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] =>
+  upgrade.refused.map(({ request, finding }) => ({
+    type: 'UpgradeCommandRefused',
+    data: { ...ids(cluster, upgrade), request, finding },
   }));
 
 /**
- * What is to be said now, from what is known: the whole course of a roll-out in one place. It is said in one decision after
+ * What is to be said now, from what is known: the whole course of a rollout in one place. It is said in one decision after
  * another until nothing more follows.
  */
-export const advance = (cluster: KnownCluster, now: string): readonly RolloutFact[] => {
+export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
   const { upgrade } = cluster;
   if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
   if (upgrade === null || !isOpen(upgrade)) return returnedAgain(cluster, now);
@@ -394,7 +394,7 @@ const nearest = (moments: readonly (string | null)[], now: string): string | nul
   moments.filter((moment): moment is string => moment !== null && moment > now).toSorted()[0] ?? null;
 
 /** The nearest moment at which something follows although nothing happens; null: there is none. */
-export const wakeAt = (cluster: KnownCluster, now: string): string | null => {
+export const wakeAt = (cluster: ClusterState, now: string): string | null => {
   const { upgrade } = cluster;
   if (upgrade === null || !isOpen(upgrade)) return nearest(returnsAgainAt(cluster), now);
   if (upgrade.status !== 'running') return null;
@@ -403,6 +403,6 @@ export const wakeAt = (cluster: KnownCluster, now: string): string | null => {
   const regressions = regressedNodes(cluster, upgrade).map(({ unwellSince }) =>
     unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
   );
-  const window = d7Window(upgrade.wish.strategy.windows, now).changesAt;
+  const window = d7Window(upgrade.request.strategy.windows, now).changesAt;
   return nearest([...soaks, ...deadlines, ...regressions, window], now);
 };

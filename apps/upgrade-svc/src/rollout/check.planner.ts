@@ -1,10 +1,10 @@
 import { KUBERNETES_RELEASES } from '@fairlead/contracts';
 import { planUpgrade, type Check } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
-import type { KnownCluster, Upgrade } from './rollout.state.js';
+import type { ClusterState, Upgrade } from './rollout.state.js';
 
 /** Repairs, and extra machines that an earlier upgrade has given back: nothing begins beside them (B1). */
-export const underWay = ({ repairs, extra }: KnownCluster): readonly string[] => [
+export const underWay = ({ repairs, extra }: ClusterState): readonly string[] => [
   ...Object.values(repairs),
   ...Object.values(extra).flatMap(({ name, upgradeId, leaving }) =>
     leaving ? [`${name}, an extra machine of ${upgradeId}, is leaving`] : [],
@@ -12,10 +12,10 @@ export const underWay = ({ repairs, extra }: KnownCluster): readonly string[] =>
 ];
 
 /** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
-export const checkUpgrade = (cluster: KnownCluster, upgrade: Upgrade, facts: ClusterFacts): Check => {
-  const { target, pools, controlPlane, strategy } = upgrade.wish;
+export const checkUpgrade = (cluster: ClusterState, upgrade: Upgrade, facts: ClusterFacts): Check => {
+  const { target, pools, controlPlane, strategy } = upgrade.request;
   return planUpgrade({
-    wish: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
+    request: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
     facts,
     holds: cluster.holds,
     underWay: { operations: underWay(cluster), clusterReady: cluster.life === 'ready' },

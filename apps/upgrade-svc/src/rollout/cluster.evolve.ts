@@ -1,13 +1,13 @@
 import type { Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import { withHold } from '../holds/holds.js';
-import type { ExtraMachine, KnownCluster, RolloutNode } from './rollout.state.js';
+import type { SurgeMachine, ClusterState, RolloutNode } from './rollout.state.js';
 import { isUnwell } from './rollout.state.js';
 
 const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
   name,
   role,
   pool,
-  wanted: null,
+  desired: null,
   software: {},
   ready: false,
   readyRevision: 0,
@@ -16,11 +16,11 @@ const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
 });
 
 const withNode = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   name: NodeName,
   time: string,
   change: (node: RolloutNode) => Partial<RolloutNode>,
-): KnownCluster => {
+): ClusterState => {
   const node = cluster.nodes[name];
   if (node === undefined) return cluster; // Gone already, or not ours.
   const changed = { ...node, ...change(node) };
@@ -28,19 +28,19 @@ const withNode = (
   return { ...cluster, nodes: { ...cluster.nodes, [name]: { ...changed, unwellSince } } };
 };
 
-const withMachines = (cluster: KnownCluster, machines: readonly Machine[]): KnownCluster => {
+const withMachines = (cluster: ClusterState, machines: readonly Machine[]): ClusterState => {
   const fresh = machines.filter(({ name }) => cluster.nodes[name] === undefined);
   if (fresh.length === 0) return cluster;
   const nodes = Object.fromEntries(fresh.map((machine) => [machine.name, newNode(machine)]));
   return { ...cluster, life: 'building', nodes: { ...cluster.nodes, ...nodes } };
 };
 
-const repairing = (cluster: KnownCluster, key: string, sentence: string): KnownCluster => ({
+const repairing = (cluster: ClusterState, key: string, sentence: string): ClusterState => ({
   ...cluster,
   repairs: { ...cluster.repairs, [key]: sentence },
 });
 
-const repaired = (cluster: KnownCluster, ...keys: readonly string[]): KnownCluster => {
+const repaired = (cluster: ClusterState, ...keys: readonly string[]): ClusterState => {
   if (!keys.some((key) => cluster.repairs[key] !== undefined)) return cluster;
   return {
     ...cluster,
@@ -48,16 +48,16 @@ const repaired = (cluster: KnownCluster, ...keys: readonly string[]): KnownClust
   };
 };
 
-const withoutNode = (cluster: KnownCluster, name: NodeName): KnownCluster => {
+const withoutNode = (cluster: ClusterState, name: NodeName): ClusterState => {
   const { [name]: _gone, ...nodes } = cluster.nodes;
   return repaired({ ...cluster, nodes }, `remove/${name}`);
 };
 
-/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and nobody waits for them. */
+/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and no one waits for them. */
 const additionEnded = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
-): KnownCluster => {
+): ClusterState => {
   const ended = repaired({ ...cluster, life: cluster.life === 'building' ? 'ready' : cluster.life }, 'nodes');
   if (event.type !== 'NodesAbandoned' && event.data.onFailure === 'keep') return ended;
   const names = event.type === 'VmsFailed' ? [] : event.data.nodes;
@@ -67,7 +67,7 @@ const additionEnded = (
 };
 
 /** Joins, removals and restores: nothing is upgraded beside them (B1). */
-const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   switch (event.type) {
     case 'NodesRequested':
       return repairing(cluster, 'nodes', 'more workers are joining');
@@ -103,34 +103,34 @@ const evolveRepairs = (cluster: KnownCluster, event: StoredEvent): KnownCluster 
   }
 };
 
-type Extra = KnownCluster['extra'];
+type Extra = ClusterState['extra'];
 
-const changed = (extra: Extra, change: Partial<ExtraMachine>, concerns: (machine: ExtraMachine) => boolean): Extra =>
+const changed = (extra: Extra, change: Partial<SurgeMachine>, concerns: (machine: SurgeMachine) => boolean): Extra =>
   Object.fromEntries(
     Object.entries(extra).map(([name, machine]) => [name, concerns(machine) ? { ...machine, ...change } : machine]),
   );
 
 /** Named when its surge was over already, a machine goes at once. */
-const extraPlanned = ({ upgrade }: KnownCluster, machines: readonly MachinePlan[]): Extra =>
+const extraPlanned = ({ upgrade }: ClusterState, machines: readonly MachinePlan[]): Extra =>
   Object.fromEntries(
-    machines.flatMap(({ name, pool, surge }): [string, ExtraMachine][] => {
+    machines.flatMap(({ name, pool, surge }): [string, SurgeMachine][] => {
       if (surge === undefined) return [];
-      const wanted = upgrade?.id === surge && upgrade.booked.includes(pool);
-      return [[name, { name, upgradeId: surge, pool, leaving: !wanted, returnedBy: null, stuckSince: null }]];
+      const desired = upgrade?.id === surge && upgrade.surging.includes(pool);
+      return [[name, { name, upgradeId: surge, pool, leaving: !desired, returnedBy: null, stuckSince: null }]];
     }),
   );
 
-/** Machines beyond the wished size of their pools. */
-const evolveExtra = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+/** Machines beyond the requested size of their pools. */
+const evolveExtra = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { extra } = cluster;
   switch (event.type) {
     case 'VmsPlanned':
       return { ...cluster, extra: { ...extra, ...extraPlanned(cluster, event.data.machines) } };
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'SurgeFailed': {
       const { upgradeId, pool } = event.data;
-      const returned = event.type === 'SurgeReturned' ? { returnedBy: event.data.operation, stuckSince: null } : {};
-      const isOfIt = (one: ExtraMachine): boolean => one.upgradeId === upgradeId && one.pool === pool;
+      const returned = event.type === 'SurgeReleased' ? { returnedBy: event.data.operation, stuckSince: null } : {};
+      const isOfIt = (one: SurgeMachine): boolean => one.upgradeId === upgradeId && one.pool === pool;
       return { ...cluster, extra: changed(extra, { ...returned, leaving: true }, isOfIt) };
     }
     case 'BootstrapStepFailed': {
@@ -149,12 +149,12 @@ const evolveExtra = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
 };
 
 /** What agents and heartbeats tell. */
-const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { time } = event.meta;
   switch (event.type) {
     case 'DesiredVersionsSet': {
       const { node, revision, software, changesAllowed, probes = [] } = event.data;
-      return withNode(cluster, node, time, () => ({ wanted: { revision, software, changesAllowed, probes } }));
+      return withNode(cluster, node, time, () => ({ desired: { revision, software, changesAllowed, probes } }));
     }
     case 'NodeInitialized':
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));
@@ -173,7 +173,7 @@ const evolveNodes = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
   }
 };
 
-const evolveMachines = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   switch (event.type) {
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
@@ -195,5 +195,5 @@ const evolveMachines = (cluster: KnownCluster, event: StoredEvent): KnownCluster
 };
 
 /** What is known of the cluster apart from its upgrade. */
-export const evolveCluster = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
+export const evolveCluster = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   evolveMachines(evolveExtra(cluster, event), event);

@@ -13,7 +13,7 @@ interface Decision<State, C extends Command, E extends Fact> {
 }
 
 /**
- * Decides in a stream of the cluster that a job is about, and answers with the state after it. Nobody is there to be told of a
+ * Decides in a stream of the cluster that a job is about, and answers with the state after it. No one is there to be told of a
  * refusal: it ends the job, unless others were only quicker.
  */
 export const decideFor = async <State, C extends Command, E extends Fact>(
@@ -28,7 +28,7 @@ export const decideFor = async <State, C extends Command, E extends Fact>(
   throw new WorldFailure({ operation: command.type, target, message, retryable: code === 'conflict.concurrent' });
 };
 
-/** Says what is wanted of a node, in the node's own stream. */
+/** Says what is desired of a node, in the node's own stream. */
 export const sayToNode = async (handle: Handle, job: About, node: NodeName, command: DesiredCommand): Promise<void> => {
   await decideFor(handle, job, { decider: desired, context: `desired-${node}`, command });
 };

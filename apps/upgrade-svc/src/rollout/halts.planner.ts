@@ -1,5 +1,5 @@
 import { UPGRADE_RULES, type Cause, type NodeName, type UpgradeRule } from '@fairlead/contracts';
-import { strategyOf } from '../plan/plan.wish.js';
+import { strategyOf } from '../plan/plan.request.js';
 import { g1NextActions } from '../rules/rollback.rules.js';
 import {
   e1Meltdown,
@@ -17,7 +17,7 @@ import {
   isUnwell,
   touchedNodes,
   trackedOf,
-  type KnownCluster,
+  type ClusterState,
   type RolloutNode,
   type Tracked,
   type Upgrade,
@@ -61,7 +61,7 @@ const sentence = (rule: UpgradeRule, message: string): Cause => ({
 });
 
 const byManyFailures = (upgrade: Upgrade, failed: readonly Tracked[]): Halt | undefined => {
-  const { consecutiveFailuresMax, failedShareMax } = upgrade.wish.strategy;
+  const { consecutiveFailuresMax, failedShareMax } = upgrade.request.strategy;
   const last = failed.at(-1);
   if (last === undefined) return undefined;
   const halt = (rule: UpgradeRule): Halt => ({ rule, cause: causeOf(last), nodes: nodesOf(failed), role: 'worker' });
@@ -77,15 +77,15 @@ const byBlocked = (upgrade: Upgrade): Halt | undefined => {
   const blocked = trackedOf(upgrade).filter(({ state }) => state.status === 'quarantined');
   const pool = upgrade.plan?.pools.find(({ name }) => {
     const ofPool = blocked.filter(({ operation }) => operation.pool === name).length;
-    return e4BlockedNodes(ofPool, strategyOf(upgrade.wish.strategy, name).maxBlockedNodes);
+    return e4BlockedNodes(ofPool, strategyOf(upgrade.request.strategy, name).maxBlockedNodes);
   });
   if (pool === undefined || blocked.length === 0) return undefined;
   const nodes = nodesOf(blocked);
   return { rule: 'E4', cause: sentence('E4', `could not be emptied: ${nodes.join(', ')}`), nodes, role: 'worker' };
 };
 
-/** Nodes that were well when it began, that nobody touches now, and that are not well. */
-export const regressedNodes = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutNode[] => {
+/** Nodes that were well when it began, that no one touches now, and that are not well. */
+export const regressedNodes = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutNode[] => {
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
     (node) =>
@@ -96,7 +96,7 @@ export const regressedNodes = (cluster: KnownCluster, upgrade: Upgrade): readonl
   );
 };
 
-const byHealth = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | undefined => {
+const byHealth = (cluster: ClusterState, upgrade: Upgrade, now: string): Halt | undefined => {
   const worse = regressedNodes(cluster, upgrade);
   const since = worse.map(({ unwellSince, lost }) => ({ since: unwellSince ?? now, lost }));
   if (!e5HealthRegressed(since, now)) return undefined;
@@ -106,7 +106,7 @@ const byHealth = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | 
 };
 
 /** E1: too many look dead for it to be true; nothing begins while that lasts. */
-export const meltdownOf = (cluster: KnownCluster, upgrade: Upgrade): string | undefined => {
+export const meltdownOf = (cluster: ClusterState, upgrade: Upgrade): string | undefined => {
   const nodes = Object.values(cluster.nodes).length;
   const dead = regressedNodes(cluster, upgrade).length;
   return e1Meltdown(nodes, dead)
@@ -114,8 +114,8 @@ export const meltdownOf = (cluster: KnownCluster, upgrade: Upgrade): string | un
     : undefined;
 };
 
-/** The rule that stops the roll-out now, if one does and nobody has taken it upon oneself. */
-export const haltOf = (cluster: KnownCluster, upgrade: Upgrade, now: string): Halt | undefined => {
+/** The rule that stops the rollout now, if one does and no one has taken it upon oneself. */
+export const haltOf = (cluster: ClusterState, upgrade: Upgrade, now: string): Halt | undefined => {
   const failed = trackedOf(upgrade).filter(hasFailed);
   const meltdown = meltdownOf(cluster, upgrade) !== undefined;
   const halts = [
@@ -129,7 +129,7 @@ export const haltOf = (cluster: KnownCluster, upgrade: Upgrade, now: string): Ha
   );
 };
 
-export const haltedFact = (cluster: KnownCluster, upgrade: Upgrade, halt: Halt): RolloutFact => ({
+export const haltedFact = (cluster: ClusterState, upgrade: Upgrade, halt: Halt): RolloutFact => ({
   type: 'RolloutHalted',
   data: {
     uid: cluster.uid,

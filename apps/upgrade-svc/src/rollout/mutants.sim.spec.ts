@@ -1,6 +1,7 @@
+import { desiredTask, type Task } from '@fairlead/event-sourcing';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-/** Everything that a scenario needs, loaded anew with a guard replaced. */
+/** Everything that a scenario needs, loaded again with a guard replaced. */
 const load = async () => ({
   ...(await import('../../test/model.js')),
   ...(await import('../../test/exploration.js')),
@@ -28,8 +29,8 @@ const explored = ({
   const model = modelOf(3, 3, '1.33.13');
   const world = { rollout: ABSENT, model, moves: 0, failures: 0 };
   const facts = beginning(model, '1.33.13').map(([, fact]) => fact);
-  const wish = asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 2, canary: false } });
-  return explore(started(told(world, ...facts, wish)), 2, STATES_MAX).harm;
+  const request = asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 2, canary: false } });
+  return explore(started(told(world, ...facts, request)), 2, STATES_MAX).harm;
 };
 
 /** The harm that an exhaustive look at 3 workers with one extra and none to miss finds first. */
@@ -53,6 +54,16 @@ const simulated = (
   tell(simulation);
   simulation.run();
   return simulation;
+};
+
+/** A task that was desired once stays desired, as it was at first. */
+const desiredForEver = (): typeof desiredTask => {
+  const known = new WeakMap<object, Task>();
+  return (reconciler, state, ref, now) => {
+    const task = desiredTask(reconciler, state, ref, now);
+    if (task !== undefined && !known.has(ref)) known.set(ref, task);
+    return task ?? known.get(ref);
+  };
 };
 
 interface Mutant {
@@ -93,7 +104,7 @@ const MUTANTS: readonly Mutant[] = [
         (simulation) => {
           simulation.atOnce = 0;
           simulation.say(
-            'wish',
+            'request',
             tools.asked(tools.toVersion('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 1 } }),
           );
           simulation.when(
@@ -132,7 +143,7 @@ const MUTANTS: readonly Mutant[] = [
     replaced: { '../rules/control-plane.rules.js': { c1GatesBefore: [] } },
     harm: (tools) =>
       simulated(tools, 0, (simulation) => {
-        simulation.say('wish', tools.asked(tools.toVersion('v1.34.4')));
+        simulation.say('request', tools.asked(tools.toVersion('v1.34.4')));
         simulation.when(
           ({ type }) => type === 'EtcdSnapshotTaken',
           () => simulation.happens(tools.cp(3), { memberHealthy: false }),
@@ -153,20 +164,20 @@ const MUTANTS: readonly Mutant[] = [
         tools,
         0,
         (simulation) => {
-          simulation.say('wish', tools.hold(old.name, null, true), tools.asked(tools.toVersion('v1.35.4')));
+          simulation.say('request', tools.hold(old.name, null, true), tools.asked(tools.toVersion('v1.35.4')));
         },
         { ...model, nodes: { ...model.nodes, [old.name]: old } },
       ).harm;
     },
   },
   {
-    guard: 'the question of each job, whether it is wanted',
-    becomes: 'always',
-    replaced: { './rollout.planner.js': { isWanted: () => true } },
+    guard: 'the look of each task, whether it is desired',
+    becomes: 'once is enough',
+    replaced: { '@fairlead/event-sourcing': { desiredTask: desiredForEver() } },
     harm: (tools) =>
       Array.from({ length: SEEDS }, (_, seed) => {
         const { harm, model } = simulated(tools, seed + 1, (simulation) => {
-          simulation.say('wish', tools.asked(tools.toVersion('v1.34.4')));
+          simulation.say('request', tools.asked(tools.toVersion('v1.34.4')));
         });
         const cordoned = tools.nodesOf(model).filter((node) => node.cordoned);
         return [...harm, ...cordoned.map(({ name }) => `${name} stays cordoned`)];
@@ -179,7 +190,7 @@ const MUTANTS: readonly Mutant[] = [
     harm: (tools) => {
       const simulation = simulated(tools, 0, (one) => {
         one.stuck.add(tools.w(1));
-        one.say('wish', tools.asked(tools.toVersion('v1.34.4'), { workers: { maxUnavailable: 2 } }));
+        one.say('request', tools.asked(tools.toVersion('v1.34.4'), { workers: { maxUnavailable: 2 } }));
       });
       return simulation.count('UpgradeAllowed', tools.w(2)) > 0 ? ['others went on after the canary had failed'] : [];
     },

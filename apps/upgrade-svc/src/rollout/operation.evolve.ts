@@ -1,7 +1,7 @@
 import type { GateStage, NodeName, PlanOperation, SoftwareVersions, StoredEvent } from '@fairlead/contracts';
 import {
   drainOf,
-  drainsAnew,
+  restartedDrains,
   NEW_OPERATION,
   trackedOf,
   type DrainState,
@@ -35,15 +35,15 @@ const withPassed = ({ passed }: OperationState, stage: GateStage, gate: string):
   [stage]: [...passed[stage].filter((known) => known !== gate), gate],
 });
 
-/** What is tried again is looked at anew. What is still under way of the last try is let go first. */
+/** What is tried again is looked at again. What is still under way of the last try is let go first. */
 export const again = (state: OperationState): OperationState =>
   state.allowed && !state.withdrawn
-    ? { ...state, retryWanted: true }
+    ? { ...state, retryDesired: true }
     : {
         ...NEW_OPERATION,
         postponed: state.postponed,
         touched: state.touched,
-        drains: drainsAnew(state),
+        drains: restartedDrains(state),
         rollingBack: state.rollingBack,
         staged: state.staged,
       };
@@ -54,8 +54,8 @@ const reported = (upgrade: Upgrade, event: StoredEvent<'NodeReady'>): Upgrade =>
   const { node, revision, software } = event.data;
   const open = openOn(upgrade, node);
   if (open === undefined || open.state.revision === null || revision < open.state.revision) return upgrade;
-  const wanted = Object.entries(packagesOf(open.operation, open.state.rollingBack));
-  const nodeReady = wanted.every(([name, version]) => software[name] === version);
+  const desired = Object.entries(packagesOf(open.operation, open.state.rollingBack));
+  const nodeReady = desired.every(([name, version]) => software[name] === version);
   return withOperation(upgrade, open.operation.id, ({ readyAt }) =>
     nodeReady ? { nodeReady, readyAt: readyAt ?? event.meta.time } : notReady,
   );
@@ -178,10 +178,10 @@ const evolveEffects = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
     case 'NodesUnmarked':
       return { ...upgrade, marked: upgrade.marked.filter((node) => !event.data.nodes.includes(node)) };
     case 'SurgeRequested':
-    case 'SurgeReturned':
+    case 'SurgeReleased':
     case 'AddonsUpgraded':
       return withOperation(upgrade, event.data.operation, seen);
-    case 'SurgeForgone':
+    case 'SurgeSkipped':
       return withOperation(upgrade, event.data.operation, () => ({ status: 'skipped', endedAt: event.meta.time }));
     default:
       return evolveGates(upgrade, event);
@@ -197,7 +197,7 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
     case 'OperationPostponed':
       return withOperation(upgrade, event.data.operation, (state) => ({
         ...NEW_OPERATION,
-        drains: drainsAnew(state),
+        drains: restartedDrains(state),
         touched: state.touched,
         rollingBack: state.rollingBack,
         postponed: state.postponed || event.data.by === 'leader',
@@ -216,7 +216,7 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
       return withOperation(upgrade, event.data.operation, () => ({ allowed: true, touched: true, withdrawn: false }));
     case 'UpgradeWithdrawn':
       return withOperation(upgrade, event.data.operation, (state) =>
-        state.retryWanted ? again({ ...state, withdrawn: true }) : { withdrawn: true },
+        state.retryDesired ? again({ ...state, withdrawn: true }) : { withdrawn: true },
       );
     case 'NodeQuarantined': {
       const open = openOn(upgrade, event.data.node);

@@ -1,5 +1,5 @@
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
-import { strategyOf } from '../plan/plan.wish.js';
+import { strategyOf } from '../plan/plan.request.js';
 import {
   c1GatesBefore,
   c2LeaderGivesWay,
@@ -11,14 +11,14 @@ import {
 } from '../rules/control-plane.rules.js';
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
-import type { AnyRolloutJob } from './rollout.jobs.js';
+import type { AnyRolloutTask } from './rollout.tasks.js';
 import { extraToEmpty, surgePhase } from './surge.planner.js';
 import {
   drainOf,
   hasEnded,
   touchedNodes,
   trackedOf,
-  type KnownCluster,
+  type ClusterState,
   type Tracked,
   type Upgrade,
 } from './rollout.state.js';
@@ -36,7 +36,7 @@ export type Phase =
   | 'change'
   | 'agent'
   | 'gates-after'
-  | 'park'
+  | 'leave-failed'
   | 'release'
   | 'effect'
   | 'book'
@@ -57,7 +57,7 @@ const USER_GATES_MS = 24 * 60 * MINUTE_MS;
 
 const beforeGates = (upgrade: Upgrade, { operation, state }: Tracked): readonly GateName[] => {
   if (state.rollingBack) return ['api-answers'];
-  const user = d7UserGates(upgrade.wish.strategy.gates);
+  const user = d7UserGates(upgrade.request.strategy.gates);
   if (operation.kind === 'control-plane') return [...c1GatesBefore, ...user];
   return [...(operation.canary ? (['api-answers', 'cluster-healthy'] as const) : (['api-answers'] as const)), ...user];
 };
@@ -94,7 +94,7 @@ export const passOf = (upgrade: Upgrade, operation: PlanOperation): readonly Tra
 };
 
 /** How long gates may not hold at a stage. */
-export const gatesLimitMs = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): number => {
+export const gatesLimitMs = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, stage: GateStage): number => {
   if (stage === 'before')
     return missing(upgrade, tracked, stage).some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
   const nodes = gatesOf(upgrade, tracked, stage).includes('kube-proxy') ? Object.keys(cluster.nodes).length : 0;
@@ -121,13 +121,13 @@ const controlPlanesOf = (upgrade: Upgrade, operation: PlanOperation) =>
     other.operation.node === null ? [] : [{ name: other.operation.node, done: other.state.status === 'done' }],
   );
 
-/** Who shall lead etcd before the node is touched; null: nobody else need. */
+/** Who must lead etcd before the node is touched; null: no one else need. */
 export const nextLeader = (upgrade: Upgrade, { operation, state }: Tracked): NodeName | null =>
   operation.kind !== 'control-plane' || operation.node === null || state.leaderMoved
     ? null
     : c2NextLeader(upgrade.leader, operation.node, controlPlanesOf(upgrade, operation));
 
-/** Nobody wants it done any more, and nothing of the node was changed yet. */
+/** No one wants it done any more, and nothing of the node was changed yet. */
 const isUnwanted = (upgrade: Upgrade, { state }: Tracked): boolean =>
   state.revision === null && (state.leaveOut !== null || upgrade.abortAsked !== null);
 
@@ -135,7 +135,7 @@ const drainEnd = ({ operation, state }: Tracked): Phase | undefined => {
   const { timedOut, emptied } = drainOf(state, operation.node);
   if (timedOut === null || emptied || timedOut.policy === 'force') return undefined;
   if (timedOut.policy === 'stop') return 'give-up';
-  return state.withdrawn ? 'quarantine' : 'park';
+  return state.withdrawn ? 'quarantine' : 'leave-failed';
 };
 
 const nodePhase = (upgrade: Upgrade, tracked: Tracked): Phase => {
@@ -155,10 +155,10 @@ const nodePhase = (upgrade: Upgrade, tracked: Tracked): Phase => {
 };
 
 /** Nodes of an operation that are still there. */
-export const presentNodes = (cluster: KnownCluster, operation: PlanOperation): readonly NodeName[] =>
+export const presentNodes = (cluster: ClusterState, operation: PlanOperation): readonly NodeName[] =>
   operation.nodes.filter((name) => cluster.nodes[name] !== undefined);
 
-const clusterPhase = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Phase => {
+const clusterPhase = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): Phase => {
   const { operation, state } = tracked;
   if (upgrade.abortAsked !== null) return 'leave';
   switch (operation.kind) {
@@ -180,9 +180,9 @@ const clusterPhase = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked)
 };
 
 /** The phase of an operation, from its facts. */
-export const phaseOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): Phase => {
+export const phaseOf = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): Phase => {
   const { operation, state } = tracked;
-  if (state.status === 'failed') return state.allowed && !state.withdrawn ? 'park' : 'rest';
+  if (state.status === 'failed') return state.allowed && !state.withdrawn ? 'leave-failed' : 'rest';
   if (state.status !== 'open') return 'rest';
   return operation.node === null ? clusterPhase(cluster, upgrade, tracked) : nodePhase(upgrade, tracked);
 };
@@ -207,26 +207,26 @@ export const changeOf = (upgrade: Upgrade, { operation, state }: Tracked): NodeC
   return { ...change, kubeadm: c4KubeadmCommand(others.some(hasBegun)) };
 };
 
-/** What stays wanted of the node, with what the operation changes of it. */
-export const softwareAfter = (cluster: KnownCluster, { operation, state }: Tracked): SoftwareVersions => {
-  const wanted = operation.node === null ? undefined : cluster.nodes[operation.node]?.wanted?.software;
-  return { ...wanted, ...packagesOf(operation, state.rollingBack) };
+/** What stays desired of the node, with what the operation changes of it. */
+export const softwareAfter = (cluster: ClusterState, { operation, state }: Tracked): SoftwareVersions => {
+  const desired = operation.node === null ? undefined : cluster.nodes[operation.node]?.desired?.software;
+  return { ...desired, ...packagesOf(operation, state.rollingBack) };
 };
 
-const baseOf = ({ uid }: KnownCluster, { id, run }: Upgrade, { operation }: Tracked) => ({
+const baseOf = ({ uid }: ClusterState, { id, run }: Upgrade, { operation }: Tracked) => ({
   uid,
   upgradeId: id,
   run,
   operation: operation.id,
 });
 
-/** Nodes that were sick when the plan was made, which somebody took upon oneself (B2). */
+/** Nodes that were sick when the plan was made, which someone took upon oneself (B2). */
 const takenUpon = ({ plan }: Upgrade): readonly NodeName[] =>
   (plan?.findings ?? []).flatMap(({ rule, facts }) =>
     rule === 'B2' && Array.isArray(facts['nodes']) ? (facts['nodes'] as NodeName[]) : [],
   );
 
-const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, stage: GateStage): AnyRolloutJob => {
+const gatesTask = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, stage: GateStage): AnyRolloutTask => {
   const gates = missing(upgrade, tracked, stage);
   return {
     ...baseOf(cluster, upgrade, tracked),
@@ -235,7 +235,7 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
     stage,
     gates,
     software: softwareAfter(cluster, tracked),
-    excused: [...new Set([...upgrade.wish.strategy.excusedNodes, ...takenUpon(upgrade), ...touchedNodes(upgrade)])],
+    excused: [...new Set([...upgrade.request.strategy.excusedNodes, ...takenUpon(upgrade), ...touchedNodes(upgrade)])],
   };
 };
 
@@ -243,34 +243,36 @@ const gatesJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, sta
 const mayBeCordoned = ({ operation, state }: Tracked): boolean =>
   !state.uncordoned && (drainOf(state, operation.node).cordon?.byPlan ?? operation.drain);
 
-const releaseJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob => {
-  const parked = phaseOf(cluster, upgrade, tracked) === 'park';
+const releaseTask = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutTask => {
+  const leftFailed = phaseOf(cluster, upgrade, tracked) === 'leave-failed';
   return {
     ...baseOf(cluster, upgrade, tracked),
     node,
     type: 'ReleaseNode',
-    uncordon: !parked && mayBeCordoned(tracked),
-    unmark: !parked && upgrade.marked.includes(node),
-    parked,
-    // Nothing was changed yet: what is wanted stays as it was.
+    uncordon: !leftFailed && mayBeCordoned(tracked),
+    unmark: !leftFailed && upgrade.marked.includes(node),
+    leftFailed,
+    // Nothing was changed yet: what is desired stays as it was.
     software:
-      tracked.state.revision === null ? (cluster.nodes[node]?.wanted?.software ?? {}) : softwareAfter(cluster, tracked),
+      tracked.state.revision === null
+        ? (cluster.nodes[node]?.desired?.software ?? {})
+        : softwareAfter(cluster, tracked),
   };
 };
 
-const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutJob | null => {
+const nodeTask = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, node: NodeName): AnyRolloutTask | null => {
   const base = { ...baseOf(cluster, upgrade, tracked), node };
   const { operation, state } = tracked;
   switch (phaseOf(cluster, upgrade, tracked)) {
     case 'gates-before':
-      return gatesJob(cluster, upgrade, tracked, 'before');
+      return gatesTask(cluster, upgrade, tracked, 'before');
     case 'gates-after':
-      return gatesJob(cluster, upgrade, tracked, 'after');
+      return gatesTask(cluster, upgrade, tracked, 'after');
     case 'empty':
       return {
         ...base,
         type: 'EmptyNode',
-        pool: strategyOf(upgrade.wish.strategy, operation.pool ?? ''),
+        pool: strategyOf(upgrade.request.strategy, operation.pool ?? ''),
         drain: operation.drain,
         moveEtcdLeader: nextLeader(upgrade, tracked),
         since: drainOf(state, node).cordon?.since ?? null,
@@ -284,14 +286,14 @@ const nodeJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked, node
         rollback: state.rollingBack,
       };
     case 'release':
-    case 'park':
-      return releaseJob(cluster, upgrade, tracked, node);
+    case 'leave-failed':
+      return releaseTask(cluster, upgrade, tracked, node);
     default:
       return null;
   }
 };
 
-const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): AnyRolloutJob | null => {
+const effectTask = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): AnyRolloutTask | null => {
   const base = baseOf(cluster, upgrade, tracked);
   const { operation } = tracked;
   const nodes = presentNodes(cluster, operation);
@@ -318,30 +320,30 @@ const effectJob = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): A
 };
 
 /** Extra nodes are emptied all at once, so that no pod moves from one to the next. */
-const emptyExtra = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutJob[] =>
+const emptyExtra = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutTask[] =>
   extraToEmpty(cluster, upgrade, tracked).map((node) => ({
     ...baseOf(cluster, upgrade, tracked),
     node,
     type: 'EmptyNode',
-    pool: strategyOf(upgrade.wish.strategy, tracked.operation.pool ?? ''),
+    pool: strategyOf(upgrade.request.strategy, tracked.operation.pool ?? ''),
     drain: true,
     moveEtcdLeader: null,
     since: drainOf(tracked.state, node).cordon?.since ?? null,
   }));
 
-const listed = (job: AnyRolloutJob | null): readonly AnyRolloutJob[] => (job === null ? [] : [job]);
+const listed = (task: AnyRolloutTask | null): readonly AnyRolloutTask[] => (task === null ? [] : [task]);
 
 /** What an operation asks of the world now; nothing: it waits for others, or for what we say next. */
-export const jobsOf = (cluster: KnownCluster, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutJob[] => {
+export const tasksOf = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): readonly AnyRolloutTask[] => {
   const { node, kind } = tracked.operation;
-  if (node !== null) return listed(nodeJob(cluster, upgrade, tracked, node));
+  if (node !== null) return listed(nodeTask(cluster, upgrade, tracked, node));
   switch (phaseOf(cluster, upgrade, tracked)) {
     case 'effect':
-      return listed(effectJob(cluster, upgrade, tracked));
+      return listed(effectTask(cluster, upgrade, tracked));
     case 'nodes':
-      return kind === 'stage' ? listed(effectJob(cluster, upgrade, tracked)) : [];
+      return kind === 'stage' ? listed(effectTask(cluster, upgrade, tracked)) : [];
     case 'gates-finish':
-      return [gatesJob(cluster, upgrade, tracked, 'finish')];
+      return [gatesTask(cluster, upgrade, tracked, 'finish')];
     case 'empty':
       return emptyExtra(cluster, upgrade, tracked);
     default:

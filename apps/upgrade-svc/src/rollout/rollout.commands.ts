@@ -1,8 +1,7 @@
-import type { Cause, ClusterUid, Fact, Finding, UpgradeId, UpgradePlan } from '@fairlead/contracts';
+import type { ClusterUid, Fact, Finding, UpgradeId, UpgradePlan } from '@fairlead/contracts';
 import type { Command } from '@fairlead/event-sourcing';
-import type { RolloutJob } from './rollout.jobs.js';
 
-/** Everything that the decider of a roll-out states. */
+/** Everything that the decider of a rollout states. */
 export type RolloutFact = Fact<
   | 'UpgradeRejected'
   | 'UpgradePlanned'
@@ -16,14 +15,14 @@ export type RolloutFact = Fact<
   | 'NodeSkipped'
   | 'NodeQuarantined'
   | 'SurgeRequested'
-  | 'SurgeReturned'
-  | 'SurgeForgone'
+  | 'SurgeReleased'
+  | 'SurgeSkipped'
   | 'RolloutPaused'
   | 'RolloutResumed'
   | 'RolloutHalted'
   | 'RolloutAborted'
   | 'RolloutCompleted'
-  | 'UpgradeWishRefused'
+  | 'UpgradeCommandRefused'
   | EffectFact['type']
 >;
 
@@ -44,9 +43,6 @@ export type EffectFact = Fact<
   | 'UpgradeWithdrawn'
 >;
 
-/** May this job begin now? Refused (`upgrade.not-wanted`) when it is done, not due yet, or no longer wanted. */
-export type BeginJob = Command<'BeginJob', RolloutJob>;
-
 /** What came of CheckUpgrade. `planHash`: SHA-256 (hex) of `canonical(plan)`. */
 export type RecordCheck = Command<
   'RecordCheck',
@@ -56,23 +52,7 @@ export type RecordCheck = Command<
   )
 >;
 
-/** What came of a job, or a part of it; and at once what follows from it at `now` (RFC 3339). */
+/** What came of a task, or a part of it; and at once what follows from it at `now` (RFC 3339). */
 export type RecordFact = Command<'RecordFact', { readonly facts: readonly EffectFact[]; readonly now: string }>;
 
-/** An attempt of a job has failed. nextAttemptAt null: it was the last one. */
-export type RecordFailure = Command<
-  'RecordFailure',
-  {
-    readonly job: RolloutJob;
-    readonly cause: Cause;
-    readonly attempt: number;
-    readonly attemptsMax: number;
-    readonly nextAttemptAt: string | null;
-    readonly now: string;
-  }
->;
-
-/** States everything that follows from what is known at `now` (RFC 3339): what begins, is done, pauses, stops. */
-export type Advance = Command<'Advance', { readonly uid: ClusterUid; readonly now: string }>;
-
-export type RolloutCommand = BeginJob | RecordCheck | RecordFact | RecordFailure | Advance;
+export type RolloutCommand = RecordCheck | RecordFact;

@@ -2,7 +2,7 @@ import { isRefusal, type Fact, type StoredEvent, type UpgradeId } from '@fairlea
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, wish } from '../../test/rollout.story.js';
+import { asked, beginning, hold, toVersion, request } from '../../test/rollout.story.js';
 import { rollout } from './rollout.decider.js';
 
 const cluster = (model: Model = modelOf(1, 3, '1.33.13')): RolloutSimulation => {
@@ -20,59 +20,59 @@ const hashOf = (simulation: RolloutSimulation): string => {
 describe('a plan that is asked for with approval', () => {
   it('waits, and runs when its hash is approved', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext, {}, { mode: 'ask' }));
+    simulation.say('request', asked(toNext, {}, { mode: 'ask' }));
     simulation.run();
     expect(simulation.count('RolloutStarted')).toBe(0);
-    simulation.say('wish', wish('UpgradeApproved', { planHash: hashOf(simulation) }));
+    simulation.say('request', request('UpgradeApproved', { planHash: hashOf(simulation) }));
     simulation.run();
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
   it('does not run when another hash is approved, and says so', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext, {}, { mode: 'ask' }));
+    simulation.say('request', asked(toNext, {}, { mode: 'ask' }));
     simulation.run();
-    simulation.say('wish', wish('UpgradeApproved', { planHash: 'another' }));
+    simulation.say('request', request('UpgradeApproved', { planHash: 'another' }));
     simulation.run();
     expect(simulation.count('RolloutStarted')).toBe(0);
-    expect(data(simulation, 'UpgradeWishRefused')).toMatchObject({ wish: 'UpgradeApproved' });
+    expect(data(simulation, 'UpgradeCommandRefused')).toMatchObject({ request: 'UpgradeApproved' });
   });
 });
 
 describe('a plan that is given up before it began', () => {
-  it.each(['ask', 'go'] as const)('ends as aborted, with nothing parked (mode %s)', (mode) => {
+  it.each(['ask', 'go'] as const)('ends as aborted, with nothing leftFailed (mode %s)', (mode) => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext, {}, { mode }), wish('UpgradeAbortRequested', { reason: 'not today' }));
+    simulation.say('request', asked(toNext, {}, { mode }), request('UpgradeAbortRequested', { reason: 'not today' }));
     simulation.run();
-    expect(data(simulation, 'RolloutAborted')).toMatchObject({ parked: [] });
+    expect(data(simulation, 'RolloutAborted')).toMatchObject({ leftFailed: [] });
     expect(simulation.count('OperationStarted')).toBe(0);
-    simulation.say('wish', asked(toNext, {}, { upgradeId: 'u-second01' as UpgradeId }));
+    simulation.say('request', asked(toNext, {}, { upgradeId: 'u-second01' as UpgradeId }));
     simulation.run();
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 });
 
 describe('B9 files and images that a source lacks', () => {
-  it('stop the roll-out before any node is touched, in the words of the node, and it goes on when they are there', () => {
+  it('stop the rollout before any node is touched, in the words of the node, and it goes on when they are there', () => {
     const simulation = cluster();
     simulation.dead.add(w(2));
     const message = 'the source has no Kubernetes v1.34.4';
     const told = { node: w(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'OperationStarted',
       () => {
         const begun = data(simulation, 'OperationStarted');
         const change = `${begun !== undefined && 'upgradeId' in begun ? begun.upgradeId : ''}/op-01`;
-        simulation.say(`node-${w(2)}`, wish('NodeChangeProgressed', { ...told, change, message }));
+        simulation.say(`node-${w(2)}`, request('NodeChangeProgressed', { ...told, change, message }));
       },
     );
     simulation.when(
       ({ type }) => type === 'RolloutHalted',
       () => {
         expect(simulation.count('UpgradeAllowed')).toBe(0);
-        simulation.mend(w(2));
-        simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested')));
+        simulation.repair(w(2));
+        simulation.after(60, () => simulation.say('request', request('UpgradeRetryRequested')));
       },
     );
     simulation.run();
@@ -87,10 +87,10 @@ describe('B9 files and images that a source lacks', () => {
 describe('B1 one upgrade at a time', () => {
   it('rejects another while one is open, which goes on', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'NodeCordoned',
-      () => simulation.say('wish', asked({ reboot: true }, {}, { upgradeId: 'u-second01' as UpgradeId })),
+      () => simulation.say('request', asked({ reboot: true }, {}, { upgradeId: 'u-second01' as UpgradeId })),
     );
     simulation.run();
     expect(data(simulation, 'UpgradeRejected')).toMatchObject({ upgradeId: 'u-second01', findings: [{ rule: 'B1' }] });
@@ -100,16 +100,16 @@ describe('B1 one upgrade at a time', () => {
 
   it('holds back while a node is being removed, and goes on by itself', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'AddonsUpgraded',
       () => {
-        simulation.say('wish', wish('NodeRemovalRequested', { node: w(3) }));
+        simulation.say('request', request('NodeRemovalRequested', { node: w(3) }));
         simulation.after(120, () => {
           expect(simulation.count('UpgradeAllowed', w(1))).toBe(0);
           const { [w(3)]: _gone, ...nodes } = simulation.model.nodes;
           simulation.model = { ...simulation.model, nodes };
-          simulation.say('bootstrap', wish('NodeRemoved', { node: w(3) }));
+          simulation.say('bootstrap', request('NodeRemoved', { node: w(3) }));
         });
       },
     );
@@ -123,17 +123,17 @@ describe('B1 one upgrade at a time', () => {
 });
 
 describe('people on the way', () => {
-  it('pause: the node in flight is finished, no other begins until somebody resumes', () => {
+  it('pause: the node in flight is finished, no other begins until someone resumes', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       (event) => event.type === 'NodeNotReady' && event.data.node === w(1),
       () => {
-        simulation.say('wish', wish('UpgradePauseRequested', { reason: 'lunch' }));
+        simulation.say('request', request('UpgradePauseRequested', { reason: 'lunch' }));
         simulation.after(600, () => {
           expect(simulation.count('OperationCompleted', w(1))).toBe(1);
           expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
-          simulation.say('wish', wish('UpgradeResumeRequested'));
+          simulation.say('request', request('UpgradeResumeRequested'));
         });
       },
     );
@@ -143,12 +143,12 @@ describe('people on the way', () => {
 
   it('leave a worker out, but not a control plane', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext), wish('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
+    simulation.say('request', asked(toNext), request('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
     simulation.when(
       ({ type }) => type === 'RolloutStarted',
       () => {
-        simulation.say('wish', wish('UpgradeNodeSkipRequested', { node: cp(1), reason: 'later' }));
-        simulation.say('wish', wish('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
+        simulation.say('request', request('UpgradeNodeSkipRequested', { node: cp(1), reason: 'later' }));
+        simulation.say('request', request('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
       },
     );
     simulation.run();
@@ -160,10 +160,10 @@ describe('people on the way', () => {
 
   it('hold a node on the way: it is left as it is, the others go on', () => {
     const simulation = cluster();
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'AddonsUpgraded',
-      () => simulation.say('wish', hold(w(2), null, true)),
+      () => simulation.say('request', hold(w(2), null, true)),
     );
     simulation.run();
     expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(2)] });
@@ -172,10 +172,10 @@ describe('people on the way', () => {
   it('take a rule upon themselves after a refusal: the check is made again', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.run();
     expect(data(simulation, 'UpgradeRejected')).toMatchObject({ findings: [{ rule: 'B2' }] });
-    simulation.say('wish', wish('UpgradeRuleOverridden', { rule: 'B2', reason: 'its fan is broken' }));
+    simulation.say('request', request('UpgradeRuleOverridden', { rule: 'B2', reason: 'its fan is broken' }));
     simulation.run();
     expect(simulation.count('UpgradePlanned')).toBe(1);
     expect(simulation.count('RolloutCompleted')).toBe(1);
@@ -186,9 +186,9 @@ describe('D5 a node that cannot be emptied', () => {
   const kept = (): RolloutSimulation => cluster({ ...modelOf(1, 3, '1.33.13'), kept: [w(1)] });
   const workers = { drainTimeoutSeconds: 60, canary: false };
 
-  it('stops the roll-out by default, named', () => {
+  it('stops the rollout by default, named', () => {
     const simulation = kept();
-    simulation.say('wish', asked(toNext, { workers }));
+    simulation.say('request', asked(toNext, { workers }));
     simulation.run();
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'D5', nodes: [w(1)] });
     expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
@@ -197,7 +197,7 @@ describe('D5 a node that cannot be emptied', () => {
   it('is left behind with quarantine while the others go on', () => {
     const simulation = kept();
     simulation.say(
-      'wish',
+      'request',
       asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine', maxBlockedNodes: 1 } }),
     );
     simulation.run();
@@ -208,7 +208,7 @@ describe('D5 a node that cannot be emptied', () => {
   it('fails when force is over and pods are still there: force ends by itself', () => {
     const simulation = kept();
     const forceUntil = new Date(Date.parse(simulation.now) + 3_600_000).toISOString();
-    simulation.say('wish', asked(toNext, { workers: { ...workers, onDrainTimeout: 'force', forceUntil } }));
+    simulation.say('request', asked(toNext, { workers: { ...workers, onDrainTimeout: 'force', forceUntil } }));
     simulation.run();
     const forced = simulation.log.find((event) => event.type === 'DrainTimedOut');
     if (forced?.type !== 'DrainTimedOut') throw new Error('nothing was forced');
@@ -224,12 +224,12 @@ describe('D5 a node that cannot be emptied', () => {
 
   it('has its whole time again when it is tried again', () => {
     const simulation = kept();
-    simulation.say('wish', asked(toNext, { workers }));
+    simulation.say('request', asked(toNext, { workers }));
     simulation.when(
       ({ type }) => type === 'RolloutHalted',
       () =>
         simulation.after(600, () => {
-          simulation.say('wish', wish('UpgradeRetryRequested'));
+          simulation.say('request', request('UpgradeRetryRequested'));
           simulation.after(30, () => {
             simulation.model = { ...simulation.model, kept: [] };
           });
@@ -242,7 +242,7 @@ describe('D5 a node that cannot be emptied', () => {
 
   it('tells of each budget once, also when several keep its pods by turns', () => {
     const simulation = kept();
-    simulation.say('wish', asked(toNext, { workers }));
+    simulation.say('request', asked(toNext, { workers }));
     simulation.run();
     const told = simulation.log.findIndex(({ type }) => type === 'EvictionRefused');
     const first = simulation.log[told];
@@ -264,7 +264,7 @@ describe('D5 a node that cannot be emptied', () => {
 
   it('stops by E4 when more are left behind than may be', () => {
     const simulation = kept();
-    simulation.say('wish', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));
+    simulation.say('request', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));
     simulation.run();
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E4', nodes: [w(1)] });
   });
@@ -274,7 +274,7 @@ describe('G2 nothing goes back over a minor of etcd', () => {
   it('an older minor is refused by it, before anything is touched', () => {
     const simulation = new RolloutSimulation(modelOf(1, 1, '1.34.4'));
     for (const [context, fact] of beginning(simulation.model, '1.34.4')) simulation.say(context, fact);
-    simulation.say('wish', asked(toVersion('v1.33.13')));
+    simulation.say('request', asked(toVersion('v1.33.13')));
     simulation.run();
     const rejected = simulation.log.find((event) => event.type === 'UpgradeRejected');
     const rules = rejected?.type === 'UpgradeRejected' ? rejected.data.findings.map(({ rule }) => rule) : [];
@@ -285,14 +285,14 @@ describe('G2 nothing goes back over a minor of etcd', () => {
   it('a control plane that failed does not get its former version back', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'RolloutHalted',
-      () => simulation.say('wish', wish('NodeRollbackRequested', { node: cp(1) })),
+      () => simulation.say('request', request('NodeRollbackRequested', { node: cp(1) })),
     );
     simulation.run();
-    expect(data(simulation, 'UpgradeWishRefused')).toMatchObject({
-      wish: 'NodeRollbackRequested',
+    expect(data(simulation, 'UpgradeCommandRefused')).toMatchObject({
+      request: 'NodeRollbackRequested',
       finding: {
         rule: 'G2',
         facts: { etcdNow: expect.stringMatching(/^3\.6/), etcdBefore: expect.stringMatching(/^3\.5/) },
@@ -306,7 +306,7 @@ describe('a gate that never holds', () => {
     const simulation = cluster();
     // The question is never answered again: only the timer that came with the state knows of it.
     simulation.lost.add(`CheckGates/${w(1)}`);
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.run();
     const [failed] = simulation.log.filter((event) => event.type === 'OperationFailed');
     const [started] = simulation.log.filter((event) => event.type === 'OperationStarted' && event.data.node === w(1));
@@ -318,16 +318,21 @@ describe('a gate that never holds', () => {
 });
 
 describe('E health on the way', () => {
-  it('E5 a node that was well and that nobody touched stops the roll-out after five minutes', () => {
+  it('E5 a node that was well and that no one touched stops the rollout after five minutes', () => {
     const simulation = cluster();
     simulation.dead.add(w(1));
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'UpgradePlanned',
       () =>
         simulation.say(
           `node-${w(3)}`,
-          wish('NodeNotReady', { node: w(3), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' }),
+          request('NodeNotReady', {
+            node: w(3),
+            revision: 1,
+            reason: 'KubernetesNotReady',
+            message: 'kubelet stopped',
+          }),
         ),
     );
     simulation.run();
@@ -337,12 +342,12 @@ describe('E health on the way', () => {
   it('E7 a control plane that fails stops everything; a retry ends well', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
-    simulation.say('wish', asked(toNext));
+    simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'RolloutHalted',
       () => {
         simulation.failing.clear();
-        simulation.after(30, () => simulation.say('wish', wish('UpgradeRetryRequested')));
+        simulation.after(30, () => simulation.say('request', request('UpgradeRetryRequested')));
       },
     );
     simulation.run();

@@ -1,9 +1,9 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { evolveCluster } from './cluster.evolve.js';
-import { ABSENT, isOpen, newCluster, type KnownCluster, type Rollout } from './rollout.state.js';
+import { ABSENT, isOpen, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
 import { evolveUpgrade, learn, newUpgrade } from './upgrade.evolve.js';
 
-const withUpgrade = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const withUpgrade = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { upgrade } = cluster;
   if (event.type === 'UpgradeRequested') {
     // One at a time (B1): the decider rejects the other, and what is open goes on.
@@ -19,14 +19,14 @@ const withUpgrade = (cluster: KnownCluster, event: StoredEvent): KnownCluster =>
 };
 
 /** The version of the cluster is that of its control planes: new machines get it, too. */
-const withVersion = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   if (event.type !== 'OperationCompleted') return cluster;
   const operation = cluster.upgrade?.plan?.operations.find(({ id }) => id === event.data.operation);
   const version = operation?.kind === 'addons' ? operation.to['kubernetes'] : undefined;
-  return version === undefined ? cluster : { ...cluster, version: version as KnownCluster['version'] };
+  return version === undefined ? cluster : { ...cluster, version: version as ClusterState['version'] };
 };
 
-/** Everything that a roll-out depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
+/** Everything that a rollout depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
 export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (event.type === 'ClusterRequested') return state.status === 'absent' ? newCluster(event.data) : state;
   if (state.status === 'absent') return state;

@@ -72,7 +72,7 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   };
 
   it.each(SURGES)(
-    '$workers with $maxSurge extra: never are more than $maxUnavailable fewer there than wished, and none extra at the end',
+    '$workers with $maxSurge extra: never are more than $maxUnavailable fewer there than requested, and none extra at the end',
     (surge) => look(surge, { failures: 0, aborts: 0 }),
     TIMEOUT_MS,
   );
@@ -84,7 +84,7 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   );
 
   it.each(SURGES)(
-    'nor when somebody ends it at any point: $workers with $maxSurge extra, $maxUnavailable away',
+    'nor when someone ends it at any point: $workers with $maxSurge extra, $maxUnavailable away',
     (surge) => look(surge, { failures: 0, aborts: 1 }),
     TIMEOUT_MS,
   );
@@ -92,10 +92,10 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   it.each<[string, (model: Model) => Model, number]>([
     ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
     ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
-    // Time stands still here, so nobody gives it back again after an end before the end.
-    ['cannot be taken out when it shall go', (model) => ({ ...model, surge: { ...model.surge, stays: 1 } }), 0],
+    // Time stands still here, so no one gives it back again after an end before the end.
+    ['cannot be taken out when it must go', (model) => ({ ...model, surge: { ...model.surge, stays: 1 } }), 0],
   ])(
-    'nor with an extra machine that %s, whatever fails, and whenever somebody ends it',
+    'nor with an extra machine that %s, whatever fails, and whenever someone ends it',
     (_what, changed, aborts) => {
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 1, aborts: 0 }, changed);
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 0, aborts }, changed);
@@ -104,7 +104,7 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   );
 
   it(
-    'nor where a pool that may have nodes away goes on without them, and whenever somebody ends it',
+    'nor where a pool that may have nodes away goes on without them, and whenever someone ends it',
     () =>
       look({ workers: 3, maxUnavailable: 1, maxSurge: 2 }, { failures: 0, aborts: 1 }, (model) => ({
         ...model,

@@ -1,9 +1,9 @@
 import type { StoredEvent, UpgradeId } from '@fairlead/contracts';
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { changeNode, cp, modelNode, modelOf, NO_SURGE, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, UPGRADE, wish } from '../../test/rollout.story.js';
+import { asked, beginning, hold, toVersion, UPGRADE, request } from '../../test/rollout.story.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -26,19 +26,20 @@ const begin = (story: Story, seed: number): RolloutSimulation => {
   return simulation;
 };
 
-/** What people read of a roll-out is reviewed as text. Update with UPDATE_GOLDEN=1. */
-const golden = (name: string, actual: string): void => {
-  const file = new URL(`../../test/golden/${name}.story.golden`, import.meta.url);
-  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, `${actual}\n`);
-  expect(`${actual}\n`).toBe(readFileSync(file, 'utf8'));
-};
+const storyGolden = goldenBeside(new URL('../../test/', import.meta.url));
+const golden = (name: string, actual: string): void =>
+  storyGolden(
+    `${name}.story.golden`,
+    `${actual}
+`,
+  );
 
 const kubelets = ({ model }: RolloutSimulation): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(nodesOf(model).map(({ name, software }) => [name, software['kubelet']]));
 const all = (simulation: RolloutSimulation, version: string) =>
   Object.fromEntries(nodesOf(simulation.model).map(({ name }) => [name, version]));
 
-/** Everything as it was, but for what was asked: nobody cordoned, nobody allowed to change, no taint left. */
+/** Everything as it was, but for what was asked: no one cordoned, no one allowed to change, no taint left. */
 const atRest = ({ model }: RolloutSimulation): void => {
   expect(nodesOf(model).filter(({ cordoned }) => cordoned)).toEqual([]);
   expect(nodesOf(model).filter(({ desired }) => desired.allowed)).toEqual([]);
@@ -62,7 +63,7 @@ const expectWatched = (simulation: RolloutSimulation): void => {
   expect([...asking]).toEqual([]);
 };
 
-/** Extra nodes first, and never fewer than are wished. */
+/** Extra nodes first, and never fewer than are requested. */
 const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 
 const withStock = (model: Model, stock: number): Model => ({ ...model, surge: { ...model.surge, stock } });
@@ -112,7 +113,7 @@ const STORIES: readonly Story[] = [
     name: 'patch-upgrade-3-5',
     model: () => modelOf(3, 5, '1.34.2'),
     version: '1.34.2',
-    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.34.4'))),
+    tell: (simulation) => simulation.say('request', asked(toVersion('v1.34.4'))),
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
       for (const { name } of nodesOf(simulation.model)) expect(typesOf(simulation, name)).toEqual(HAND_SHAKE);
@@ -124,7 +125,7 @@ const STORIES: readonly Story[] = [
     name: 'two-minors-1-3',
     model: () => modelOf(1, 3, '1.33.13'),
     version: '1.33.13',
-    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.35.4'))),
+    tell: (simulation) => simulation.say('request', asked(toVersion('v1.35.4'))),
     then: (simulation) => {
       expectUpgraded(simulation, '1.35.4');
       expect(simulation.model.applied.map(([version]) => version)).toEqual(['1.34.4', '1.35.4']);
@@ -138,7 +139,7 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.stuck.add(w(1));
-      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.say('request', asked(toVersion('v1.34.4')));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
         () =>
@@ -146,8 +147,8 @@ const STORIES: readonly Story[] = [
             expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
             expect(simulation.model.nodes[w(1)]?.desired.allowed).toBe(false);
             expect(simulation.model.nodes[w(1)]?.cordoned).toBe(true);
-            simulation.mend(w(1));
-            simulation.say('wish', wish('UpgradeRetryRequested'));
+            simulation.repair(w(1));
+            simulation.say('request', request('UpgradeRetryRequested'));
           }),
       );
     },
@@ -162,7 +163,7 @@ const STORIES: readonly Story[] = [
     model: () => ({ ...modelOf(1, 3, '1.33.13'), kept: [w(2)] }),
     version: '1.33.13',
     tell: (simulation) => {
-      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.say('request', asked(toVersion('v1.34.4')));
       simulation.when(on('EvictionRefused', w(2)), () =>
         simulation.after(90, () => {
           simulation.model = { ...simulation.model, kept: [] };
@@ -181,7 +182,7 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
     },
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
@@ -189,7 +190,7 @@ const STORIES: readonly Story[] = [
       expect(orderOf(simulation, 'SurgeRequested')).toBeLessThan(orderOf(simulation, 'NodeCordoned', w(1)));
       for (const index of [1, 2, 3])
         expect(orderOf(simulation, 'NodeUncordoned', w(index))).toBeLessThan(orderOf(simulation, 'NodeCordoned', w(4)));
-      expect(orderOf(simulation, 'NodeEmptied', w(4))).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+      expect(orderOf(simulation, 'NodeEmptied', w(4))).toBeLessThan(orderOf(simulation, 'SurgeReleased'));
     },
   },
   {
@@ -198,18 +199,18 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 2 } }));
+      simulation.say('request', asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 2 } }));
     },
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
       expect(simulation.model.surge.machines).toEqual([]);
       const extra = simulation.log.flatMap((event) =>
-        event.type === 'SurgeReturned' ? event.data.nodes.map(String) : [],
+        event.type === 'SurgeReleased' ? event.data.nodes.map(String) : [],
       );
       expect(extra).toHaveLength(2);
       for (const node of extra) {
         expect(simulation.count('NodeEmptied', node)).toBe(1);
-        expect(orderOf(simulation, 'NodeEmptied', node)).toBeLessThan(orderOf(simulation, 'SurgeReturned'));
+        expect(orderOf(simulation, 'NodeEmptied', node)).toBeLessThan(orderOf(simulation, 'SurgeReleased'));
       }
     },
   },
@@ -219,12 +220,12 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
     },
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
       expectNoSurgeLeft(simulation, 2);
-      expect(simulation.count('SurgeReturned')).toBe(2);
+      expect(simulation.count('SurgeReleased')).toBe(2);
       expect(simulation.count('RolloutPaused')).toBe(0);
     },
   },
@@ -234,14 +235,14 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
         () =>
           simulation.after(600, () => {
             for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', w(index))).toBe(0);
             simulation.model = withStock(simulation.model, 1);
-            simulation.say('wish', wish('UpgradeRetryRequested'));
+            simulation.say('request', request('UpgradeRetryRequested'));
           }),
       );
     },
@@ -256,11 +257,11 @@ const STORIES: readonly Story[] = [
     name: 'surge-cannot-be-had-and-is-forgone',
     model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
     version: '1.33.13',
-    tell: (simulation) => simulation.say('wish', asked(toVersion('v1.34.4'), { workers: { maxSurge: 1 } })),
+    tell: (simulation) => simulation.say('request', asked(toVersion('v1.34.4'), { workers: { maxSurge: 1 } })),
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
       expectNoSurgeLeft(simulation, 0);
-      expect(simulation.count('SurgeForgone')).toBe(1);
+      expect(simulation.count('SurgeSkipped')).toBe(1);
     },
   },
   {
@@ -269,10 +270,10 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
-        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested'))),
+        () => simulation.after(60, () => simulation.say('request', request('UpgradeRetryRequested'))),
       );
     },
     then: (simulation) => {
@@ -286,9 +287,9 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(on('NodeCordoned', w(2)), () =>
-        simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'not today' })),
+        simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })),
       );
     },
     then: (simulation) => {
@@ -303,14 +304,14 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
         () =>
           simulation.after(60, () => {
-            expect(simulation.count('SurgeReturned')).toBe(0);
+            expect(simulation.count('SurgeReleased')).toBe(0);
             simulation.model = { ...simulation.model, kept: [] };
-            simulation.say('wish', wish('UpgradeRetryRequested'));
+            simulation.say('request', request('UpgradeRetryRequested'));
           }),
       );
     },
@@ -331,10 +332,10 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
-        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeRetryRequested'))),
+        () => simulation.after(60, () => simulation.say('request', request('UpgradeRetryRequested'))),
       );
     },
     then: (simulation) => {
@@ -350,16 +351,17 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
-        () => simulation.after(60, () => simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'enough' }))),
+        () =>
+          simulation.after(60, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'enough' }))),
       );
     },
     then: (simulation) => {
       expect(simulation.count('RolloutAborted')).toBe(1);
       // By its end, by the abort, and twice by itself.
-      expect(simulation.count('SurgeReturned')).toBe(4);
+      expect(simulation.count('SurgeReleased')).toBe(4);
       expectNoSurgeLeft(simulation, 1);
       atRest(simulation);
     },
@@ -371,14 +373,14 @@ const STORIES: readonly Story[] = [
     tell: (simulation) => {
       simulation.atOnce = 0;
       simulation.stuck.add(w(3));
-      simulation.say('wish', asked(toVersion('v1.34.4'), { ...SURGE, failedShareMax: '100%' }));
+      simulation.say('request', asked(toVersion('v1.34.4'), { ...SURGE, failedShareMax: '100%' }));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
         () =>
           simulation.after(600, () => {
-            expect(simulation.count('SurgeReturned')).toBe(0);
-            simulation.mend(w(3));
-            simulation.say('wish', wish('UpgradeRetryRequested'));
+            expect(simulation.count('SurgeReleased')).toBe(0);
+            simulation.repair(w(3));
+            simulation.say('request', request('UpgradeRetryRequested'));
           }),
       );
     },
@@ -394,8 +396,8 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.atOnce = 0;
-      simulation.say('wish', asked(toVersion('v1.34.4'), SURGE));
-      simulation.when(on('NodeCordoned', w(1)), () => simulation.say('wish', hold(null, 'w', true)));
+      simulation.say('request', asked(toVersion('v1.34.4'), SURGE));
+      simulation.when(on('NodeCordoned', w(1)), () => simulation.say('request', hold(null, 'w', true)));
     },
     then: (simulation) => {
       expect(simulation.count('RolloutCompleted')).toBe(1);
@@ -409,10 +411,10 @@ const STORIES: readonly Story[] = [
     model: () => modelOf(3, 1, '1.33.13'),
     version: '1.33.13',
     tell: (simulation) => {
-      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.say('request', asked(toVersion('v1.34.4')));
       simulation.when(on('NodeNotReady', cp(3)), () => {
         simulation.dead.add(cp(3));
-        simulation.after(300, () => simulation.mend(cp(3)));
+        simulation.after(300, () => simulation.repair(cp(3)));
       });
     },
     then: (simulation) => {
@@ -425,9 +427,9 @@ const STORIES: readonly Story[] = [
     model: () => modelOf(1, 4, '1.33.13'),
     version: '1.33.13',
     tell: (simulation) => {
-      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.say('request', asked(toVersion('v1.34.4')));
       simulation.when(on('NodeNotReady', w(2)), () =>
-        simulation.say('wish', wish('UpgradeAbortRequested', { reason: 'the release is called back' })),
+        simulation.say('request', request('UpgradeAbortRequested', { reason: 'the release is called back' })),
       );
     },
     then: (simulation) => {
@@ -448,7 +450,7 @@ const STORIES: readonly Story[] = [
     model: twoPools,
     version: '1.33.13',
     tell: (simulation) => {
-      simulation.say('wish', hold(null, 'gpu', true), asked(toVersion('v1.34.4')));
+      simulation.say('request', hold(null, 'gpu', true), asked(toVersion('v1.34.4')));
     },
     then: (simulation) => {
       expect(kubelets(simulation)).toMatchObject({ [w(1)]: '1.34.4', [w(2)]: '1.34.4', 'demo-gpu-1': '1.33.13' });
@@ -462,7 +464,7 @@ const STORIES: readonly Story[] = [
     name: 'certificate-renewal',
     model: () => modelOf(3, 2, '1.34.4'),
     version: '1.34.4',
-    tell: (simulation) => simulation.say('wish', asked({ renewCertificates: true })),
+    tell: (simulation) => simulation.say('request', asked({ renewCertificates: true })),
     then: (simulation) => {
       expect(nodesOf(simulation.model).map(({ renewals }) => renewals)).toEqual([1, 1, 1, 0, 0]);
       expect(simulation.count('NodeCordoned')).toBe(0);
@@ -475,7 +477,7 @@ const STORIES: readonly Story[] = [
     model: () => modelOf(3, 2, '1.33.13'),
     version: '1.33.13',
     tell: (simulation) => {
-      simulation.say('wish', asked(toVersion('v1.34.4'), { twoStep: true }));
+      simulation.say('request', asked(toVersion('v1.34.4'), { twoStep: true }));
       simulation.when(on('UpgradeAllowed', w(1)), () =>
         expect(nodesOf(simulation.model).flatMap(({ components }) => components?.emulates ?? [])).toEqual([]),
       );
@@ -497,7 +499,7 @@ const STORIES: readonly Story[] = [
     name: 'reboot-of-all',
     model: () => modelOf(3, 3, '1.34.4'),
     version: '1.34.4',
-    tell: (simulation) => simulation.say('wish', asked({ reboot: true })),
+    tell: (simulation) => simulation.say('request', asked({ reboot: true })),
     then: (simulation) => {
       expect(nodesOf(simulation.model).map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1, 1]);
       expect(simulation.count('RolloutCompleted')).toBe(1);
@@ -510,14 +512,14 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       const probe = { name: 'shop', url: 'http://198.18.0.10/', everyMs: 500 };
-      simulation.say('wish', asked(toVersion('v1.34.4'), { probes: [probe] }));
+      simulation.say('request', asked(toVersion('v1.34.4'), { probes: [probe] }));
       const told = { node: w(3), probe: 'shop' };
       simulation.when(on('UpgradeAllowed', w(1)), () => {
-        simulation.say(`node-${w(3)}`, wish('ProbeFailed', { ...told, message: 'connection refused' }));
+        simulation.say(`node-${w(3)}`, request('ProbeFailed', { ...told, message: 'connection refused' }));
         simulation.after(120, () => {
           expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
-          simulation.say(`node-${w(3)}`, wish('ProbeRecovered', { ...told, failedForMs: 120_000 }));
-          simulation.say('wish', wish('UpgradeResumeRequested'));
+          simulation.say(`node-${w(3)}`, request('ProbeRecovered', { ...told, failedForMs: 120_000 }));
+          simulation.say('request', request('UpgradeResumeRequested'));
         });
       });
     },
@@ -533,14 +535,14 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       const windows = [{ days: ['sat', 'sun'], from: '10:00', to: '10:30' }];
-      simulation.say('wish', asked(toVersion('v1.34.4'), { windows }));
+      simulation.say('request', asked(toVersion('v1.34.4'), { windows }));
       simulation.when(on('UpgradeAllowed', w(1)), () => {
         const told = { node: w(3), probe: 'shop', message: 'connection refused' };
-        simulation.say(`node-${w(3)}`, wish('ProbeFailed', told));
+        simulation.say(`node-${w(3)}`, request('ProbeFailed', told));
         // The window has closed by then; the pause is nobody's but a person's to end.
         simulation.after(3_600, () => {
-          simulation.say('wish', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
-          simulation.after(60, () => simulation.say('wish', wish('UpgradeResumeRequested')));
+          simulation.say('request', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
+          simulation.after(60, () => simulation.say('request', request('UpgradeResumeRequested')));
         });
       });
     },
@@ -569,12 +571,12 @@ const STORIES: readonly Story[] = [
     version: '1.33.13',
     tell: (simulation) => {
       simulation.failing.set(`CheckGates/${w(2)}`, 'CNI pod crashes');
-      simulation.say('wish', asked(toVersion('v1.34.4')));
+      simulation.say('request', asked(toVersion('v1.34.4')));
       simulation.when(
         ({ type }) => type === 'RolloutHalted',
         () => {
           simulation.failing.clear();
-          simulation.after(60, () => simulation.say('wish', wish('NodeRollbackRequested', { node: w(2) })));
+          simulation.after(60, () => simulation.say('request', request('NodeRollbackRequested', { node: w(2) })));
         },
       );
     },
@@ -617,7 +619,7 @@ describe('what-if', () => {
   it('a dry run plans what the run then does, operation by operation', () => {
     const dry = new RolloutSimulation(modelOf(3, 5, '1.33.13'));
     for (const [context, fact] of beginning(dry.model, '1.33.13')) dry.say(context, fact);
-    dry.say('wish', asked(toVersion('v1.34.4'), {}, { mode: 'dry-run' }));
+    dry.say('request', asked(toVersion('v1.34.4'), {}, { mode: 'dry-run' }));
     dry.run();
     expect(dry.count('RolloutStarted')).toBe(0);
     const story = STORIES[0]!;
@@ -634,7 +636,7 @@ describe('what-if', () => {
   it('the leader of etcd that moves on the way goes last all the same', () => {
     const simulation = new RolloutSimulation(modelOf(3, 1, '1.33.13'));
     for (const [context, fact] of beginning(simulation.model, '1.33.13')) simulation.say(context, fact);
-    simulation.say('wish', asked(toVersion('v1.34.4')));
+    simulation.say('request', asked(toVersion('v1.34.4')));
     simulation.when(on('OperationStarted', cp(3)), () => {
       simulation.model = { ...changeNode(simulation.model, cp(1), {}), leader: cp(3) };
     });

@@ -22,7 +22,7 @@ export interface RolloutNode {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  readonly wanted: {
+  readonly desired: {
     readonly revision: number;
     readonly software: SoftwareVersions;
     readonly changesAllowed: boolean;
@@ -40,7 +40,7 @@ export interface RolloutNode {
 
 /** How far the emptying of one node has come. */
 export interface DrainState {
-  /** Since null: it is tried again, and its time begins anew. */
+  /** Since null: it is tried again, and its time begins again. */
   readonly cordon: { readonly byPlan: boolean; readonly since: string | null } | null;
   readonly emptied: boolean;
   readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
@@ -85,10 +85,10 @@ export interface OperationState {
     readonly nextAttemptAt: string | null;
     readonly at: string;
   } | null;
-  /** Somebody wants it left out; it ends as soon as it has let go of its node. */
+  /** Someone wants it left out; it ends as soon as it has let go of its node. */
   readonly leaveOut: string | null;
-  /** Somebody wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
-  readonly retryWanted: boolean;
+  /** Someone wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
+  readonly retryDesired: boolean;
   /** Why what it waits for will not come. */
   readonly trouble: Cause | null;
   /** The node gets its former software back. */
@@ -101,14 +101,14 @@ export interface Pause {
 }
 
 export interface Refused {
-  readonly wish: string;
+  readonly request: string;
   readonly finding: Finding;
 }
 
-/** One upgrade, from its wish to its end. */
+/** One upgrade, from its request to its end. */
 export interface Upgrade {
   readonly id: UpgradeId;
-  readonly wish: EventData<'UpgradeRequested'>;
+  readonly request: EventData<'UpgradeRequested'>;
   readonly overridden: readonly string[];
   readonly status: 'checking' | 'rejected' | 'planned' | 'running' | 'ended';
   readonly end: 'dry-run' | 'completed' | 'aborted' | 'replaced' | null;
@@ -132,25 +132,25 @@ export interface Upgrade {
   readonly probesKnown: readonly string[];
   readonly marked: readonly NodeName[];
   /** Pools for which extra nodes were asked, and not given back. */
-  readonly booked: readonly string[];
+  readonly surging: readonly string[];
   readonly refused: readonly Refused[];
   /** Nodes that were unwell when it began. */
   readonly unwellBefore: readonly NodeName[];
 }
 
-/** A machine beyond the wished size of its pool, from its name to its end. */
-export interface ExtraMachine {
+/** A machine beyond the requested size of its pool, from its name to its end. */
+export interface SurgeMachine {
   readonly name: NodeName;
   readonly upgradeId: UpgradeId;
   readonly pool: string;
   readonly leaving: boolean;
   /** The operation that gave it back last; null: none has. */
   readonly returnedBy: string | null;
-  /** Since when it cannot be taken out of its cluster; null: it can, or nobody tries. */
+  /** Since when it cannot be taken out of its cluster; null: it can, or no one tries. */
   readonly stuckSince: string | null;
 }
 
-export interface KnownCluster {
+export interface ClusterState {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly version: KubernetesVersion;
@@ -161,7 +161,7 @@ export interface KnownCluster {
   readonly nodes: Readonly<Record<string, RolloutNode>>;
   /** Removals and additions under way, by what they are about. */
   readonly repairs: Readonly<Record<string, string>>;
-  readonly extra: Readonly<Record<string, ExtraMachine>>;
+  readonly extra: Readonly<Record<string, SurgeMachine>>;
   readonly holds: Holds;
   readonly upgrade: Upgrade | null;
   /** Asked for while another was open; told to be rejected. */
@@ -170,7 +170,7 @@ export interface KnownCluster {
   readonly durations: Durations;
 }
 
-export type Rollout = { readonly status: 'absent' } | KnownCluster;
+export type Rollout = { readonly status: 'absent' } | ClusterState;
 
 export const ABSENT: Rollout = { status: 'absent' };
 
@@ -180,7 +180,7 @@ export const drainOf = ({ drains }: Pick<OperationState, 'drains'>, node: NodeNa
   (node === null ? undefined : drains[node]) ?? NOT_DRAINED;
 
 /** What is tried again has its whole time again; who cordoned the nodes stays known. */
-export const drainsAnew = ({ drains }: Pick<OperationState, 'drains'>): OperationState['drains'] =>
+export const restartedDrains = ({ drains }: Pick<OperationState, 'drains'>): OperationState['drains'] =>
   Object.fromEntries(
     Object.entries(drains).map(([node, { cordon }]) => [
       node,
@@ -211,12 +211,12 @@ export const NEW_OPERATION: OperationState = {
   unstaged: {},
   failure: null,
   leaveOut: null,
-  retryWanted: false,
+  retryDesired: false,
   trouble: null,
   rollingBack: false,
 };
 
-export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): KnownCluster => ({
+export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): ClusterState => ({
   status: 'known',
   uid,
   version: spec.kubernetes.version,
@@ -255,8 +255,8 @@ export const trackedOf = (upgrade: Upgrade): readonly Tracked[] => {
 export const hasEnded = ({ state }: Tracked): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
 
-/** It has failed, and nobody has decided about it yet. */
-export const hasFailed = ({ state }: Tracked): boolean => state.status === 'failed' && !state.retryWanted;
+/** It has failed, and no one has decided about it yet. */
+export const hasFailed = ({ state }: Tracked): boolean => state.status === 'failed' && !state.retryDesired;
 
 /** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */
 export const isInFlight = ({ operation, state }: Tracked): boolean =>

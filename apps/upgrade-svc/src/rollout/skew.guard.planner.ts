@@ -1,9 +1,9 @@
 import type { Finding, NodeName, PlanOperation } from '@fairlead/contracts';
 import { skewFindings, statesOf, type Versions } from '../rules/skew.rules.js';
-import { trackedOf, type KnownCluster, type Upgrade } from './rollout.state.js';
+import { trackedOf, type ClusterState, type Upgrade } from './rollout.state.js';
 
 /** The version of a control plane's components, as far as this plan has brought it. */
-const componentsOf = (cluster: KnownCluster, upgrade: Upgrade, node: NodeName): string => {
+const componentsOf = (cluster: ClusterState, upgrade: Upgrade, node: NodeName): string => {
   const done = trackedOf(upgrade).filter(
     ({ operation, state }) =>
       operation.node === node &&
@@ -23,9 +23,9 @@ const kubeletsAreLocal = (upgrade: Upgrade): boolean =>
   );
 
 /** Which versions run where now, from the log alone. */
-export const versionsNow = (cluster: KnownCluster, upgrade: Upgrade): Versions =>
+export const versionsNow = (cluster: ClusterState, upgrade: Upgrade): Versions =>
   Object.values(cluster.nodes).flatMap((node) => {
-    const kubelet = node.software['kubelet'] ?? node.wanted?.software['kubelet'];
+    const kubelet = node.software['kubelet'] ?? node.desired?.software['kubelet'];
     if (kubelet === undefined) return [];
     const components = node.role === 'control-plane' ? componentsOf(cluster, upgrade, node.name).slice(1) : null;
     return [
@@ -48,7 +48,7 @@ const keyOf = ({ rule, facts }: Finding): string => `${rule}/${String(facts['nod
  * A6 once more, before each node: nodes that were skipped or that failed since the plan was made may have left versions behind
  * that the next step would break. Only what the step itself breaks is told.
  */
-export const skewBrokenBy = (cluster: KnownCluster, upgrade: Upgrade, operation: PlanOperation): readonly Finding[] => {
+export const skewBrokenBy = (cluster: ClusterState, upgrade: Upgrade, operation: PlanOperation): readonly Finding[] => {
   const now = versionsNow(cluster, upgrade);
   const before = new Set(skewFindings(now).map(keyOf));
   return statesOf(now, operation)

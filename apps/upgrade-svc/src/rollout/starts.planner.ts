@@ -1,6 +1,6 @@
 import { d7Window, type PlanOperation } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import { strategyOf } from '../plan/plan.wish.js';
+import { strategyOf } from '../plan/plan.request.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
 import { d2MayBegin, d2MayForgo, d2MayReturn } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
@@ -11,7 +11,7 @@ import {
   isAway,
   isUnwell,
   trackedOf,
-  type KnownCluster,
+  type ClusterState,
   type Pause,
   type Tracked,
   type Upgrade,
@@ -31,7 +31,7 @@ export const currentBatch = (upgrade: Upgrade): readonly Tracked[] => {
 
 /** When the pool has rested after its last batch; null: it need not, or has no batch behind it. */
 export const soakEndsAt = (upgrade: Upgrade, { pool, batch, kind }: PlanOperation): string | null => {
-  const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(upgrade.wish.strategy, pool).soakSeconds;
+  const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(upgrade.request.strategy, pool).soakSeconds;
   const ends = trackedOf(upgrade)
     .filter(({ operation }) => operation.kind === 'worker' && operation.pool === pool && operation.batch < batch)
     .flatMap(({ state }) => (state.endedAt === null ? [] : [state.endedAt]))
@@ -47,7 +47,7 @@ const inTurn = (upgrade: Upgrade, tracked: Tracked): Tracked => {
   return waiting.find(({ state }) => !state.postponed) ?? tracked;
 };
 
-const poolNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null) => {
+const poolNow = (cluster: ClusterState, upgrade: Upgrade, pool: string | null) => {
   const ofPool = trackedOf(upgrade).filter(({ operation }) => operation.pool === pool && operation.node !== null);
   const names = (tracked: readonly Tracked[]): readonly string[] => tracked.flatMap(({ operation }) => operation.nodes);
   const away = names(ofPool.filter((tracked) => isAway(tracked) && tracked.state.status !== 'open'));
@@ -61,8 +61,8 @@ const poolNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null) =
   };
 };
 
-/** What of the pool would be missed if its extra nodes went: not they themselves, nor what somebody has said to leave as it is. */
-const missedOf = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): readonly string[] => {
+/** What of the pool would be missed if its extra nodes went: not they themselves, nor what someone has said to leave as it is. */
+const missedOf = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): readonly string[] => {
   const left = trackedOf(upgrade)
     .filter(({ state }) => state.status === 'skipped' || state.status === 'quarantined')
     .flatMap(({ operation }): readonly string[] => operation.nodes);
@@ -75,7 +75,7 @@ const failedIn = (upgrade: Upgrade, pool: string | null): boolean =>
   trackedOf(upgrade).some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
 
 /** Whether the extra nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
-export const mayReturn = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): boolean => {
+export const mayReturn = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): boolean => {
   const planned = upgrade.plan?.pools.find(({ name }) => name === pool);
   if (planned === undefined) return true;
   if (failedIn(upgrade, pool) && !d2MayForgo(planned)) return false;
@@ -83,7 +83,7 @@ export const mayReturn = (cluster: KnownCluster, upgrade: Upgrade, pool: string 
 };
 
 /** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
-export const startable = (cluster: KnownCluster, upgrade: Upgrade, now: string): readonly Tracked[] => {
+export const startable = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly Tracked[] => {
   const batch = currentBatch(upgrade);
   const waiting = batch.filter(({ state }) => state.status === 'waiting').map((tracked) => inTurn(upgrade, tracked));
   if (trackedOf(upgrade).some(({ operation, state }) => state.status === 'open' && operation.kind !== 'worker'))
@@ -104,18 +104,18 @@ export const startable = (cluster: KnownCluster, upgrade: Upgrade, now: string):
   return starting;
 };
 
-/** Why nothing may begin now although nobody asked for a pause; ends by itself. */
-export const holdback = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+/** Why nothing may begin now although no one asked for a pause; ends by itself. */
+export const holdback = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
   const repairs = Object.values(cluster.repairs);
   if (repairs.length > 0) return { by: 'gate', reason: `${repairs.join('; ')} (B1)` };
   const meltdown = meltdownOf(cluster, upgrade);
   if (meltdown !== undefined) return { by: 'gate', reason: meltdown };
-  const { open, changesAt } = d7Window(upgrade.wish.strategy.windows, now);
+  const { open, changesAt } = d7Window(upgrade.request.strategy.windows, now);
   return open ? null : { by: 'window', reason: `the next window opens at ${changesAt ?? 'no time'}` };
 };
 
 /** Nothing is at work and nothing may begin, because nodes that are away for other reasons have spent the budget (D2). */
-export const budgetSpent = (cluster: KnownCluster, upgrade: Upgrade, now: string): Pause | null => {
+export const budgetSpent = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
   const all = trackedOf(upgrade);
   if (all.some(({ state }) => state.status === 'open')) return null;
   const waiting = currentBatch(upgrade).find(({ state }) => state.status === 'waiting');

@@ -6,8 +6,8 @@ import {
   drainOf,
   hasEnded,
   trackedOf,
-  type ExtraMachine,
-  type KnownCluster,
+  type SurgeMachine,
+  type ClusterState,
   type Tracked,
   type Upgrade,
 } from './rollout.state.js';
@@ -15,28 +15,28 @@ import {
 const poolOf = ({ plan }: Upgrade, pool: string | null): PlannedPool | undefined =>
   plan?.pools.find(({ name }) => name === pool);
 
-/** Machines of the upgrade beyond the wished size of the pool that are not gone, those that leave among them. */
-export const extraOf = ({ extra }: KnownCluster, { id }: Upgrade, pool: string | null): readonly NodeName[] =>
+/** Machines of the upgrade beyond the requested size of the pool that are not gone, those that leave among them. */
+export const extraOf = ({ extra }: ClusterState, { id }: Upgrade, pool: string | null): readonly NodeName[] =>
   Object.values(extra).flatMap((machine) => (machine.upgradeId === id && machine.pool === pool ? [machine.name] : []));
 
-const stayingOf = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): readonly NodeName[] =>
+const stayingOf = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): readonly NodeName[] =>
   extraOf(cluster, upgrade, pool).filter((name) => cluster.extra[name]?.leaving === false);
 
 /** Every extra node is Ready, and what runs on all nodes is on them. */
-const isReady = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): boolean => {
+const isReady = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): boolean => {
   const ready = stayingOf(cluster, upgrade, pool).filter((name) => cluster.nodes[name]?.ready === true);
   return ready.length >= (poolOf(upgrade, pool)?.surge ?? 0) && cluster.life === 'ready';
 };
 
 /** D2: how many of the pool may be away now. Extra nodes count while they are there and asked for. */
-export const atOnceNow = (cluster: KnownCluster, upgrade: Upgrade, pool: string | null): number => {
+export const atOnceNow = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): number => {
   const planned = poolOf(upgrade, pool);
   if (planned === undefined || planned.surge === 0) return planned?.atOnce ?? 1;
   const there = stayingOf(cluster, upgrade, pool).filter((name) => cluster.nodes[name] !== undefined);
-  return planned.atOnce - planned.surge + (upgrade.booked.includes(planned.name) ? there.length : 0);
+  return planned.atOnce - planned.surge + (upgrade.surging.includes(planned.name) ? there.length : 0);
 };
 
-/** The pool's nodes were held or left out meanwhile: nobody needs room for them. */
+/** The pool's nodes were held or left out meanwhile: no one needs room for them. */
 const nothingLeft = (upgrade: Upgrade, pool: string | null, batch: number): boolean =>
   trackedOf(upgrade).every(
     (one) => one.operation.pool !== pool || one.operation.node === null || one.operation.batch < batch || hasEnded(one),
@@ -44,7 +44,7 @@ const nothingLeft = (upgrade: Upgrade, pool: string | null, batch: number): bool
 
 /** Extra nodes that hold pods, as far as is known: they have joined, stay, and were not emptied. */
 export const extraToEmpty = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   upgrade: Upgrade,
   { operation, state }: Tracked,
 ): readonly NodeName[] =>
@@ -52,7 +52,7 @@ export const extraToEmpty = (
     (name) => (cluster.nodes[name]?.readyRevision ?? 0) > 0 && !drainOf(state, name).emptied,
   );
 
-/** D5, of extra nodes: whether one is left as it is or ends the roll-out, it cannot be given back. */
+/** D5, of extra nodes: whether one is left as it is or ends the rollout, it cannot be given back. */
 const drainGivenUp = ({ state }: Tracked): boolean =>
   Object.values(state.drains).some(
     ({ timedOut, emptied }) => timedOut !== null && timedOut.policy !== 'force' && !emptied,
@@ -60,7 +60,7 @@ const drainGivenUp = ({ state }: Tracked): boolean =>
 
 /** Where an operation about extra nodes stands. */
 export const surgePhase = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   upgrade: Upgrade,
   tracked: Tracked,
 ): 'complete' | 'surge-failed' | 'book' | 'empty' | 'give-up' | 'give-back' | 'nodes' => {
@@ -76,14 +76,14 @@ export const surgePhase = (
   const left = extraOf(cluster, upgrade, pool);
   if (!state.effect && drainGivenUp(tracked)) return 'give-up';
   if (!state.effect && extraToEmpty(cluster, upgrade, tracked).length > 0) return 'empty';
-  if (!state.effect && (left.length > 0 || upgrade.booked.includes(pool ?? ''))) return 'give-back';
+  if (!state.effect && (left.length > 0 || upgrade.surging.includes(pool ?? ''))) return 'give-back';
   return left.length === 0 ? 'complete' : 'nodes';
 };
 
 type IsSaidOf = Pick<Tracked, 'operation'>;
 
 export const surgeRequested = (
-  { uid }: KnownCluster,
+  { uid }: ClusterState,
   upgrade: Upgrade,
   { operation: { id: operation, pool } }: IsSaidOf,
 ): RolloutFact => {
@@ -92,62 +92,62 @@ export const surgeRequested = (
 };
 
 export const surgeReturned = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   upgrade: Upgrade,
   { operation: { id: operation, pool } }: IsSaidOf,
 ): RolloutFact => {
   const { uid } = cluster;
   const nodes = [...extraOf(cluster, upgrade, pool)];
-  return { type: 'SurgeReturned', data: { uid, upgradeId: upgrade.id, operation, pool: pool ?? '', nodes } };
+  return { type: 'SurgeReleased', data: { uid, upgradeId: upgrade.id, operation, pool: pool ?? '', nodes } };
 };
 
-/** Whatever ends the roll-out before its end, extra nodes go with it; also those that were given back and did not go. */
-export const surgesReturned = (cluster: KnownCluster, upgrade: Upgrade): readonly RolloutFact[] =>
+/** Whatever ends the rollout before its end, extra nodes go with it; also those that were given back and did not go. */
+export const surgesReturned = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] =>
   (upgrade.plan?.pools ?? []).flatMap(({ name }) => {
     const returning = trackedOf(upgrade).findLast(
       ({ operation }) => operation.kind === 'return-surge' && operation.pool === name,
     );
-    const isThere = upgrade.booked.includes(name) || extraOf(cluster, upgrade, name).length > 0;
+    const isThere = upgrade.surging.includes(name) || extraOf(cluster, upgrade, name).length > 0;
     return returning === undefined || !isThere ? [] : [surgeReturned(cluster, upgrade, returning)];
   });
 
-/** Extra nodes cannot be had: the pool goes on without them if it may have nodes away at all. What came of them goes. */
+/** Extra nodes is not available: the pool goes on without them if it may have nodes away at all. What came of them goes. */
 export const surgeMissed = (
-  cluster: KnownCluster,
+  cluster: ClusterState,
   upgrade: Upgrade,
   tracked: Tracked,
   { cause, otherwise }: { readonly cause: Cause; readonly otherwise: RolloutFact },
 ): readonly RolloutFact[] => {
   const { id: operation, pool, kind } = tracked.operation;
   if (kind !== 'book-surge') return [otherwise];
-  const returned = upgrade.booked.includes(pool ?? '') ? [surgeReturned(cluster, upgrade, tracked)] : [];
+  const returned = upgrade.surging.includes(pool ?? '') ? [surgeReturned(cluster, upgrade, tracked)] : [];
   const planned = poolOf(upgrade, pool);
   if (planned === undefined || !d2MayForgo(planned)) return [...returned, otherwise];
   const reason = `${cause.message}; ${planned.atOnce - planned.surge} at a time`;
   const ids = { uid: cluster.uid, upgradeId: upgrade.id };
-  return [...returned, { type: 'SurgeForgone', data: { ...ids, operation, pool: planned.name, reason } }];
+  return [...returned, { type: 'SurgeSkipped', data: { ...ids, operation, pool: planned.name, reason } }];
 };
 
-/** After an end before the end nobody is there to ask again, and an extra machine shall not stay for ever. */
+/** After an end before the end no one is there to ask again, and an extra machine must not stay for ever. */
 const RETURN_AGAIN_MS = 10 * 60_000;
 
-const stuckOf = ({ life, extra }: KnownCluster): readonly ExtraMachine[] =>
+const stuckOf = ({ life, extra }: ClusterState): readonly SurgeMachine[] =>
   life === 'deleting'
     ? []
     : Object.values(extra).filter(({ stuckSince, returnedBy }) => stuckSince !== null && returnedBy !== null);
 
-const againAt = ({ stuckSince }: ExtraMachine): string | null =>
+const againAt = ({ stuckSince }: SurgeMachine): string | null =>
   stuckSince === null ? null : later(stuckSince, RETURN_AGAIN_MS);
 
-/** When extra machines that could not be taken out are given back once more, although no roll-out runs. */
-export const returnsAgainAt = (cluster: KnownCluster): readonly (string | null)[] => stuckOf(cluster).map(againAt);
+/** When extra machines that could not be taken out are given back once more, although no rollout runs. */
+export const returnsAgainAt = (cluster: ClusterState): readonly (string | null)[] => stuckOf(cluster).map(againAt);
 
-export const returnedAgain = (cluster: KnownCluster, now: string): readonly RolloutFact[] => {
+export const returnedAgain = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
   const due = stuckOf(cluster).find((machine) => (againAt(machine) ?? now) <= now);
   if (due === undefined || due.returnedBy === null) return [];
   const { upgradeId, pool, returnedBy: operation } = due;
   const nodes = Object.values(cluster.extra)
     .filter((one) => one.upgradeId === upgradeId && one.pool === pool)
     .map(({ name }) => name);
-  return [{ type: 'SurgeReturned', data: { uid: cluster.uid, upgradeId, operation, pool, nodes } }];
+  return [{ type: 'SurgeReleased', data: { uid: cluster.uid, upgradeId, operation, pool, nodes } }];
 };

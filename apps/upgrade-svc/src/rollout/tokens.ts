@@ -1,5 +1,4 @@
 /** Injection tokens of this service's own parts. */
-export const ROLLOUT_RUNNER = Symbol('upgrade-svc.rollout-runner');
 export const KUBERNETES_API = Symbol('upgrade-svc.kubernetes-api');
 export const CLUSTER_ACCESS = Symbol('upgrade-svc.cluster-access');
 export const CLUSTER_SURVEY = Symbol('upgrade-svc.cluster-survey');

@@ -10,12 +10,12 @@ import { durationKeyOf } from '../plan/durations.js';
 import { refusing } from '../rules/finding.js';
 import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
 import { again, evolveByAgents, evolveOperations, withOperation } from './operation.evolve.js';
-import { isUnwell, trackedOf, type KnownCluster, type OperationState, type Upgrade } from './rollout.state.js';
+import { isUnwell, trackedOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
-export const newUpgrade = (wish: EventData<'UpgradeRequested'>): Upgrade => ({
-  id: wish.upgradeId,
-  wish,
-  overridden: wish.overrides.map(({ rule }) => rule),
+export const newUpgrade = (request: EventData<'UpgradeRequested'>): Upgrade => ({
+  id: request.upgradeId,
+  request,
+  overridden: request.overrides.map(({ rule }) => rule),
   status: 'checking',
   end: null,
   run: 1,
@@ -34,14 +34,14 @@ export const newUpgrade = (wish: EventData<'UpgradeRequested'>): Upgrade => ({
   probesFailing: {},
   probesKnown: [],
   marked: [],
-  booked: [],
+  surging: [],
   refused: [],
   unwellBefore: [],
 });
 
-const refused = (upgrade: Upgrade, wish: StoredEvent['type'], finding: Finding): Upgrade => ({
+const refused = (upgrade: Upgrade, request: StoredEvent['type'], finding: Finding): Upgrade => ({
   ...upgrade,
-  refused: [...upgrade.refused, { wish, finding }],
+  refused: [...upgrade.refused, { request, finding }],
 });
 
 const approved = (upgrade: Upgrade, { planHash }: EventData<'UpgradeApproved'>): Upgrade => {
@@ -68,12 +68,12 @@ const overridden = (upgrade: Upgrade, { rule }: EventData<'UpgradeRuleOverridden
     refusing('B1', {
       sentence: `rule ${rule} cannot be taken upon oneself`,
       facts: { rule },
-      help: 'Mend its cause.',
+      help: 'Repair its cause.',
     }),
   );
 };
 
-/** What failed is looked at anew; the run counts, so that jobs of before are no longer wanted. */
+/** What failed is looked at again; the run counts, so that jobs from before are no longer desired. */
 const retried = (upgrade: Upgrade): Upgrade => {
   const run = upgrade.run + 1;
   if (upgrade.status === 'rejected') return { ...upgrade, status: 'checking', run };
@@ -100,7 +100,7 @@ const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSki
       sentence:
         left.length === 0 ? `nothing is left to do on ${node}` : `${node} is a control plane, and none may stay behind`,
       facts: { node },
-      help: left.length === 0 ? 'Look at its status.' : 'Retry it, or abort the roll-out.',
+      help: left.length === 0 ? 'Look at its status.' : 'Retry it, or abort the rollout.',
     }),
   );
 };
@@ -114,7 +114,7 @@ const noWayBack = (upgrade: Upgrade, node: string): Finding => {
   return (
     over ??
     refusing('G3', {
-      sentence: `${node} is no worker that failed in this roll-out`,
+      sentence: `${node} is no worker that failed in this rollout`,
       facts: { node },
       help: 'Only a failed worker gets its former software back; retry a control plane, leave healthy nodes.',
     })
@@ -132,7 +132,7 @@ const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackReques
 };
 
 /** What people ask of an upgrade that is known. */
-const evolveByWishes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
+const evolveByRequests = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'UpgradeApproved':
       return approved(upgrade, event.data);
@@ -165,7 +165,7 @@ const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradeP
 };
 
 /** The course of the whole, as we told it. */
-const evolveCourse = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+const evolveCourse = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'UpgradeRejected':
       return { ...upgrade, status: 'rejected' };
@@ -187,8 +187,8 @@ const evolveCourse = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEven
       return { ...upgrade, status: 'ended', end: 'aborted' };
     case 'RolloutCompleted':
       return { ...upgrade, status: 'ended', end: 'completed' };
-    case 'UpgradeWishRefused':
-      return { ...upgrade, refused: upgrade.refused.filter(({ wish }) => wish !== event.data.wish) };
+    case 'UpgradeCommandRefused':
+      return { ...upgrade, refused: upgrade.refused.filter(({ request }) => request !== event.data.request) };
     default:
       return evolveOperations(upgrade, event);
   }
@@ -232,17 +232,17 @@ const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool
   return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
 };
 
-const withoutBooking = (upgrade: Upgrade, pool: string): Upgrade => ({
+const withoutSurge = (upgrade: Upgrade, pool: string): Upgrade => ({
   ...upgrade,
-  booked: upgrade.booked.filter((name) => name !== pool),
+  surging: upgrade.surging.filter((name) => name !== pool),
 });
 
 /** Why extra machines do not come, or do not go. */
-const surgeTrouble = ({ extra }: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'SurgeFailed': {
       const { pool, cause } = event.data;
-      return withTrouble(withoutBooking(upgrade, pool), 'book-surge', pool, cause);
+      return withTrouble(withoutSurge(upgrade, pool), 'book-surge', pool, cause);
     }
     case 'BootstrapStepFailed': {
       const { step, node, cause, nextAttemptAt } = event.data;
@@ -251,7 +251,7 @@ const surgeTrouble = ({ extra }: KnownCluster, upgrade: Upgrade, event: StoredEv
       return withTrouble(upgrade, step === 'RemoveNode' ? 'return-surge' : 'book-surge', machine.pool, cause);
     }
     case 'ClusterFailed':
-      return upgrade.booked.reduce(
+      return upgrade.surging.reduce(
         (before, pool) => withTrouble(before, 'book-surge', pool, event.data.cause),
         upgrade,
       );
@@ -261,12 +261,12 @@ const surgeTrouble = ({ extra }: KnownCluster, upgrade: Upgrade, event: StoredEv
 };
 
 /** Extra nodes of pools, as far as they were asked for and given back. */
-const evolveSurge = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+const evolveSurge = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'SurgeRequested':
-      return { ...upgrade, booked: [...withoutBooking(upgrade, event.data.pool).booked, event.data.pool] };
-    case 'SurgeReturned':
-      return withoutBooking(upgrade, event.data.pool);
+      return { ...upgrade, surging: [...withoutSurge(upgrade, event.data.pool).surging, event.data.pool] };
+    case 'SurgeReleased':
+      return withoutSurge(upgrade, event.data.pool);
     default:
       return surgeTrouble(cluster, upgrade, event);
   }
@@ -275,18 +275,18 @@ const evolveSurge = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent
 const speaksOf = (upgrade: Upgrade, event: StoredEvent): boolean =>
   !('upgradeId' in event.data) || event.data.upgradeId === upgrade.id;
 
-export const evolveUpgrade = (cluster: KnownCluster, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+export const evolveUpgrade = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (!speaksOf(upgrade, event)) return upgrade;
-  const told = evolveCourse(cluster, evolveByWishes(upgrade, event), event);
+  const told = evolveCourse(cluster, evolveByRequests(upgrade, event), event);
   return evolveSurge(cluster, evolveProbes(evolveByAgents(countFailures(told, event), event), event), event);
 };
 
 /** What an operation took is what the next of its kind is predicted to take. */
-export const learn = (cluster: KnownCluster, event: StoredEvent): KnownCluster => {
+export const learn = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   if (event.type !== 'OperationCompleted' || cluster.upgrade === null) return cluster;
   const operation = cluster.upgrade.plan?.operations.find(({ id }) => id === event.data.operation);
   if (operation === undefined || operation.change?.reboot === true) return cluster;
-  // Extra nodes that nobody asked for take no time, and say nothing of those that somebody asks for.
+  // Extra nodes that no one asked for take no time, and say nothing of those that someone asks for.
   const { kind, id } = operation;
   const isSurge = kind === 'book-surge' || kind === 'return-surge';
   if (isSurge && cluster.upgrade.operations[id]?.effect !== true) return cluster;

@@ -1,7 +1,6 @@
-import { releaseOf, type Finding } from '@fairlead/contracts';
+import { type Finding, minorsAhead, releaseOf } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
-import { minorsAhead } from './versions.js';
 
 /** AKS looks back 12 hours, EKS 30 days; we take the longer, as far as API servers remember. */
 const API_USE_WINDOW_MS = 30 * 24 * 3_600_000;

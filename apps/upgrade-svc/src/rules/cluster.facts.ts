@@ -7,14 +7,14 @@ import type { Finding, NodeName, NodeRole, SoftwareVersions, SourceLook } from '
 export interface ClusterFacts {
   /** RFC 3339: when reading began. */
   readonly at: string;
-  /** What could not be read, so that nobody takes silence for health. */
+  /** What could not be read, so that no one takes silence for health. */
   readonly unread: readonly Unread[];
   readonly nodes: readonly NodeFacts[];
   /** null: could not be read, or etcd is not ours. */
   readonly etcd: EtcdFacts | null;
   /** etcd runs beside kubeadm: there are no containers through which it could be asked. */
   readonly externalEtcd: boolean;
-  /** What runs in kube-system for everybody: DaemonSets and Deployments. */
+  /** What runs in kube-system for everyone: DaemonSets and Deployments. */
   readonly system: readonly WorkloadFacts[];
   readonly budgets: readonly BudgetFacts[];
   /** Pods that would have to move: no DaemonSet, static or finished pods. */
@@ -112,7 +112,7 @@ export interface EtcdMemberFacts {
 export interface WorkloadFacts {
   readonly kind: 'DaemonSet' | 'Deployment';
   readonly name: string;
-  readonly wanted: number;
+  readonly desired: number;
   readonly ready: number;
 }
 
@@ -134,7 +134,7 @@ export interface PodFacts {
   readonly name: string;
   readonly node: NodeName;
   readonly requests: Capacity;
-  /** No controller would make it anew. */
+  /** No controller would make it again. */
   readonly bare: boolean;
   /** It has data in an emptyDir that goes with it. */
   readonly emptyDir: boolean;
@@ -153,7 +153,7 @@ export interface DeprecatedApiFacts {
   /** resource.version.group, as kubectl names them. */
   readonly api: string;
   /** `1.35`: the first minor without it. */
-  /** The minor without it; null: it is deprecated, and nobody has said yet when it goes. */
+  /** The minor without it; null: it is deprecated, and no one has said yet when it goes. */
   readonly removedIn: string | null;
   readonly requests: number;
   /** When it was last used; null: the API servers do not say. */

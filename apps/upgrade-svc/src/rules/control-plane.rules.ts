@@ -41,7 +41,7 @@ export const c2LeaderGivesWay = (
   left: readonly { readonly node: NodeName | null; readonly postponed: boolean }[],
 ): boolean => leader === node && left.some((other) => other.node !== node && !other.postponed);
 
-/** C3: etcd restarts when its image changes, and then the API server shall have ended in order before. */
+/** C3: etcd restarts when its image changes, and then the API server must have ended in order before. */
 export const c3StopApiServerFirst = (from: string, to: string): boolean =>
   releaseOf(from)?.etcd !== releaseOf(to)?.etcd;
 
@@ -77,7 +77,7 @@ export const c7NoSurge = (maxSurge: number | string | undefined): readonly Findi
     }),
   );
 
-/** C8, away for a while: the others are a majority of all. A single member has nobody to lose the quorum to. */
+/** C8, away for a while: the others are a majority of all. A single member has no one to lose the quorum to. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
   members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majorityOf(members);
 
@@ -94,7 +94,7 @@ export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Findi
     refusing('C8', {
       sentence: `etcd has ${quorum.healthy} healthy of ${quorum.members} members: without ${node} it would lose its quorum`,
       facts: { ...quorum, node, majority: majorityOf(quorum.members) },
-      help: 'Mend the member that is not healthy first.',
+      help: 'Repair the member that is not healthy first.',
     }),
   );
 };

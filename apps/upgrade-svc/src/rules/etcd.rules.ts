@@ -1,7 +1,6 @@
-import type { Finding, NodeName } from '@fairlead/contracts';
+import { compareVersions, type Finding, isMinorChange, minorOf, minorsAhead, type NodeName } from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
-import { compareVersions, isMinorChange, minorOf, minorsAhead } from './versions.js';
 
 const DB_SHARE_MAX = 0.8;
 /** Log entries; a member that follows the leader is a handful behind while requests come in. */
@@ -56,12 +55,12 @@ export const b3EtcdHealthy = (facts: {
   const controlPlanes = facts.nodes.filter(({ role }) => role === 'control-plane').map(({ name }) => name);
   const alarms = etcd.alarms.map(({ alarm, member }) => `${alarm} on ${member}`);
   return [
-    ...when(sick.length > 0, () => b3Refusal(`etcd: ${sick.join('; ')}`, { members: sick }, 'Mend etcd first.')),
+    ...when(sick.length > 0, () => b3Refusal(`etcd: ${sick.join('; ')}`, { members: sick }, 'Repair etcd first.')),
     ...when(alarms.length > 0, () =>
       b3Refusal(
         `etcd has alarms: ${alarms.join(', ')}`,
         { alarms },
-        'Mend their cause, then "etcdctl alarm disarm"; NOSPACE: compact and defragment.',
+        'Repair their cause, then "etcdctl alarm disarm"; NOSPACE: compact and defragment.',
       ),
     ),
     ...when(versions.length > 1, () =>
@@ -85,13 +84,13 @@ export const b3EtcdHealthy = (facts: {
   ];
 };
 
-/** B3: an etcd that nobody here can ask is not known to be healthy, and kubeadm exchanges none but its own. */
+/** B3: an etcd that no one here can ask is not known to be healthy, and kubeadm exchanges none but its own. */
 export const b3ExternalEtcd = ({ externalEtcd }: Pick<ClusterFacts, 'externalEtcd'>): readonly Finding[] =>
   when(externalEtcd, () =>
     b3Refusal(
       'etcd is external: its members run as units of their hosts, where neither their health nor their leader is asked for yet',
       { etcd: 'external' },
-      'A cluster with external etcd cannot be changed node by node yet; build a new one of the wanted version beside it.',
+      'A cluster with external etcd cannot be changed node by node yet; build a new one of the desired version beside it.',
     ),
   );
 

@@ -18,7 +18,7 @@ const finding =
     help,
   });
 
-/** The upgrade does not begin, unless the rule can be taken upon oneself and somebody did. */
+/** The upgrade does not begin, unless the rule can be taken upon oneself and someone did. */
 export const refusing = finding('refuse');
 /** The plan shows it and waits for its approval. */
 export const asking = finding('ask');
@@ -28,7 +28,7 @@ export const informing = finding('inform');
 /** `when ? finding : none`, as lists that can be joined. */
 export const when = (holds: boolean, found: () => Finding): readonly Finding[] => (holds ? [found()] : []);
 
-/** Findings that stop an upgrade: refusals that nobody has taken upon oneself, or that nobody can. */
+/** Findings that stop an upgrade: refusals that no one has taken upon oneself, or that no one can. */
 export const stopping = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] =>
   findings.filter(
     ({ rule, severity }) =>

@@ -31,7 +31,7 @@ export const b7PodsCanMove = (facts: ClusterFacts, drained: readonly NodeName[])
       b7Asked(`pods under more than one budget cannot be evicted: ${twice.join(', ')}`, { pods: twice }, 'Leave one.'),
     ),
     ...when(bare.length > 0, () =>
-      b7Asked(`pods that nothing makes anew: ${bare.join(', ')}`, { pods: bare }, 'They end with the drain.'),
+      b7Asked(`pods without a controller: ${bare.join(', ')}`, { pods: bare }, 'They end with the drain.'),
     ),
     ...when(emptyDir.length > 0, () =>
       informing('B7', {

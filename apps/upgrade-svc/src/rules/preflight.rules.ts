@@ -39,21 +39,21 @@ export const b2ClusterHealthy = (
   const pods = facts.nodes.flatMap((node) =>
     node.staticPods.filter(({ ready }) => !ready).map(({ component }) => `${component} of ${node.name}`),
   );
-  const systems = facts.system.filter(({ wanted, ready }) => ready < wanted).map(({ name }) => name);
+  const systems = facts.system.filter(({ desired, ready }) => ready < desired).map(({ name }) => name);
   const unready = [...pods, ...systems];
   return [
     ...when(sick.length > 0, () =>
       refusing('B2', {
         sentence: `${sick.map(({ name, notReadyBecause }) => `${name} is not Ready (${notReadyBecause ?? 'no heartbeat'})`).join('; ')}`,
         facts: { nodes: sick.map(({ name }) => name) },
-        help: 'Mend or remove them, or name them in strategy.excusedNodes.',
+        help: 'Repair or remove them, or name them in strategy.excusedNodes.',
       }),
     ),
     ...when(unready.length > 0, () =>
       refusing('B2', {
         sentence: `not Ready: ${unready.join(', ')}`,
         facts: { unready },
-        help: 'Mend what is not Ready in kube-system first.',
+        help: 'Repair what is not Ready in kube-system first.',
       }),
     ),
     ...when(sick.length + unready.length === 0 && facts.healthyPasses < HEALTHY_PASSES_MIN, () =>
@@ -73,7 +73,7 @@ export const unreadFindings = ({ unread }: ClusterFacts): readonly Finding[] =>
     severity: 'refuse' as const,
     sentence: `${what} could not be read: ${message}`,
     facts: { what },
-    help: 'Mend what keeps it from being read, and ask again.',
+    help: 'Repair what keeps it from being read, and ask again.',
   }));
 
 /** An upgrade asks for something. */

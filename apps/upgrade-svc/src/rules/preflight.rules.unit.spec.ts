@@ -60,7 +60,7 @@ describe('B2 the cluster is healthy', () => {
   });
   it('not with a silent agent', () => expectRefused(b2ClusterHealthy(withNode(w(1), { lost: true }), []), 'B2'));
   it('not while CoreDNS is not Ready', () => {
-    const system = [{ kind: 'Deployment' as const, name: 'coredns', wanted: 2, ready: 1 }];
+    const system = [{ kind: 'Deployment' as const, name: 'coredns', desired: 2, ready: 1 }];
     expectRefused(b2ClusterHealthy({ ...healthy, system }, []), 'B2');
   });
   it('not after one pass', () => expectRefused(b2ClusterHealthy({ ...healthy, healthyPasses: 1 }, []), 'B2'));

@@ -1,8 +1,16 @@
-import { releaseOf, type Finding, type NodeName, type NodeRole, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  type Finding,
+  isMinorChange,
+  minorOf,
+  minorsAhead,
+  type NodeName,
+  type NodeRole,
+  releaseOf,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
 import { skewFindings, type Versions } from './skew.rules.js';
-import { isMinorChange, minorOf, minorsAhead } from './versions.js';
 
 const no = (
   rule: 'G2' | 'G3' | 'G5',
@@ -13,14 +21,14 @@ const no = (
 
 /** G1: what failed is run again before anything else is tried: kubeadm's commands may be, and it restores manifests itself. */
 export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null): readonly string[] => [
-  'look at what it says, mend the cause, and run it again: "fairlead upgrade retry"',
+  'look at what it says, repair the cause, and run it again: "fairlead upgrade retry"',
   ...(role === 'worker'
     ? failed.flatMap((node) => [
         `leave it as it is: "fairlead upgrade skip ${node}"`,
         `give it its former software back: "fairlead upgrade rollback ${node}"`,
       ])
     : []),
-  'end the roll-out here: "fairlead upgrade abort"',
+  'end the rollout here: "fairlead upgrade abort"',
 ];
 
 /** G2: nothing goes back over a minor of etcd. */
@@ -49,7 +57,7 @@ export const g3MayRollBack = (
       no('G3', `${node.name} is a control plane`, { node: node.name }, 'Retry it; what failed can be run again.'),
     ),
     ...when(!node.failed, () =>
-      no('G3', `${node.name} has not failed in this roll-out`, { node: node.name }, 'Healthy nodes are not touched.'),
+      no('G3', `${node.name} has not failed in this rollout`, { node: node.name }, 'Healthy nodes are not touched.'),
     ),
     ...skewFindings(back)
       .filter(({ rule, facts }) => rule === 'A2' && facts['node'] === node.name && facts['version'] === kubelet)
@@ -57,7 +65,7 @@ export const g3MayRollBack = (
   ];
 };
 
-// G4: a restore is an operation of its own (etcd/restore.decider.ts); the gateway asks for the cluster's name before it states the wish.
+// G4: a restore is an operation of its own (etcd/restore.decider.ts); the gateway asks for the cluster's name before it states the request.
 
 /** G5: binaries can emulate the minor before them, from 1.33 on (KEP-4330). */
 export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
@@ -81,9 +89,9 @@ export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly str
 ];
 
 /**
- * G5: between the two steps the binaries of before do not come back. kubeadm's own version policy would take one minor back, but
+ * G5: between the two steps the binaries from before do not come back. kubeadm's own version policy would take one minor back, but
  * its preflight refuses to migrate CoreDNS down, and it leaves etcd where it is (kubeadm v1.33.13 and v1.34.4: checkMigration,
- * performEtcdStaticPodUpgrade): what came of it would be a mixture that nobody releases.
+ * performEtcdStaticPodUpgrade): what came of it would be a mixture that no one releases.
  */
 export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: string, to: string): readonly Finding[] => {
   const [old, now] = [releaseOf(to), releaseOf(from)];

@@ -36,7 +36,7 @@ describe('G what is rolled back', () => {
     expect(rules(g5MayEmulate('1.33.13', '1.35.4'))).toEqual(['G5']);
     expect(rules(g5MayEmulate('1.31.1', '1.32.1'))).toEqual(['G5']);
   });
-  it('G5 between the two steps the binaries of before do not come back', () => {
+  it('G5 between the two steps the binaries from before do not come back', () => {
     expect(rules(g5NoWayBackBetweenSteps(['1.34'], 'v1.35.4', 'v1.34.4'))).toEqual(['G5']);
     // Where nothing is emulated it is A1 that speaks.
     expect(g5NoWayBackBetweenSteps([], 'v1.35.4', 'v1.34.4')).toEqual([]);

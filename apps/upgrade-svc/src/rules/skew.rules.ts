@@ -1,7 +1,18 @@
-import type { Finding, KubernetesRelease, NodeName, NodeRole, PlanOperation } from '@fairlead/contracts';
+import {
+  compareVersions,
+  type Finding,
+  type KubernetesRelease,
+  minorOf,
+  minorsAhead,
+  newestVersion,
+  type NodeName,
+  type NodeRole,
+  oldestVersion,
+  type PlanOperation,
+  versionOf,
+} from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { refusing, when } from './finding.js';
-import { compareVersions, minorOf, minorsAhead, newest, oldest, versionOf } from './versions.js';
 
 /** Which versions run where, at one moment of a plan. Rules A are about nothing else. */
 export interface NodeVersions {
@@ -37,7 +48,7 @@ export const versionsIn = (facts: ClusterFacts): Versions =>
 const apiServers = (versions: Versions): readonly string[] =>
   versions.flatMap(({ apiServer }) => (apiServer === null ? [] : [apiServer]));
 
-export const oldestApiServer = (versions: Versions): string | undefined => oldest(apiServers(versions));
+export const oldestApiServer = (versions: Versions): string | undefined => oldestVersion(apiServers(versions));
 
 /** A kubelet before 1.25 may be two minors older than the API server, later ones three (version skew policy). */
 export const kubeletLagMax = (kubelet: string): number => (compareVersions(kubelet, '1.25.0') < 0 ? 2 : 3);
@@ -45,7 +56,7 @@ const WORKERS_FIRST = 'Upgrade the workers to a newer version first.';
 
 /** A1, the state: API servers stay within one minor of each other. */
 export const a1ApiServersWithinOneMinor = (versions: Versions): readonly Finding[] => {
-  const [low, high] = [oldest(apiServers(versions)), newest(apiServers(versions))];
+  const [low, high] = [oldestVersion(apiServers(versions)), newestVersion(apiServers(versions))];
   if (low === undefined || high === undefined) return [];
   return when(minorsAhead(low, high) > 1, () =>
     refusing('A1', {
@@ -90,7 +101,7 @@ const newerThan = (version: string, api: string): boolean => minorsAhead(api, ve
 
 /** A2: no kubelet is newer than the oldest API server it can reach, nor more than three minors older than any. */
 export const a2KubeletSkew = (versions: Versions): readonly Finding[] => {
-  const high = newest(apiServers(versions));
+  const high = newestVersion(apiServers(versions));
   return versions.flatMap((node) => {
     const api = kubeletReaches(node, versions);
     if (api === undefined || high === undefined) return [];
@@ -105,7 +116,7 @@ export const a2KubeletSkew = (versions: Versions): readonly Finding[] => {
 
 /** A2: the same bounds for kube-proxy, and within three minors of its kubelet. */
 export const a2KubeProxySkew = (versions: Versions): readonly Finding[] => {
-  const [low, high] = [oldestApiServer(versions), newest(apiServers(versions))];
+  const [low, high] = [oldestApiServer(versions), newestVersion(apiServers(versions))];
   return versions.flatMap((node) => {
     const { kubeProxy } = node;
     if (kubeProxy === null || low === undefined || high === undefined) return [];
@@ -155,7 +166,7 @@ export interface Path {
 }
 
 const latestOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined =>
-  newest(releases.map(({ version }) => version).filter((version) => minorOf(version) === minor));
+  newestVersion(releases.map(({ version }) => version).filter((version) => minorOf(version) === minor));
 
 /**
  * A4: first the latest patch of the present minor, then minor by minor, each at its latest patch; the target as it was asked
@@ -187,13 +198,13 @@ const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>
 export const a5KubeadmAtTarget = (operation: PlanOperation): readonly Finding[] => {
   const { change, to, id, node } = operation;
   if (change === null || change.kubeadm === null || change.kubernetes === null) return [];
-  const wanted = change.kubernetes.slice(1);
+  const desired = change.kubernetes.slice(1);
   // What is not in `to` is there already.
-  const kubeadm = to['kubeadm'] ?? wanted;
-  return when(kubeadm !== wanted, () =>
+  const kubeadm = to['kubeadm'] ?? desired;
+  return when(kubeadm !== desired, () =>
     refusing('A5', {
-      sentence: `${id} would run kubeadm ${kubeadm} for Kubernetes ${wanted} on ${String(node)}`,
-      facts: { operation: id, kubeadm, kubernetes: wanted },
+      sentence: `${id} would run kubeadm ${kubeadm} for Kubernetes ${desired} on ${String(node)}`,
+      facts: { operation: id, kubeadm, kubernetes: desired },
       help: 'kubeadm is exchanged together with what it upgrades.',
     }),
   );
@@ -256,7 +267,7 @@ export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOper
 
 /** A6: a kubelet that is as old as it may be already leaves no room for a newer API server. */
 export const a6NoKubeletAtTheLimit = (versions: Versions, leftBehind: readonly NodeName[]): readonly Finding[] => {
-  const api = newest(apiServers(versions));
+  const api = newestVersion(apiServers(versions));
   if (api === undefined) return [];
   return versions
     .filter(({ name, kubelet }) => leftBehind.includes(name) && minorsAhead(kubelet, api) >= kubeletLagMax(kubelet))

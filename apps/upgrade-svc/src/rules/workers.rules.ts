@@ -1,6 +1,12 @@
-import type { Finding, GateName, NodeShare, PoolStrategy, UserGate } from '@fairlead/contracts';
+import {
+  type Finding,
+  type GateName,
+  isMinorChange,
+  type NodeShare,
+  type PoolStrategy,
+  type UserGate,
+} from '@fairlead/contracts';
 import { refusing, when } from './finding.js';
-import { isMinorChange } from './versions.js';
 
 /** A share of `nodes` in real arithmetic; rounding is the rule's own affair. */
 export const shareOf = (share: NodeShare, nodes: number): number =>

@@ -18,7 +18,7 @@ const NOW = '2026-11-21T10:00:00.000Z'; // A Saturday.
 
 describe('D1 a canary', () => {
   it('goes first when no node of its pool is up to date', () => expect(d1NeedsCanary(poolStrategy(), 0, 5)).toBe(true));
-  it('is not needed when one is, for one node, or when it is not wanted', () =>
+  it('is not needed when one is, for one node, or when it is not desired', () =>
     expect([
       d1NeedsCanary(poolStrategy(), 1, 4),
       d1NeedsCanary(poolStrategy(), 0, 1),
@@ -67,7 +67,7 @@ describe('D4 a worker is done', () => {
 });
 
 describe('D5 a node that cannot be emptied in time', () => {
-  it('stops the roll-out unless the pool says otherwise', () => expect(d5OnTimeout(poolStrategy(), NOW)).toBe('stop'));
+  it('stops the rollout unless the pool says otherwise', () => expect(d5OnTimeout(poolStrategy(), NOW)).toBe('stop'));
   it('is left behind with quarantine', () =>
     expect(d5OnTimeout(poolStrategy({ onDrainTimeout: 'quarantine' }), NOW)).toBe('quarantine'));
   it('is forced only until the moment that was named', () => {

@@ -118,6 +118,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/accept-host-key': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Accept the SSH host key of a host of an inventory, or of its jump host
+     * @description From here on the server has to show this key; until then every other than the one that was pinned is refused. A key that the settings name counts more, and is changed there. Compare it on the host itself first: a machine in between shows a new key, too.
+     */
+    post: operations['acceptHostKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/connections/{connection}/accept-host': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Accept a host of an inventory as it is, e.g. after it was reinstalled
+     * @description A host that was kept out is free, and one that another namespace used last is free for every namespace that the connection is granted to. Nothing is done to the host.
+     */
+    post: operations['acceptHost'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/mcir/connections/{connection}/specs': {
     parameters: {
       query?: never;
@@ -204,8 +244,25 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The cluster's administrator kubeconfig; reading it is recorded */
+    /** A kubeconfig with a new client certificate for the caller's token; issuing it is recorded */
     get: operations['getKubeconfig'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/kubeconfig/administrator': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The cluster's administrator kubeconfig, for when it signs no certificates; reading it is recorded */
+    get: operations['getAdministratorKubeconfig'];
     put?: never;
     post?: never;
     delete?: never;
@@ -299,7 +356,7 @@ export interface paths {
     put?: never;
     /**
      * Ask for a change of versions, software, certificates or boots
-     * @description The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the roll-out.
+     * @description The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the rollout.
      */
     post: operations['requestUpgrade'];
     delete?: never;
@@ -371,7 +428,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Let a roll-out that pauses or has halted go on */
+    /** Let a rollout that pauses or has halted go on */
     post: operations['resumeUpgrade'];
     delete?: never;
     options?: never;
@@ -390,7 +447,7 @@ export interface paths {
     put?: never;
     /**
      * End an upgrade before its end
-     * @description Nodes that are under way are finished or parked; no other begins. What was changed stays changed.
+     * @description Nodes that are under way are finished or leftFailed; no other begins. What was changed stays changed.
      */
     post: operations['abortUpgrade'];
     delete?: never;
@@ -443,8 +500,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Take a rule upon yourself, for this upgrade
-     * @description Only of the rules that allow it. An upgrade that was Rejected is asked for anew, with overrides.
+     * Override a safety rule for this upgrade
+     * @description Only rules that allow it can be overridden. Request a Rejected upgrade again with overrides.
      */
     post: operations['overrideUpgradeRule'];
     delete?: never;
@@ -555,7 +612,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** What became of a wish about etcd */
+    /** What became of a request about etcd */
     get: operations['getEtcdRequest'];
     put?: never;
     post?: never;
@@ -593,7 +650,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What became of each wish about a cluster, oldest first
+     * What became of each request about a cluster, oldest first
      * @description Also of a cluster that is gone, until another takes its name.
      */
     get: operations['listOperations'];
@@ -612,7 +669,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** What became of one wish */
+    /** What became of one request */
     get: operations['getOperation'];
     put?: never;
     post?: never;
@@ -666,7 +723,10 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Who did what and why, replayed from the log, with its hash chains checked anew */
+    /**
+     * Who did what and why, replayed from the log, with its hash chains checked again
+     * @description In pages: give next of an answer as after of the following request. Chains go on from page to page.
+     */
     get: operations['getAudit'];
     put?: never;
     post?: never;
@@ -710,15 +770,15 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
-  '/parked': {
+  '/quarantine': {
     parameters: {
       query?: never;
       header?: never;
       path?: never;
       cookie?: never;
     };
-    /** Clusters whose events a consumer of a service could not take, and messages of the log that are no events */
-    get: operations['listParked'];
+    /** Clusters whose events a consumer of a service could not take, and messages in the log that are not events */
+    get: operations['listQuarantined'];
     put?: never;
     post?: never;
     delete?: never;
@@ -727,7 +787,7 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
-  '/parked/release': {
+  '/quarantine/release': {
     parameters: {
       query?: never;
       header?: never;
@@ -736,8 +796,8 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Let a parked cluster go on; on record */
-    post: operations['releaseParked'];
+    /** Release a quarantined cluster; on record */
+    post: operations['releaseQuarantined'];
     delete?: never;
     options?: never;
     head?: never;
@@ -751,7 +811,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The API tokens that open something; to an administrator of some namespaces, those of these namespaces */
+    /** The API tokens that open something, or ended in the last 30 days; to an administrator of some namespaces, those of these namespaces */
     get: operations['listTokens'];
     put?: never;
     /** Make an API token, with roles in namespaces of which the caller is an administrator */
@@ -786,7 +846,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The version of Fairlead, and the Kubernetes versions that it can build */
+    /** The version of Fairlead, and the Kubernetes versions and pod networks that it can build */
     get: operations['getVersion'];
     put?: never;
     post?: never;
@@ -804,6 +864,7 @@ export interface components {
       /** @enum {string} */
       kind: 'NamespaceList';
       items: components['schemas']['Namespace'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     Namespace: {
       name: string;
@@ -822,6 +883,11 @@ export interface components {
       nodes?: number;
       /** @description Most CPUs of these machines, by the sizes that their connections offer */
       cores?: number;
+    };
+    /** @description Absent: the list ends here */
+    ListMeta: {
+      /** @description More items follow: give it as `continue` to get them */
+      continue: string;
     };
     /** @description Why a request was refused. Nothing was changed */
     Error: {
@@ -863,6 +929,7 @@ export interface components {
       /** @enum {string} */
       kind: 'ConnectionList';
       items: components['schemas']['Connection'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     Connection: {
       name: string;
@@ -908,9 +975,37 @@ export interface components {
         /** @description <namespace>/<cluster> that has it, or had it; empty: none */
         cluster: string;
         machine: string;
+        /** @description The namespace that has it or had it last; empty: none, or it was accepted since */
+        lastNamespace: string;
+        /** @description The SSH host key that it has to show; null: none is known yet, and the first one seen will be pinned */
+        hostKey: {
+          /** @description SHA256:<base64>, as ssh-keygen -lf prints it */
+          fingerprint: string;
+          /**
+           * @description Why it counts: the settings name it, an administrator accepted it, or it was the first one seen
+           * @enum {string}
+           */
+          source: 'settings' | 'accepted' | 'first-seen';
+        } | null;
         /** @description What is wrong with it, as it was found last; empty: nothing */
         problem: string;
       }[];
+      /** @description The host through which all others are reached, for administrators */
+      jump?: {
+        address: string;
+        port: number;
+        user: string;
+        /** @description The SSH host key that it has to show; null: none is known yet, and the first one seen will be pinned */
+        hostKey: {
+          /** @description SHA256:<base64>, as ssh-keygen -lf prints it */
+          fingerprint: string;
+          /**
+           * @description Why it counts: the settings name it, an administrator accepted it, or it was the first one seen
+           * @enum {string}
+           */
+          source: 'settings' | 'accepted' | 'first-seen';
+        } | null;
+      };
     };
     /** @description How a provider is reached */
     ConnectionRequest: {
@@ -946,6 +1041,16 @@ export interface components {
        */
       moved: boolean;
     };
+    HostKeyAcceptance: {
+      /** @description Its name in the inventory; null: the jump host */
+      host: string | null;
+      /** @description The fingerprint that ssh-keygen -lf prints on the host itself */
+      hostKey: string;
+    };
+    HostAcceptance: {
+      /** @description Its name in the inventory */
+      host: string;
+    };
     SpecList: {
       /** @enum {string} */
       kind: 'specList';
@@ -965,6 +1070,7 @@ export interface components {
       /** @enum {string} */
       kind: 'ClusterList';
       items: components['schemas']['Cluster'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     Cluster: {
       name: string;
@@ -1016,7 +1122,7 @@ export interface components {
       } | null;
       /** @description Sequence of the latest event that changed this view */
       lastSeq: number;
-      /** @description Only below /ladybug, and only for operators: the cluster's administrator kubeconfig; empty until there is one */
+      /** @description Only below /ladybug, and only for operators: a kubeconfig with the caller's own client certificate; empty until the cluster has signed one */
       clusterConfig?: string;
     };
     /** @description A node of a cluster, from the moment that its machine is planned */
@@ -1040,6 +1146,21 @@ export interface components {
       zoneLabel: string;
       /** @enum {string} */
       phase: 'Planned' | 'Bootstrapping' | 'Joining' | 'Ready' | 'NotReady' | 'Lost' | 'Removing';
+      /**
+       * @description The latest stage of its life that it reached
+       * @enum {string}
+       */
+      stage:
+        | 'planned'
+        | 'created'
+        | 'reached'
+        | 'agent-started'
+        | 'initialized'
+        | 'bootstrapped'
+        | 'joined'
+        | 'ready'
+        | 'drained'
+        | 'removed';
       leader: boolean;
       connection: string;
       /** @description Kubernetes calls it Ready and its agent is heard of */
@@ -1074,6 +1195,8 @@ export interface components {
       /** @description Stable name, e.g. init-control-plane */
       name: string;
       title: string;
+      /** @description Title of the part of the operation that it belongs to */
+      group: string;
       /** @enum {string} */
       state: 'waiting' | 'running' | 'done' | 'failed';
       startedAt: string | null;
@@ -1083,9 +1206,36 @@ export interface components {
       /** @description How many of the nodes it is about have passed it; null when it is not about nodes */
       done: number | null;
       total: number | null;
+      /** @description What it resulted in, e.g. the address of the API; empty when there is nothing to say */
+      note: string;
+      /** @description The latest failed attempt; null when a later one succeeded */
+      failure: components['schemas']['StepFailure'] | null;
+    };
+    /** @description A failed attempt at a step */
+    StepFailure: {
+      /** @description RFC 3339, UTC */
+      at: string;
+      /** @description The step in the words of the service that tried it */
+      step: string;
+      node: string | null;
+      cause: {
+        /** @description What was tried, e.g. "kubeadm init" */
+        operation: string;
+        /** @description On what, e.g. a node or a connection */
+        target: string;
+        /** @description The outside world's own words */
+        message: string;
+        /** @description A stable code, where the failure has one: ssh.host-key-changed */
+        reason?: string;
+      };
+      sentence: string;
+      attempt: number;
+      attemptsMax: number;
+      /** @description null: that was the last attempt */
+      nextAttemptAt: string | null;
     };
     /**
-     * @description What a cluster shall be
+     * @description The specification of a cluster
      * @example {
      *       "name": "demo",
      *       "controlPlane": [
@@ -1191,6 +1341,7 @@ export interface components {
       /** @enum {string} */
       kind: 'NodeList';
       items: components['schemas']['Node'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     /** @description More workers for a cluster */
     NodesRequest: {
@@ -1209,6 +1360,7 @@ export interface components {
       /** @enum {string} */
       kind: 'MachineList';
       items: components['schemas']['Machine'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     /** @description A machine under a node, as its provider knows it */
     Machine: {
@@ -1236,6 +1388,7 @@ export interface components {
       /** @enum {string} */
       kind: 'UpgradeList';
       items: components['schemas']['UpgradeSummary'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     UpgradeSummary: {
       id: string;
@@ -1278,7 +1431,7 @@ export interface components {
       requestedAt: string;
       startedAt: string | null;
       finishedAt: string | null;
-      /** @description Since the roll-out began, up to now or to its end */
+      /** @description Since the rollout began, up to now or to its end */
       elapsedMs: number | null;
       /** @description What the plan predicts for all of it */
       predictedMs: number | null;
@@ -1286,7 +1439,7 @@ export interface components {
       nodesTotal: number;
     };
     /**
-     * @description What shall change: at least one of version, software, renewCertificates and reboot
+     * @description What to change: at least one of version, software, renewCertificates and reboot
      * @example {
      *       "version": "v1.34.4"
      *     }
@@ -1457,7 +1610,7 @@ export interface components {
          */
         excusedNodes: string[];
         /**
-         * @description A failing probe pauses; false: it is only told
+         * @description A failing probe pauses; false: it is only reported
          * @default true
          */
         stopOnProbeFailure: boolean;
@@ -1468,7 +1621,7 @@ export interface components {
         twoStep: boolean;
       };
       /**
-       * @description Rules that you take upon yourself, of those that allow it
+       * @description Safety rules to override, of those that allow it
        * @default []
        */
       overrides: {
@@ -1525,7 +1678,7 @@ export interface components {
       requestedAt: string;
       startedAt: string | null;
       finishedAt: string | null;
-      /** @description Since the roll-out began, up to now or to its end */
+      /** @description Since the rollout began, up to now or to its end */
       elapsedMs: number | null;
       /** @description What the plan predicts for all of it */
       predictedMs: number | null;
@@ -1716,7 +1869,7 @@ export interface components {
          */
         excusedNodes: string[];
         /**
-         * @description A failing probe pauses; false: it is only told
+         * @description A failing probe pauses; false: it is only reported
          * @default true
          */
         stopOnProbeFailure: boolean;
@@ -1786,7 +1939,7 @@ export interface components {
             peerUrl: string | null;
             /** @description name=peerURL of every member, the same on each (etcd --initial-cluster) */
             initialCluster: string;
-            /** @description A new one, so that no member takes part in the cluster of before */
+            /** @description A new one, so that no member joins the previous cluster */
             token: string;
           };
         } | null;
@@ -1825,7 +1978,7 @@ export interface components {
         | 'Verifying'
         | 'Done'
         | 'Failed'
-        | 'Parked'
+        | 'LeftFailed'
         | 'Skipped'
         | 'Held'
         | 'Quarantined';
@@ -1889,7 +2042,7 @@ export interface components {
        */
       reason: string;
     };
-    /** @description A rule that you take upon yourself for one upgrade; it stands in the history with your name */
+    /** @description A safety rule to override for one upgrade; the history records it with your name */
     UpgradeOverride: {
       /** @description A rule of the upgrade rules, e.g. B4 */
       rule: string;
@@ -1946,7 +2099,7 @@ export interface components {
       /** @description Whether its content is kept by Fairlead */
       restorable: boolean;
     };
-    /** @description What became of a wish about etcd */
+    /** @description What became of a request about etcd */
     EtcdRequest: {
       id: string;
       /** @enum {string} */
@@ -1989,52 +2142,69 @@ export interface components {
       /** @enum {string} */
       kind: 'OperationList';
       items: components['schemas']['Operation'][];
+      metadata?: components['schemas']['ListMeta'];
     };
-    /** @description What became of one wish */
+    /** @description A request about a cluster and what came of it */
     Operation: {
-      /** @description Id of the event that is the wish */
+      /** @description Id of the event that requested it */
       id: string;
+      /** @description Sequence of that event */
+      seq: number;
       /** @enum {string} */
       kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade';
+      /** @description The kind of the operation that a retry continues; null for all others */
+      retryOf: ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade') | null;
+      /** @description How often the operation has been retried so far, including this retry */
+      retries: number;
       /** @enum {string} */
-      phase: 'Running' | 'Succeeded' | 'Failed' | 'Superseded';
+      phase: 'Running' | 'Succeeded' | 'Failed' | 'Rejected' | 'Superseded';
       uid: string;
       actor: string;
       /** @description RFC 3339, UTC */
       startedAt: string;
       finishedAt: string | null;
       durationMs: number | null;
-      /** @description The nodes that it is about, where it is not about the whole cluster */
-      nodes: string[];
+      /** @description The nodes that it is about and that still exist */
+      nodes: components['schemas']['NodeProgress'][];
       /** @description Name of the step that runs or failed */
       currentStep: string | null;
       steps: components['schemas']['Step'][];
       /** @description The latest failed attempts, oldest first */
       failures: components['schemas']['StepFailure'][];
       failuresTotal: number;
+      /** @description CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong */
+      reason: string;
       /** @description Why it ended as it did; empty when there is nothing to say */
       message: string;
     };
-    /** @description A failed attempt at a step */
-    StepFailure: {
-      /** @description RFC 3339, UTC */
-      at: string;
-      /** @description The step in the words of the service that tried it */
-      step: string;
-      node: string | null;
-      cause: {
-        /** @description What was tried, e.g. "kubeadm init" */
-        operation: string;
-        /** @description On what, e.g. a node or a connection */
-        target: string;
-        /** @description The outside world's own words */
-        message: string;
-      };
-      sentence: string;
-      attempt: number;
-      attemptsMax: number;
-      /** @description null: that was the last attempt */
-      nextAttemptAt: string | null;
+    /** @description How far a node is */
+    NodeProgress: {
+      name: string;
+      /** @enum {string} */
+      role: 'control-plane' | 'worker';
+      /**
+       * @description The latest stage of its life that it reached
+       * @enum {string}
+       */
+      stage:
+        | 'planned'
+        | 'created'
+        | 'reached'
+        | 'agent-started'
+        | 'initialized'
+        | 'bootstrapped'
+        | 'joined'
+        | 'ready'
+        | 'drained'
+        | 'removed';
+      /** @description When it reached the stage, or when its state changed after that */
+      since: string;
+      /** @enum {string} */
+      state: 'waiting' | 'running' | 'failed' | 'ready' | 'not-ready' | 'lost';
+      /** @description Why it is not Ready, in one sentence; empty when nothing is wrong */
+      reason: string;
+      /** @description Version of its kubelet, e.g. v1.34.4; empty until its agent reported it */
+      version: string;
     };
     EventList: {
       /** @enum {string} */
@@ -2071,11 +2241,14 @@ export interface components {
       namespace: string;
       cluster: string;
       items: components['schemas']['AuditEntry'][];
-      /** @description The hash chains of the log, computed anew for this answer */
+      /** @description Give it as `after` to read on; null: the end of the log was reached */
+      next: number | null;
+      /** @description The hash chains of the log on this page, recomputed for this answer */
       verification: {
         intact: boolean;
+        /** @description Messages of the log on this page */
         events: number;
-        /** @description Hash chains that were checked: one per context */
+        /** @description Hash chains that they are in: one per context */
         streams: number;
         faults: {
           seq: number;
@@ -2092,23 +2265,25 @@ export interface components {
       type: string;
       actor: string;
       source: string;
+      /** @description The hash chain that it is in */
+      context: string;
       sentence: string;
-      /** @description The chain of causes, nearest first, as far as it lies in the history of this cluster */
+      /** @description The chain of causes, nearest first, as far as it lies in the latest 5,000 events of this cluster before it */
       because: {
         seq: number;
         type: string;
         id: string;
       }[];
     };
-    ParkedList: {
+    QuarantineList: {
       /** @enum {string} */
-      kind: 'ParkedList';
-      items: components['schemas']['Parked'][];
+      kind: 'QuarantineList';
+      items: components['schemas']['QuarantinedCluster'][];
       /** @description The latest first */
       rejected: components['schemas']['Rejected'][];
     };
     /** @description A cluster whose events a consumer cannot process; no other cluster waits for it */
-    Parked: {
+    QuarantinedCluster: {
       service: string;
       consumer: string;
       namespace: string;
@@ -2118,7 +2293,7 @@ export interface components {
       eventId: string;
       error: string;
       /** @description RFC 3339, UTC */
-      parkedTime: string;
+      quarantinedTime: string;
     };
     /** @description Messages in a stream of the log that are no events: every reader skips them */
     Rejected: {
@@ -2135,14 +2310,14 @@ export interface components {
       /** @description RFC 3339, UTC */
       rejectedTime: string;
     };
-    /** @description Lets a parked cluster go on */
-    ParkedReleaseRequest: {
+    /** @description Releases a quarantined cluster */
+    QuarantineReleaseRequest: {
       service: string;
       consumer: string;
       namespace: string;
       cluster: string;
       /**
-       * @description retry: take the event again; skip: go on after it; replay: fold the cluster anew from the log
+       * @description retry: take the event again; skip: go on after it; replay: rebuild the state of the cluster from the log
        * @enum {string}
        */
       mode: 'retry' | 'skip' | 'replay';
@@ -2151,6 +2326,7 @@ export interface components {
       /** @enum {string} */
       kind: 'TokenList';
       items: components['schemas']['Token'][];
+      metadata?: components['schemas']['ListMeta'];
     };
     /** @description An API token, without what makes it one */
     Token: {
@@ -2161,6 +2337,8 @@ export interface components {
       roles: components['schemas']['RoleGrant'][];
       /** @description RFC 3339, UTC */
       createdTime: string;
+      /** @description When it ends, or ended; RFC 3339, UTC. Absent: it does not end by itself */
+      expiresAt?: string;
     };
     /** @description A role in one namespace, or with "*" in all */
     RoleGrant: {
@@ -2176,6 +2354,11 @@ export interface components {
       /** @description Who or what uses the token. Events name their actor user/<name>#<id of the token> */
       name: string;
       roles: components['schemas']['RoleGrant'][];
+      /**
+       * Format: date-time
+       * @description When the token ends, UTC: later than now, at most 3650 days. Absent: it does not end by itself. A token that ends makes only tokens that end no later
+       */
+      expiresAt?: string;
     };
     CreatedToken: {
       id: string;
@@ -2185,6 +2368,8 @@ export interface components {
       roles: components['schemas']['RoleGrant'][];
       /** @description RFC 3339, UTC */
       createdTime: string;
+      /** @description When it ends, or ended; RFC 3339, UTC. Absent: it does not end by itself */
+      expiresAt?: string;
       /** @description Shown this once: only its hash is kept */
       token: string;
     };
@@ -2196,6 +2381,22 @@ export interface components {
         default: string;
         known: string[];
       };
+      /** @description The pod networks of new clusters */
+      networks: {
+        /** @enum {string} */
+        cni: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
+        version: string;
+        /**
+         * @description Where its images come from: its project's registry, or a mirror, for hosts that pull none
+         * @enum {string}
+         */
+        images: 'registry' | 'mirror';
+        /**
+         * @description real: run on real hosts. lab: applied to simulated hosts only; its data plane was never run
+         * @enum {string}
+         */
+        verifiedOn: 'lab' | 'real';
+      }[];
     };
   };
   responses: never;
@@ -2211,6 +2412,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path?: never;
@@ -2227,7 +2432,7 @@ export interface operations {
           'application/json': components['schemas']['NamespaceList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2272,7 +2477,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2281,7 +2486,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2299,8 +2504,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2331,7 +2545,7 @@ export interface operations {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -2393,7 +2607,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2402,7 +2616,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2420,8 +2634,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2508,7 +2731,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2517,7 +2740,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2535,8 +2758,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2629,7 +2861,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2647,8 +2888,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2745,7 +2995,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2763,8 +3022,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2779,6 +3047,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path?: never;
@@ -2795,7 +3067,7 @@ export interface operations {
           'application/json': components['schemas']['ConnectionList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -2840,7 +3112,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2849,7 +3121,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2867,8 +3139,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -2955,7 +3236,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -2964,7 +3245,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -2982,8 +3263,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3080,7 +3370,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.settings-invalid, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
+      /** @description request.answer-too-large, connection.settings-invalid, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3089,7 +3379,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3107,8 +3397,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3201,7 +3500,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3219,8 +3527,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3249,7 +3566,7 @@ export interface operations {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -3320,7 +3637,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3329,7 +3646,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3347,8 +3664,299 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  acceptHostKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['HostKeyAcceptance'];
+      };
+    };
+    responses: {
+      /** @description It is the key that counts, and the hosts are looked at again */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found, connection.host-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  acceptHost: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['HostAcceptance'];
+      };
+    };
+    responses: {
+      /** @description It will be free */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found, connection.host-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3450,7 +4058,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3468,8 +4085,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3484,6 +4110,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path: {
@@ -3502,7 +4132,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3556,7 +4186,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3565,7 +4195,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3583,8 +4213,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3598,7 +4237,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3619,7 +4258,7 @@ export interface operations {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -3627,12 +4266,12 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description The wish is recorded; Location is where the cluster can be seen */
+      /** @description The request is recorded; Location is where the cluster can be seen */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -3703,7 +4342,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.single-connection, connection.unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.single-connection, connection.unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3712,7 +4351,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3730,8 +4369,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3819,7 +4467,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3828,7 +4476,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3846,8 +4494,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -3861,7 +4518,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -3883,12 +4540,12 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description The wish is recorded; Location is the operation */
+      /** @description The request is recorded; Location is the operation */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -3959,7 +4616,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3968,7 +4625,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -3986,8 +4643,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4001,7 +4667,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4023,12 +4689,12 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description The wish is recorded; Location is the operation */
+      /** @description The request is recorded; Location is the operation */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -4099,7 +4765,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4108,7 +4774,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4126,8 +4792,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4138,6 +4813,142 @@ export interface operations {
     };
   };
   getKubeconfig: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+        /** @description How long the client certificate is valid, in seconds: 10 minutes to 24 hours */
+        ttlSeconds?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The kubeconfig */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/yaml': string;
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.kubeconfig-not-ready, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, cluster.kubeconfig-failed, cluster.kubeconfig-late, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getAdministratorKubeconfig: {
     parameters: {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
@@ -4197,7 +5008,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-yet, cluster.kubeconfig-refused, conflict.concurrent */
+      /** @description cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4224,7 +5035,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4233,7 +5044,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4251,8 +5062,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4267,6 +5087,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path: {
@@ -4286,7 +5110,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4340,7 +5164,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4349,7 +5173,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4367,8 +5191,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4382,7 +5215,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4408,12 +5241,12 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description The wish is recorded; the nodes as they are now */
+      /** @description The request is recorded; the nodes as they are now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -4484,7 +5317,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.single-connection, connection.unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.single-connection, connection.unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4493,7 +5326,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4511,8 +5344,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4526,7 +5368,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4539,12 +5381,12 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The wish is recorded; the nodes as they are now */
+      /** @description The request is recorded; the nodes as they are now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -4615,7 +5457,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4624,7 +5466,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4642,8 +5484,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4732,7 +5583,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4741,7 +5592,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4759,8 +5610,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4774,7 +5634,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -4797,12 +5657,12 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description The wish is recorded; Location is the operation */
+      /** @description The request is recorded; Location is the operation */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -4846,7 +5706,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leader, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description node.initial-control-plane, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4873,7 +5733,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4882,7 +5742,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -4900,8 +5760,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -4916,6 +5785,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path: {
@@ -4935,7 +5808,7 @@ export interface operations {
           'application/json': components['schemas']['MachineList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4989,7 +5862,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4998,7 +5871,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5016,8 +5889,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5032,6 +5914,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path: {
@@ -5051,7 +5937,7 @@ export interface operations {
           'application/json': components['schemas']['UpgradeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5105,7 +5991,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5114,7 +6000,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5132,8 +6018,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5150,7 +6045,7 @@ export interface operations {
         dryRun?: 'true' | 'false';
       };
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5176,12 +6071,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; Location is the upgrade */
+      /** @description The request is recorded; Location is the upgrade */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -5189,7 +6084,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.nothing-wanted, upgrade.version-invalid, upgrade.software-invalid, upgrade.nobody, upgrade.force-unbounded, upgrade.gate-url, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.no-changes, upgrade.version-invalid, upgrade.software-invalid, upgrade.no-targets, upgrade.force-unbounded, upgrade.gate-url, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5252,7 +6147,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.rule-firm, upgrade.pool-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, upgrade.rule-not-overridable, upgrade.pool-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5261,7 +6156,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5279,8 +6174,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5369,7 +6273,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5378,7 +6282,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5396,8 +6300,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5411,7 +6324,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5429,7 +6342,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With Prefer: wait=N: how the roll-out ended */
+      /** @description With Prefer: wait=N: how the rollout ended */
       200: {
         headers: {
           [name: string]: unknown;
@@ -5438,12 +6351,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -5514,7 +6427,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5523,7 +6436,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5541,8 +6454,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5556,7 +6478,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5583,12 +6505,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -5659,7 +6581,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5668,7 +6590,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5686,8 +6608,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5701,7 +6632,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5715,7 +6646,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description With Prefer: wait=N: how the roll-out ended */
+      /** @description With Prefer: wait=N: how the rollout ended */
       200: {
         headers: {
           [name: string]: unknown;
@@ -5724,12 +6655,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -5800,7 +6731,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5809,7 +6740,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5827,8 +6758,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5842,7 +6782,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -5869,12 +6809,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -5945,7 +6885,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5954,7 +6894,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -5972,8 +6912,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -5987,7 +6936,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -6001,7 +6950,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description With Prefer: wait=N: how the roll-out ended */
+      /** @description With Prefer: wait=N: how the rollout ended */
       200: {
         headers: {
           [name: string]: unknown;
@@ -6010,12 +6959,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -6086,7 +7035,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6095,7 +7044,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6113,8 +7062,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6128,7 +7086,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -6155,12 +7113,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -6231,7 +7189,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused, upgrade.node-not-planned */
+      /** @description request.answer-too-large, idempotency.key-reused, upgrade.node-not-planned */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6240,7 +7198,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6258,8 +7216,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6273,7 +7240,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -6300,12 +7267,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -6376,7 +7343,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused, upgrade.rule-firm */
+      /** @description request.answer-too-large, idempotency.key-reused, upgrade.rule-not-overridable */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6385,7 +7352,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6403,8 +7370,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6418,7 +7394,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -6436,7 +7412,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With Prefer: wait=N: how the roll-out ended */
+      /** @description With Prefer: wait=N: how the rollout ended */
       200: {
         headers: {
           [name: string]: unknown;
@@ -6445,12 +7421,12 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description The wish is recorded; the upgrade as it is now */
+      /** @description The request is recorded; the upgrade as it is now */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -6521,7 +7497,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused, upgrade.node-not-planned, upgrade.rollback-worker-only */
+      /** @description request.answer-too-large, idempotency.key-reused, upgrade.node-not-planned, upgrade.rollback-worker-only */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6530,7 +7506,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6548,8 +7524,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6651,7 +7636,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6660,7 +7645,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6678,8 +7663,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6781,7 +7775,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6790,7 +7784,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6808,8 +7802,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6897,7 +7900,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6906,7 +7909,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -6924,8 +7927,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -6939,7 +7951,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -6961,12 +7973,12 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description The wish is recorded; Location tells how far it is */
+      /** @description The request is recorded; Location points to its progress */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -7037,7 +8049,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7046,7 +8058,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7064,8 +8076,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7079,7 +8100,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer tells the bound */
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
         /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
         'Idempotency-Key'?: string;
@@ -7105,12 +8126,12 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description The wish is recorded; Location tells how far it is */
+      /** @description The request is recorded; Location points to its progress */
       202: {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -7181,7 +8202,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused, etcd.restore-unconfirmed */
+      /** @description request.answer-too-large, idempotency.key-reused, etcd.restore-unconfirmed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7190,7 +8211,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7208,8 +8229,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7298,7 +8328,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7307,7 +8337,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7325,8 +8355,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7414,7 +8453,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7423,7 +8462,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7441,8 +8480,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7457,6 +8505,10 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
       };
       header?: never;
       path: {
@@ -7476,7 +8528,7 @@ export interface operations {
           'application/json': components['schemas']['OperationList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7530,7 +8582,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7539,7 +8591,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7557,8 +8609,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7647,7 +8708,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7656,7 +8717,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7674,8 +8735,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7766,7 +8836,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7784,8 +8863,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7812,7 +8900,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A stream that ends with the replica, or when the token is revoked */
+      /** @description A stream that ends with the replica, or when the token ends or is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -7875,7 +8963,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-streams */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7893,8 +8990,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, system.too-many-streams */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, system.too-many-streams */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -7906,7 +9012,11 @@ export interface operations {
   };
   getAudit: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only what came after this sequence; `next` of the page before */
+        after?: number;
+        limit?: number;
+      };
       header?: never;
       path: {
         namespace: string;
@@ -7916,7 +9026,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The history of the name */
+      /** @description A page of the history of the name */
       200: {
         headers: {
           [name: string]: unknown;
@@ -7979,7 +9089,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-audits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -7997,8 +9116,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8077,7 +9205,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8095,8 +9232,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8120,7 +9266,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A stream that ends with the replica, or when the token is revoked */
+      /** @description A stream that ends with the replica, or when the token ends or is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -8174,7 +9320,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-streams */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8192,8 +9347,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, system.too-many-streams */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, system.too-many-streams */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8203,7 +9367,7 @@ export interface operations {
       };
     };
   };
-  listParked: {
+  listQuarantined: {
     parameters: {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
@@ -8221,7 +9385,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': components['schemas']['ParkedList'];
+          'application/json': components['schemas']['QuarantineList'];
         };
       };
       /** @description request.malformed, request.unknown-field, request.text-unstorable */
@@ -8269,7 +9433,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description wait.seq-ahead */
+      /** @description request.answer-too-large, wait.seq-ahead */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8278,7 +9442,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8296,8 +9460,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable, wait.too-long */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8307,7 +9480,7 @@ export interface operations {
       };
     };
   };
-  releaseParked: {
+  releaseQuarantined: {
     parameters: {
       query?: never;
       header?: {
@@ -8319,7 +9492,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        'application/json': components['schemas']['ParkedReleaseRequest'];
+        'application/json': components['schemas']['QuarantineReleaseRequest'];
       };
     };
     responses: {
@@ -8328,7 +9501,7 @@ export interface operations {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -8363,7 +9536,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description parked.unknown */
+      /** @description quarantine.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -8399,7 +9572,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description idempotency.key-reused */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8408,7 +9581,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8426,8 +9599,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8439,7 +9621,12 @@ export interface operations {
   };
   listTokens: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -8455,7 +9642,7 @@ export interface operations {
           'application/json': components['schemas']['TokenList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8500,7 +9687,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8518,8 +9714,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8550,7 +9755,7 @@ export interface operations {
         headers: {
           /** @description Where what was asked for can be seen */
           Location?: string;
-          /** @description Sequence of the wish in the log; give it to a read as minSeq to see the wish in it */
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
           'X-Fairlead-Seq'?: string;
           [name: string]: unknown;
         };
@@ -8585,6 +9790,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description token.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
@@ -8612,7 +9826,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description token.namespace-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, token.namespace-unknown, token.expiry-invalid, token.outlives-caller, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8621,7 +9835,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8639,8 +9853,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8733,7 +9956,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8751,8 +9983,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };
@@ -8825,7 +10066,16 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures */
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
       429: {
         headers: {
           [name: string]: unknown;
@@ -8843,8 +10093,17 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description system.unavailable */
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
         headers: {
           [name: string]: unknown;
         };

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { Cni, OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
-import { ClusterUid, NodeName, SecretRef } from '../ids.js';
+import { AGENT_CREDENTIAL_LIFETIME_MAX_S, AGENT_CREDENTIALS_REVOKED_MAX } from '../agent.credentials.js';
+import { ClusterUid, NatsUserKey, NodeName, SecretRef } from '../ids.js';
+import { KubernetesUser } from '../kubeconfig.limits.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
 const node = NodeName;
+const lifetimeSeconds = z.int().min(1).max(AGENT_CREDENTIAL_LIFETIME_MAX_S);
 
 /** Facts about hosts becoming a cluster. Written by bootstrap-svc, which alone says that a cluster is ready or has failed. */
 export const bootstrapEvents = {
@@ -23,11 +26,29 @@ export const bootstrapEvents = {
     doc: 'The agent with this checksum runs on the host as a systemd unit and has its initial desired state.',
     data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
   }),
-  AgentUpdateWanted: defineEvent({
+  AgentCredentialIssued: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Every node of the cluster shall run the agent with this checksum; bootstrap-svc has come with it.',
+    doc: 'The agent of the node may connect to NATS as this user; claims of the user end within the lifetime and can be renewed.',
+    data: z.strictObject({ uid, node, user: NatsUserKey, lifetimeSeconds }),
+  }),
+  AgentCredentialsRevoked: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'NATS takes these users no more, whatever claims they show: their nodes or their cluster are gone, or newer users took their place.',
+    data: z.strictObject({
+      uid,
+      users: z.array(NatsUserKey).min(1).max(AGENT_CREDENTIALS_REVOKED_MAX),
+      lifetimeSeconds: lifetimeSeconds.describe('No claims of these users last longer'),
+    }),
+  }),
+  AgentUpdateRequested: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Every node of the cluster is to run the agent with this checksum, which came with bootstrap-svc.',
     data: z.strictObject({ uid, agentVersion: z.string(), sha256: z.string() }),
   }),
   AgentUpdated: defineEvent({
@@ -55,8 +76,15 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The snapshot to which etcd shall be set back lies on the control plane, its checksum was found right there.',
+    doc: 'The snapshot to restore is on the control plane, and its checksum matches.',
     data: z.strictObject({ uid, node, requestId: z.string(), snapshot: z.string(), sha256: z.string() }),
+  }),
+  EtcdSnapshotRemoved: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Nothing of the snapshot of a restore that has failed is left on the control plane.',
+    data: z.strictObject({ uid, node, requestId: z.string() }),
   }),
   EtcdReady: defineEvent({
     version: 1,
@@ -83,6 +111,33 @@ export const bootstrapEvents = {
     context: 'bootstrap',
     doc: "The administrator's kubeconfig that was renewed on the control plane is sealed in place of the one before.",
     data: z.strictObject({ uid, node, kubeconfigRef: SecretRef, expiresAt: z.iso.datetime() }),
+  }),
+  KubeconfigIssued: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'access',
+    doc: "The cluster signed the operator's client certificate; the kubeconfig with its key is sealed until it expires.",
+    data: z.strictObject({
+      uid,
+      requestId: z.uuid(),
+      user: KubernetesUser,
+      kubeconfigRef: SecretRef,
+      expiresAt: z.iso.datetime(),
+    }),
+  }),
+  KubeconfigNotIssued: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'access',
+    doc: 'The cluster did not sign the client certificate that an operator asked for.',
+    data: z.strictObject({ uid, requestId: z.uuid(), user: KubernetesUser, cause: Cause }),
+  }),
+  KubeconfigRemoved: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'access',
+    doc: 'The sealed kubeconfig of an operator is deleted: its certificate expired, or a later one replaced it.',
+    data: z.strictObject({ uid, requestId: z.uuid(), user: KubernetesUser }),
   }),
   NetworkReady: defineEvent({
     version: 1,
@@ -123,7 +178,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Every node is Ready at the wanted version and every bootstrap addon is installed.',
+    doc: 'Every node is Ready at the desired version and every bootstrap addon is installed.',
     data: z.strictObject({ uid }),
   }),
   BootstrapStepFailed: defineEvent({
@@ -174,7 +229,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A node that shall be removed is cordoned and its pods are evicted, or it was found dead.',
+    doc: 'A node that is being removed is cordoned and its pods are evicted, or it was found dead.',
     data: z.strictObject({ uid, node, evictedPods: z.int().min(0), dead: z.boolean() }),
   }),
   NodeRemoved: defineEvent({

@@ -2,22 +2,22 @@ import type { z } from 'zod';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
-import { parkingEvents } from './parking.events.js';
-import { rolloutFactEvents, upgradeWishEvents } from './rollout.events.js';
+import { quarantineEvents } from './quarantine.events.js';
+import { rolloutFactEvents, upgradeRequestEvents } from './rollout.events.js';
 import { stockEvents } from './stock.events.js';
-import { wishEvents } from './wish.events.js';
+import { requestEvents } from './request.events.js';
 
 /** Every public event, by type. Append-only: a released version never changes; a new one comes with an upcaster. */
 export const EVENTS = {
-  ...wishEvents,
-  ...upgradeWishEvents,
+  ...requestEvents,
+  ...upgradeRequestEvents,
   ...machinesEvents,
   ...stockEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,
-  ...parkingEvents,
+  ...quarantineEvents,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

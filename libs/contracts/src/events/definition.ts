@@ -11,17 +11,18 @@ export type Writer = ServiceName | 'node-agent' | 'every-service';
  * It is one token of the subject, and the unit of optimistic concurrency and of the hash chain.
  */
 export type ContextPattern =
-  | 'wish'
+  | 'request'
   | 'audit'
   | 'machines'
   | 'bootstrap'
+  | 'access'
   | 'rollout'
   | 'desired-<node>'
   | 'health-<node>'
   | 'node-<node>'
   | 'resources-<connection>'
   | 'stock-<connection>'
-  | 'parked-<service>';
+  | 'quarantine-<service>';
 
 /** What a fact is about: it stands in the stream of exactly that, and says nothing about anything else. `any`: whichever its context is in. */
 export type Scope = 'cluster' | 'namespace' | 'installation' | 'any';

@@ -114,7 +114,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The machines cannot be had; the cause is in the words of the provider.',
+    doc: 'Provisioning failed; the cause is in the words of the provider.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -167,7 +167,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The extra machines of a pool cannot be had; those of them that were made go again, and the cluster is as it was.',
+    doc: 'The surge machines of a pool cannot be provisioned; those that were created are deleted, and the cluster is unchanged.',
     data: z.strictObject({ uid, upgradeId: UpgradeId, pool: z.string(), cause: Cause }),
   }),
   LoadBalancerDeleted: defineEvent({

@@ -11,33 +11,33 @@ export const SoftwareVersions = z.record(z.string(), z.string());
 export type SoftwareVersions = z.infer<typeof SoftwareVersions>;
 
 /**
- * The same where it is wanted: package managers get names and versions as arguments, and one that begins with a dash, or has a blank or a
+ * The same where it is desired: package managers get names and versions as arguments, and one that begins with a dash, or has a blank or a
  * wildcard in it, would be more to them than a package. As Debian and RPM name packages and versions.
  */
-export const WantedSoftware = z.record(
+export const DesiredSoftware = z.record(
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9+._-]{0,127}$/),
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+~:_-]{0,127}$/),
 );
 
-/** What is wanted of nodes and whether they are there. Written by upgrade-svc. */
+/** What is desired of nodes and whether they are there. Written by upgrade-svc. */
 export const rolloutEvents = {
   DesiredVersionsSet: defineEvent({
     version: 1,
     writer: 'upgrade-svc',
     context: 'desired-<node>',
-    doc: 'The node shall have exactly this software; its agent may change the node only while changesAllowed.',
+    doc: 'The node is to run exactly this software; its agent may change the node only while changesAllowed.',
     data: z.strictObject({
       uid,
       node,
       revision: z.int().min(1),
-      software: WantedSoftware,
+      software: DesiredSoftware,
       changesAllowed: z.boolean(),
       change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
       stage: z
-        .strictObject({ id: z.string(), software: WantedSoftware })
+        .strictObject({ id: z.string(), software: DesiredSoftware })
         .optional()
         .describe('What the agent fetches and verifies ahead; it needs no permission, for it changes nothing'),
-      probes: z.array(Probe).optional().describe('What the node asks all the time while this is wanted'),
+      probes: z.array(Probe).optional().describe('What the node asks all the time while this is desired'),
     }),
   }),
   NodeLost: defineEvent({
@@ -71,13 +71,13 @@ export const rolloutEvents = {
   }),
 } as const;
 
-/** What is true on a node. Written by its own agent and nobody else. */
+/** What is true on a node. Written by its own agent and no one else. */
 export const nodeEvents = {
   NodeInitialized: defineEvent({
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node has all the software that was wanted and every setting that kubeadm needs.',
+    doc: 'The node has all the software that was desired and every setting that kubeadm needs.',
     data: z.strictObject({
       uid,
       node,
@@ -93,7 +93,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node could not be given what was wanted; the agent goes on trying.',
+    doc: 'The node could not be given what was desired; the agent goes on trying.',
     data: z.strictObject({
       uid,
       node,
@@ -108,7 +108,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'Kubernetes calls the node Ready, and it runs the wanted software.',
+    doc: 'Kubernetes calls the node Ready, and it runs the desired software.',
     data: z.strictObject({ uid, node, revision: z.int(), software: SoftwareVersions }),
   }),
   NodeNotReady: defineEvent({
@@ -128,13 +128,13 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node differs from what is wanted, and its agent may not change it.',
+    doc: 'The node differs from what is desired, and its agent may not change it.',
     data: z.strictObject({
       uid,
       node,
       revision: z.int(),
       differences: z
-        .array(z.strictObject({ item: z.string(), what: z.string(), observed: z.string(), wanted: z.string() }))
+        .array(z.strictObject({ item: z.string(), what: z.string(), observed: z.string(), desired: z.string() }))
         .min(1),
     }),
   }),
@@ -186,7 +186,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The certificates of the control plane on this node end then; told when they change.',
+    doc: 'The certificates of the control plane on this node end then; stated when they change.',
     data: z.strictObject({
       uid,
       node,
@@ -197,7 +197,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'What the node was told to ask did not answer, twice in a row.',
+    doc: 'A probe of the node failed twice in a row.',
     data: z.strictObject({ uid, node, probe: z.string(), message: z.string() }),
   }),
   ProbeRecovered: defineEvent({

@@ -9,8 +9,8 @@ const node = NodeName;
 const upgradeId = UpgradeId;
 const operation = z.string().describe('Id of the operation in the plan');
 
-const wish = <Data extends z.ZodType>(doc: string, data: Data) =>
-  defineEvent({ version: 1, writer: 'gateway', context: 'wish', doc, data });
+const request = <Data extends z.ZodType>(doc: string, data: Data) =>
+  defineEvent({ version: 1, writer: 'gateway', context: 'request', doc, data });
 
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
@@ -18,8 +18,8 @@ const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
 export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 
 /** What people ask of upgrades. Written by the gateway. */
-export const upgradeWishEvents = {
-  UpgradeRequested: wish(
+export const upgradeRequestEvents = {
+  UpgradeRequested: request(
     'Someone asked for a change of software, certificates or boots. Nothing is touched yet.',
     z.strictObject({
       uid,
@@ -31,26 +31,26 @@ export const upgradeWishEvents = {
       mode: z.enum(UPGRADE_MODES).describe('dry-run: the plan only; ask: the plan waits for its approval; go: it runs'),
       overrides: z
         .array(z.strictObject({ rule: z.string(), reason: z.string() }))
-        .describe('Rules that its author takes upon oneself from the start, so that the plan is made at all'),
+        .describe('Safety rules that its author overrides from the start'),
       requestHash: z.string(),
     }),
   ),
-  UpgradeApproved: wish(
+  UpgradeApproved: request(
     'Someone approved the plan with this hash.',
     z.strictObject({ uid, upgradeId, planHash: z.string() }),
   ),
-  UpgradePauseRequested: wish('No further node shall begin.', z.strictObject({ uid, upgradeId, reason: z.string() })),
-  UpgradeResumeRequested: wish('The roll-out shall go on.', z.strictObject({ uid, upgradeId })),
-  UpgradeAbortRequested: wish(
-    'The roll-out shall end: nodes in flight are finished or parked, no other begins.',
+  UpgradePauseRequested: request('No further node starts.', z.strictObject({ uid, upgradeId, reason: z.string() })),
+  UpgradeResumeRequested: request('The rollout continues.', z.strictObject({ uid, upgradeId })),
+  UpgradeAbortRequested: request(
+    'The rollout ends: nodes in flight are finished or left as failed, and no other starts.',
     z.strictObject({ uid, upgradeId, reason: z.string() }),
   ),
-  UpgradeRetryRequested: wish('What failed shall be tried again.', z.strictObject({ uid, upgradeId })),
-  UpgradeNodeSkipRequested: wish(
-    'A node shall be left out of this roll-out.',
+  UpgradeRetryRequested: request('What failed is to be retried.', z.strictObject({ uid, upgradeId })),
+  UpgradeNodeSkipRequested: request(
+    'A node is to be skipped by this rollout.',
     z.strictObject({ uid, upgradeId, node, reason: z.string() }),
   ),
-  UpdatesDisabledSet: wish(
+  UpdatesDisabledSet: request(
     'A node or a pool is held out of changes, or no longer is; others go on.',
     z.strictObject({
       uid,
@@ -62,22 +62,22 @@ export const upgradeWishEvents = {
       reason: z.string(),
     }),
   ),
-  UpgradeRuleOverridden: wish(
-    'An operator takes a rule that can be taken upon oneself, for this upgrade.',
+  UpgradeRuleOverridden: request(
+    'An operator overrides a safety rule for this upgrade.',
     z.strictObject({ uid, upgradeId, rule: z.string(), reason: z.string() }),
   ),
-  NodeRollbackRequested: wish(
-    'A failed worker shall get the software back that it had (G3).',
+  NodeRollbackRequested: request(
+    'A failed worker is to be rolled back to the software that it had (G3).',
     z.strictObject({ uid, upgradeId, node }),
   ),
-  EtcdSnapshotRequested: wish('A snapshot of etcd shall be taken.', z.strictObject({ uid, requestId: z.string() })),
-  EtcdRestoreRequested: wish(
-    'etcd shall be set back to a snapshot; everything since is lost (G4).',
+  EtcdSnapshotRequested: request('A snapshot of etcd is to be taken.', z.strictObject({ uid, requestId: z.string() })),
+  EtcdRestoreRequested: request(
+    'etcd is to be restored from a snapshot; everything since is lost (G4).',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
 } as const;
 
-/** What upgrade-svc decides about a roll-out. */
+/** What upgrade-svc decides about a rollout. */
 export const rolloutFactEvents = {
   UpgradeRejected: fact(
     'The upgrade would break a rule; nothing was touched.',
@@ -129,16 +129,21 @@ export const rolloutFactEvents = {
     }),
   ),
   EtcdRestoreFailed: fact(
-    'etcd could not be set back to a snapshot; the cause tells in which state it was left.',
+    'etcd could not be restored from a snapshot; the cause states in which state it was left.',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string(), cause: Cause }),
   ),
   EtcdRestored: fact(
     'etcd was set back to a snapshot.',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
-  UpgradeWishRefused: fact(
+  UpgradeCommandRefused: fact(
     'Something that was asked of an upgrade cannot be done; the upgrade is as it was.',
-    z.strictObject({ uid, upgradeId, wish: z.string().describe('The type of the event that asked'), finding: Finding }),
+    z.strictObject({
+      uid,
+      upgradeId,
+      request: z.string().describe('The type of the event that asked'),
+      finding: Finding,
+    }),
   ),
   OperationStarted: fact(
     'An operation of the plan began.',
@@ -171,14 +176,14 @@ export const rolloutFactEvents = {
   ),
   NodesUnmarked: fact('Pods no longer avoid these nodes.', z.strictObject({ uid, upgradeId, nodes: z.array(node) })),
   SurgeRequested: fact(
-    'A pool shall have so many extra nodes while it is under way; infra-svc makes those that it has not.',
+    'The surge nodes of a pool during its rollout; infra-svc creates those that are missing.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), count: z.int().min(1) }),
   ),
-  SurgeReturned: fact(
-    'The extra nodes of a pool are no longer needed and shall go.',
+  SurgeReleased: fact(
+    'The surge nodes of a pool are no longer needed and are to be deleted.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), nodes: z.array(node) }),
   ),
-  SurgeForgone: fact(
+  SurgeSkipped: fact(
     'A pool goes on without extra nodes, so that fewer of it are away at a time.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
@@ -195,11 +200,11 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node }),
   ),
   NodeCordoned: fact(
-    'The node takes no new pods; byPlan tells whether this plan did it, and so may undo it.',
+    'The node takes no new pods; byPlan states whether this plan did it, and so may undo it.',
     z.strictObject({ uid, upgradeId, operation, node, byPlan: z.boolean() }),
   ),
   EvictionRefused: fact(
-    'Kubernetes refused to evict pods; told when who refuses changes, not for each try.',
+    'Kubernetes refused to evict pods; stated when the set of refusals changes, not for each attempt.',
     z.strictObject({
       uid,
       upgradeId,
@@ -248,7 +253,7 @@ export const rolloutFactEvents = {
     }),
   ),
   GateFailed: fact(
-    'A gate does not hold; told when its reason changes.',
+    'A gate does not pass; stated when its reason changes.',
     z.strictObject({
       uid,
       upgradeId,
@@ -263,8 +268,8 @@ export const rolloutFactEvents = {
   ),
   NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, operation, node })),
   UpgradeWithdrawn: fact(
-    'The permission to change the node is withdrawn; parked: it stays cordoned as it is.',
-    z.strictObject({ uid, upgradeId, operation, node, parked: z.boolean() }),
+    'The permission to change the node is withdrawn; leftFailed: it stays cordoned as it is.',
+    z.strictObject({ uid, upgradeId, operation, node, leftFailed: z.boolean() }),
   ),
   NodeSkipped: fact('The node is left as it is.', z.strictObject({ uid, upgradeId, node, reason: z.string() })),
   NodeQuarantined: fact(
@@ -275,9 +280,9 @@ export const rolloutFactEvents = {
     'No further node begins.',
     z.strictObject({ uid, upgradeId, by: z.enum(['user', 'probe', 'window', 'gate']), reason: z.string() }),
   ),
-  RolloutResumed: fact('The roll-out goes on.', z.strictObject({ uid, upgradeId })),
+  RolloutResumed: fact('The rollout goes on.', z.strictObject({ uid, upgradeId })),
   RolloutHalted: fact(
-    'A rule says stop: nodes in flight are parked as they are, and nothing begins until someone decides.',
+    'A rule says stop: nodes in flight are left as they are, and nothing starts until an operator decides.',
     z.strictObject({
       uid,
       upgradeId,
@@ -288,8 +293,8 @@ export const rolloutFactEvents = {
     }),
   ),
   RolloutAborted: fact(
-    'The roll-out has ended before its end; these nodes were left parked.',
-    z.strictObject({ uid, upgradeId, parked: z.array(node) }),
+    'The rollout has ended early; these nodes were left as failed.',
+    z.strictObject({ uid, upgradeId, leftFailed: z.array(node) }),
   ),
   RolloutCompleted: fact(
     'Everything in the plan is done.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterName, ClusterUid, ConnectionName, Namespace, NodeName } from '../ids.js';
-import { OwnHost } from '../own-hosts.js';
+import { HostBaseline, HostKey, OwnHost } from '../own-hosts.js';
 import { defineEvent } from './definition.js';
 
 const connection = ConnectionName;
@@ -14,7 +14,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: "These hosts of the inventory are a cluster's machines from here on, and nobody else's.",
+    doc: "These hosts of the inventory are a cluster's machines from now on, and no other cluster's.",
     data: z.strictObject({
       connection,
       uid,
@@ -25,6 +25,9 @@ export const stockEvents = {
           z.strictObject({
             machine: NodeName,
             host: OwnHost.describe('As the inventory has it now: it is reset there, whatever the inventory says then'),
+            baseline: HostBaseline.optional().describe(
+              'Digests of what has to be the same when it is given back; absent: not compared',
+            ),
           }),
         )
         .min(1),
@@ -34,7 +37,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'The host was reset, has nothing of its cluster any more, and is free.',
+    doc: 'The host was wiped, nothing of its cluster was found any more, and it is free.',
     data: z.strictObject({ connection, uid, machine: NodeName, host }),
   }),
   HostWithheld: defineEvent({
@@ -48,8 +51,27 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'A host that was kept out of the stock has been reset, and is free.',
-    data: z.strictObject({ connection, host }),
+    doc: 'A host that was kept out of the stock has been reset, or was accepted by an administrator, and is free.',
+    data: z.strictObject({
+      connection,
+      host,
+      accepted: z
+        .boolean()
+        .optional()
+        .describe('An administrator accepted it as it is, and who used it last does not count any more'),
+    }),
+  }),
+  HostKeyPinned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'The first SSH host key that a server of the connection has shown; from here on any other is refused until it is accepted.',
+    data: z.strictObject({
+      connection,
+      host: host.nullable().describe('Its name in the inventory; null: the jump host'),
+      address: z.string().describe('<address>:<port> where it was seen'),
+      hostKey: HostKey,
+    }),
   }),
   ApiAddressTaken: defineEvent({
     version: 1,

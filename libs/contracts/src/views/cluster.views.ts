@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { paged } from './list.views.js';
 import { NodeView } from './node.views.js';
 import { OperationKind, StepView } from './operation.views.js';
 import { time } from './time.js';
@@ -70,13 +71,13 @@ export const ClusterView = z
       .string()
       .optional()
       .describe(
-        "Only below /ladybug, and only for operators: the cluster's administrator kubeconfig; empty until there is one",
+        "Only below /ladybug, and only for operators: a kubeconfig with the caller's own client certificate; empty until the cluster has signed one",
       ),
   })
   .meta({ id: 'Cluster' });
 export type ClusterView = z.infer<typeof ClusterView>;
 
 export const ClusterList = z
-  .strictObject({ kind: z.literal('ClusterList'), items: z.array(ClusterView) })
+  .strictObject({ kind: z.literal('ClusterList'), items: z.array(ClusterView), ...paged })
   .meta({ id: 'ClusterList' });
 export type ClusterList = z.infer<typeof ClusterList>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { paged } from './list.views.js';
 import { Quota } from '../quota.js';
 import { time } from './time.js';
 
@@ -14,9 +15,19 @@ export const NamespaceView = z
 export type NamespaceView = z.infer<typeof NamespaceView>;
 
 export const NamespaceList = z
-  .strictObject({ kind: z.literal('NamespaceList'), items: z.array(NamespaceView) })
+  .strictObject({ kind: z.literal('NamespaceList'), items: z.array(NamespaceView), ...paged })
   .meta({ id: 'NamespaceList' });
 export type NamespaceList = z.infer<typeof NamespaceList>;
+
+const knownHostKey = z
+  .strictObject({
+    fingerprint: z.string().describe('SHA256:<base64>, as ssh-keygen -lf prints it'),
+    source: z
+      .enum(['settings', 'accepted', 'first-seen'])
+      .describe('Why it counts: the settings name it, an administrator accepted it, or it was the first one seen'),
+  })
+  .nullable()
+  .describe('The SSH host key that it has to show; null: none is known yet, and the first one seen will be pinned');
 
 export const ConnectionView = z
   .strictObject({
@@ -56,17 +67,25 @@ export const ConnectionView = z
           state: z.enum(['free', 'in-use', 'kept-out']).describe('kept-out: it was given back and could not be reset'),
           cluster: z.string().describe('<namespace>/<cluster> that has it, or had it; empty: none'),
           machine: z.string(),
+          lastNamespace: z
+            .string()
+            .describe('The namespace that has it or had it last; empty: none, or it was accepted since'),
+          hostKey: knownHostKey,
           problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
         }),
       )
       .optional()
       .describe('The inventory of your own hosts, for administrators'),
+    jump: z
+      .strictObject({ address: z.string(), port: z.int(), user: z.string(), hostKey: knownHostKey })
+      .optional()
+      .describe('The host through which all others are reached, for administrators'),
   })
   .meta({ id: 'Connection' });
 export type ConnectionView = z.infer<typeof ConnectionView>;
 
 export const ConnectionList = z
-  .strictObject({ kind: z.literal('ConnectionList'), items: z.array(ConnectionView) })
+  .strictObject({ kind: z.literal('ConnectionList'), items: z.array(ConnectionView), ...paged })
   .meta({ id: 'ConnectionList' });
 export type ConnectionList = z.infer<typeof ConnectionList>;
 

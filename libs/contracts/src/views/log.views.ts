@@ -37,10 +37,13 @@ export const AuditEntry = z
     type: z.string(),
     actor: z.string(),
     source: z.string(),
+    context: z.string().describe('The hash chain that it is in'),
     sentence: z.string(),
     because: z
       .array(z.strictObject({ seq: z.int(), type: z.string(), id: z.string() }))
-      .describe('The chain of causes, nearest first, as far as it lies in the history of this cluster'),
+      .describe(
+        'The chain of causes, nearest first, as far as it lies in the latest 5,000 events of this cluster before it',
+      ),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
@@ -51,19 +54,20 @@ export const AuditView = z
     namespace: z.string(),
     cluster: z.string(),
     items: z.array(AuditEntry),
+    next: z.int().nullable().describe('Give it as `after` to read on; null: the end of the log was reached'),
     verification: z
       .strictObject({
         intact: z.boolean(),
-        events: z.int(),
-        streams: z.int().describe('Hash chains that were checked: one per context'),
+        events: z.int().describe('Messages of the log on this page'),
+        streams: z.int().describe('Hash chains that they are in: one per context'),
         faults: z.array(z.strictObject({ seq: z.int(), context: z.string(), fault: z.string() })),
       })
-      .describe('The hash chains of the log, computed anew for this answer'),
+      .describe('The hash chains of the log on this page, recomputed for this answer'),
   })
   .meta({ id: 'Audit', description: 'The history of a cluster name, replayed from the log' });
 export type AuditView = z.infer<typeof AuditView>;
 
-export const ParkedView = z
+export const QuarantinedClusterView = z
   .strictObject({
     service: z.string(),
     consumer: z.string(),
@@ -72,13 +76,13 @@ export const ParkedView = z
     seq: z.int().describe('The event that could not be processed'),
     eventId: z.string(),
     error: z.string(),
-    parkedTime: time,
+    quarantinedTime: time,
   })
   .meta({
-    id: 'Parked',
+    id: 'QuarantinedCluster',
     description: 'A cluster whose events a consumer cannot process; no other cluster waits for it',
   });
-export type ParkedView = z.infer<typeof ParkedView>;
+export type QuarantinedClusterView = z.infer<typeof QuarantinedClusterView>;
 
 export const RejectedView = z
   .strictObject({
@@ -97,11 +101,11 @@ export const RejectedView = z
   });
 export type RejectedView = z.infer<typeof RejectedView>;
 
-export const ParkedList = z
+export const QuarantineList = z
   .strictObject({
-    kind: z.literal('ParkedList'),
-    items: z.array(ParkedView),
+    kind: z.literal('QuarantineList'),
+    items: z.array(QuarantinedClusterView),
     rejected: z.array(RejectedView).describe('The latest first'),
   })
-  .meta({ id: 'ParkedList' });
-export type ParkedList = z.infer<typeof ParkedList>;
+  .meta({ id: 'QuarantineList' });
+export type QuarantineList = z.infer<typeof QuarantineList>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { paged } from './list.views.js';
 import { NodeRole } from '../machines.js';
 import { time } from './time.js';
 
@@ -10,6 +11,36 @@ import { time } from './time.js';
 export const NODE_PHASES = ['Planned', 'Bootstrapping', 'Joining', 'Ready', 'NotReady', 'Lost', 'Removing'] as const;
 export const NodePhase = z.enum(NODE_PHASES);
 export type NodePhase = z.infer<typeof NodePhase>;
+
+export const NODE_STAGES = [
+  'planned',
+  'created',
+  'reached',
+  'agent-started',
+  'initialized',
+  'bootstrapped',
+  'joined',
+  'ready',
+  'drained',
+  'removed',
+] as const;
+export const NodeStage = z.enum(NODE_STAGES);
+export type NodeStage = z.infer<typeof NodeStage>;
+
+export const NODE_STATES = ['waiting', 'running', 'failed', 'ready', 'not-ready', 'lost'] as const;
+
+export const NodeProgressView = z
+  .strictObject({
+    name: z.string(),
+    role: NodeRole,
+    stage: NodeStage.describe('The latest stage of its life that it reached'),
+    since: time.describe('When it reached the stage, or when its state changed after that'),
+    state: z.enum(NODE_STATES),
+    reason: z.string().describe('Why it is not Ready, in one sentence; empty when nothing is wrong'),
+    version: z.string().describe('Version of its kubelet, e.g. v1.34.4; empty until its agent reported it'),
+  })
+  .meta({ id: 'NodeProgress', description: 'How far a node is' });
+export type NodeProgressView = z.infer<typeof NodeProgressView>;
 
 export const NodeView = z
   .strictObject({
@@ -25,6 +56,7 @@ export const NodeView = z
     regionLabel: z.string().describe('key=value'),
     zoneLabel: z.string().describe('key=value'),
     phase: NodePhase,
+    stage: NodeStage.describe('The latest stage of its life that it reached'),
     leader: z.boolean(),
     connection: z.string(),
     ready: z.boolean().describe('Kubernetes calls it Ready and its agent is heard of'),
@@ -39,7 +71,7 @@ export const NodeView = z
 export type NodeView = z.infer<typeof NodeView>;
 
 export const NodeList = z
-  .strictObject({ kind: z.literal('NodeList'), items: z.array(NodeView) })
+  .strictObject({ kind: z.literal('NodeList'), items: z.array(NodeView), ...paged })
   .meta({ id: 'NodeList' });
 export type NodeList = z.infer<typeof NodeList>;
 
@@ -66,6 +98,6 @@ export const MachineView = z
 export type MachineView = z.infer<typeof MachineView>;
 
 export const MachineList = z
-  .strictObject({ kind: z.literal('MachineList'), items: z.array(MachineView) })
+  .strictObject({ kind: z.literal('MachineList'), items: z.array(MachineView), ...paged })
   .meta({ id: 'MachineList' });
 export type MachineList = z.infer<typeof MachineList>;

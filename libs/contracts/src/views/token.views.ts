@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { paged } from './list.views.js';
 import { RoleGrant } from '../requests.js';
 import { time } from './time.js';
 
@@ -9,12 +10,13 @@ export const TokenView = z
     name: z.string(),
     roles: z.array(RoleGrant),
     createdTime: time,
+    expiresAt: time.optional().describe('When it ends, or ended; RFC 3339, UTC. Absent: it does not end by itself'),
   })
   .meta({ id: 'Token', description: 'An API token, without what makes it one' });
 export type TokenView = z.infer<typeof TokenView>;
 
 export const TokenList = z
-  .strictObject({ kind: z.literal('TokenList'), items: z.array(TokenView) })
+  .strictObject({ kind: z.literal('TokenList'), items: z.array(TokenView), ...paged })
   .meta({ id: 'TokenList' });
 export type TokenList = z.infer<typeof TokenList>;
 

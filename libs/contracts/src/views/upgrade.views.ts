@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { paged } from './list.views.js';
 import { UPGRADE_MODES } from '../events/rollout.events.js';
 import { NodeRole } from '../machines.js';
 import { Finding, UpgradePlan, UpgradeTarget } from '../upgrades.js';
@@ -33,7 +34,7 @@ export const UPGRADE_NODE_PHASES = [
   'Verifying',
   'Done',
   'Failed',
-  'Parked',
+  'LeftFailed',
   'Skipped',
   'Held',
   'Quarantined',
@@ -102,7 +103,7 @@ const summary = {
   requestedAt: time,
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
-  elapsedMs: ms.nullable().describe('Since the roll-out began, up to now or to its end'),
+  elapsedMs: ms.nullable().describe('Since the rollout began, up to now or to its end'),
   predictedMs: ms.nullable().describe('What the plan predicts for all of it'),
   nodesDone: z.int(),
   nodesTotal: z.int(),
@@ -112,7 +113,7 @@ export const UpgradeSummary = z.strictObject(summary).meta({ id: 'UpgradeSummary
 export type UpgradeSummary = z.infer<typeof UpgradeSummary>;
 
 export const UpgradeList = z
-  .strictObject({ kind: z.literal('UpgradeList'), items: z.array(UpgradeSummary) })
+  .strictObject({ kind: z.literal('UpgradeList'), items: z.array(UpgradeSummary), ...paged })
   .meta({ id: 'UpgradeList' });
 export type UpgradeList = z.infer<typeof UpgradeList>;
 
@@ -182,7 +183,7 @@ export const EtcdRequestView = z
     requestedAt: time,
     finishedAt: time.nullable(),
   })
-  .meta({ id: 'EtcdRequest', description: 'What became of a wish about etcd' });
+  .meta({ id: 'EtcdRequest', description: 'What became of a request about etcd' });
 export type EtcdRequestView = z.infer<typeof EtcdRequestView>;
 
 export const CertificateView = z

@@ -31,7 +31,7 @@ describe('the certificate of NATS', () => {
     expect([caFile, serverFile].map((file) => readFileSync(file, 'utf8'))).toEqual(texts);
   });
 
-  it('is made anew for a new name, and a year before it ends; the authority stays', async () => {
+  it('is recreated for a new name, and a year before it ends; the authority stays', async () => {
     const { caFile, serverFile } = await ensureCertificates(dataDir, NAMES);
     const read = () => [readFileSync(caFile, 'utf8'), readFileSync(serverFile, 'utf8')] as const;
     const first = read();
@@ -46,7 +46,7 @@ describe('the certificate of NATS', () => {
     expect(read()[1]).not.toBe(second[1]);
   });
 
-  it('is made anew when it is of another authority', async () => {
+  it('is recreated when it is of another authority', async () => {
     const { serverFile } = await ensureCertificates(dataDir, NAMES);
     const other = throwawayFolder();
     try {

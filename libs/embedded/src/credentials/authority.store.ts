@@ -2,12 +2,13 @@ import { X509Certificate, webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { readIfAny, writeWhole } from '../folder/files.js';
+import { readIfAny, writeDurably, writeWhole } from '../folder/files.js';
+import { authoritiesText, bundleOf, certificateIn, keyIn, parseAuthorities, type Authorities } from './authorities.js';
 import { natsTrust, type NatsTrust } from './trust.js';
 
 /** What a NATS server shows of itself, and what its clients must trust; each is a file that only its owner may read. */
 export interface NatsCertificates {
-  /** The certificate of the authority: the one certificate that services and agents trust. */
+  /** What services and agents trust: the certificate of the authority, and of a second one while it is rotated. */
   readonly caFile: string;
   /** The server's certificate and its key, in one file. */
   readonly serverFile: string;
@@ -18,34 +19,61 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const AUTHORITY_DAYS = 3650;
 /** The server reads its certificate when it starts, and a server of a control plane may run for very long. */
 const SERVER_DAYS = 3650;
-/** At a start, a server's certificate that ends within this is made anew. */
+/** At a start, a server's certificate that ends within this is made again. */
 const RENEW_WITHIN_DAYS = 365;
 /** Hosts whose clocks differ a little must not meet a certificate from the future. */
 const BACKDATE_MS = 5 * 60 * 1000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/;
-const KEY = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n/;
+
+const authorityFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-authority.pem');
+const caFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-ca.pem');
+const serverFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-server.pem');
 
 /**
  * An authority of this installation's own and a certificate for its NATS server, in `<dataDir>/keys`, made once. The server's is
- * made anew when it does not carry one of the names (DNS names or addresses), or ends within a year.
+ * made again when it does not carry one of the names (DNS names or addresses), or ends within a year.
  */
 export const ensureCertificates = async (
   dataDir: string,
   names: readonly string[],
   now = new Date(),
 ): Promise<NatsCertificates> => {
-  const keys = join(dataDir, 'keys');
-  const authorityFile = join(keys, 'nats-authority.pem');
-  const caFile = join(keys, 'nats-ca.pem');
-  const serverFile = join(keys, 'nats-server.pem');
-  const authority = readIfAny(authorityFile) ?? (await makeAuthority(now));
-  if (readIfAny(authorityFile) === undefined) writeWhole(authorityFile, authority);
-  const ca = certificateIn(authority);
-  if (readIfAny(caFile) !== ca) writeWhole(caFile, ca);
-  if (!serves(readIfAny(serverFile), { ca, names, now }))
-    writeWhole(serverFile, await issueServer(authority, names, now));
+  const authorities = readAuthorities(dataDir) ?? { current: await newAuthority(now) };
+  return writeAuthorities(dataDir, authorities, { names, now });
+};
+
+/** undefined: NATS of this data folder has no certificate. */
+export const readAuthorities = (dataDir: string): Authorities | undefined => {
+  const text = readIfAny(authorityFileIn(dataDir));
+  return text === undefined ? undefined : parseAuthorities(text);
+};
+
+/** The authorities first, for good; the other two files follow from them, so that a crash in between is repaired by the next call. */
+export const writeAuthorities = async (
+  dataDir: string,
+  authorities: Authorities,
+  { names, now }: Pick<Demand, 'names' | 'now'>,
+): Promise<NatsCertificates> => {
+  const [authorityFile, caFile, serverFile] = [authorityFileIn(dataDir), caFileIn(dataDir), serverFileIn(dataDir)];
+  const text = authoritiesText(authorities);
+  if (readIfAny(authorityFile) !== text) writeDurably(authorityFile, text);
+  const bundle = bundleOf(authorities);
+  if (readIfAny(caFile) !== bundle) writeWhole(caFile, bundle);
+  const { current } = authorities;
+  if (!serves(readIfAny(serverFile), { ca: certificateIn(current), names, now }))
+    writeWhole(serverFile, await issueServer(current, names, now));
   return { caFile, serverFile };
+};
+
+/** By which names the server's certificate of that folder is called; none where it has no certificate. */
+export const serverNames = (dataDir: string): readonly string[] => {
+  const pem = readIfAny(serverFileIn(dataDir));
+  if (pem === undefined) return [];
+  const { subjectAltName = '' } = new X509Certificate(certificateIn(pem));
+  return subjectAltName
+    .split(', ')
+    .map((name) => name.replace(/^(DNS|IP Address):/, ''))
+    .filter((name) => name !== '');
 };
 
 interface Demand {
@@ -67,17 +95,9 @@ const serves = (pem: string | undefined, { ca, names, now }: Demand): boolean =>
   );
 };
 
-/** `natsTrust` with the authority in a file. */
+/** `natsTrust` with the authorities in a file, which is read at each connect: they may be rotated meanwhile. */
 export const natsTrustIn = (caFile: string | undefined, urls: readonly string[]): { readonly tls?: NatsTrust } =>
-  natsTrust(caFile === undefined ? undefined : readFileSync(caFile, 'utf8'), urls);
-
-const certificateIn = (pem: string): string => partOf(pem, CERTIFICATE, 'certificate');
-
-const partOf = (pem: string, pattern: RegExp, what: string): string => {
-  const [part] = pattern.exec(pem) ?? [];
-  if (part === undefined) throw new Error(`a PEM file of NATS in the folder "keys" holds no ${what}`);
-  return part;
-};
+  natsTrust(caFile === undefined ? undefined : () => readFileSync(caFile, 'utf8'), urls);
 
 /** Loaded only when a certificate is to be made: it takes as long as everything else that a start loads. */
 const x509Library = async () => {
@@ -94,7 +114,7 @@ const validFor = (days: number, now: Date) => ({
   notAfter: new Date(now.getTime() + days * DAY_MS),
 });
 
-const makeAuthority = async (now: Date): Promise<string> => {
+export const newAuthority = async (now: Date): Promise<string> => {
   const x509 = await x509Library();
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -115,7 +135,7 @@ const makeAuthority = async (now: Date): Promise<string> => {
 const issueServer = async (authority: string, names: readonly string[], now: Date): Promise<string> => {
   const x509 = await x509Library();
   const issuer = new x509.X509Certificate(certificateIn(authority));
-  const der = x509.PemConverter.decodeFirst(partOf(authority, KEY, 'key'));
+  const der = x509.PemConverter.decodeFirst(keyIn(authority));
   const signingKey = await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']);
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.create({

@@ -72,6 +72,9 @@ export type SigningKey =
 
 type UserTemplate = Readonly<Record<string, unknown>>;
 
+/** By public key of the user: its claims are refused if they were issued at or before that time, in seconds. */
+export type Revocations = Readonly<Record<string, number>>;
+
 export interface AccountClaims {
   readonly signingKeys: readonly SigningKey[];
   readonly jetStream: boolean;
@@ -122,9 +125,9 @@ export const userTemplate = (
   allowed_connection_types: ['STANDARD'],
 });
 
-/** The claims of a user of that account. */
+/** The claims of a user of that account; undefined: the account signs them by its own key. */
 export const userFields = (
-  accountPublicKey: string,
+  accountPublicKey: string | undefined,
   permissions: UserPermissions,
 ): Readonly<Record<string, unknown>> => ({
   pub: subjectsOf(permissions.publish),
@@ -132,7 +135,7 @@ export const userFields = (
   subs: UNLIMITED,
   data: UNLIMITED,
   payload: UNLIMITED,
-  issuer_account: accountPublicKey,
+  ...(accountPublicKey === undefined ? {} : { issuer_account: accountPublicKey }),
 });
 
 const subjectsOf = (subjects: readonly string[]): { allow: readonly string[] } | { deny: readonly string[] } =>

@@ -7,9 +7,10 @@ import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/trans
 import { cacheFolder } from '../folder/cache-folder.js';
 import { resolveNatsServer } from '../nats/nats.resolver.js';
 import { startNats, type RunningNats } from '../nats/nats.server.js';
-import { claimsOfCreds, mintNodeCredentials, type NodeSigning } from './creds.js';
-import { keyOfSeed } from './nkey.js';
-import { CREDENTIAL_NAMES, ensureCredentials, type NatsCredentials } from './operator.store.js';
+import { signClaims } from './claims.js';
+import { claimsOfCreds, mintCredentials, mintNodeCredentials, withJwt, type NodeSigning } from './creds.js';
+import { keyOfSeed, newKey } from './nkey.js';
+import { CREDENTIAL_NAMES, ensureCredentials, rotateCredentials, type NatsCredentials } from './operator.store.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
 jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
@@ -22,16 +23,17 @@ describe('credentials', () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   it('are made once, for each service and the administrator, and readable by their owner alone', () => {
-    const { credsFile, nodeSigningFile, operatorJwt, system, account, nodes } = ensureCredentials(dataDir);
+    const { credsFile, nodeSigningFile, accountSigningFile, operatorJwt, system, account, nodes } =
+      ensureCredentials(dataDir);
     const texts = CREDENTIAL_NAMES.map((name) => readFileSync(credsFile(name), 'utf8'));
-    for (const file of [nodeSigningFile, ...CREDENTIAL_NAMES.map(credsFile)])
+    for (const file of [nodeSigningFile, accountSigningFile, ...CREDENTIAL_NAMES.map(credsFile)])
       expect(statSync(file).mode & 0o777).toBe(0o600);
     const again = ensureCredentials(dataDir);
     expect(again).toMatchObject({ operatorJwt, system, account, nodes });
     expect(CREDENTIAL_NAMES.map((name) => readFileSync(again.credsFile(name), 'utf8'))).toEqual(texts);
   });
 
-  it('are minted anew for a service whose permissions changed, and for no other', () => {
+  it('are minted again for a service whose permissions changed, and for no other', () => {
     const narrow = { publish: ['a'], subscribe: ['b'] };
     const { credsFile } = ensureCredentials(dataDir, () => narrow);
     const before = readFileSync(credsFile('gateway'), 'utf8');
@@ -60,6 +62,126 @@ describe('keys of an instance whose nodes were in the account of the services', 
       keyOfSeed(after['signingSeed'] ?? '').publicKey,
     );
     rmSync(dataDir, { recursive: true, force: true });
+  });
+});
+
+describe('the server, on keys that were rotated', () => {
+  const DAY_MS = 24 * 60 * 60 * 1000;
+  const W1 = { namespace: 'default', cluster: 'demo', node: 'w1', expiresInSeconds: 600 };
+  let dataDir: string;
+  let binary: string;
+  let nats: RunningNats | undefined;
+
+  beforeAll(async () => {
+    dataDir = throwawayFolder();
+    ({ path: binary } = await resolveNatsServer({
+      cacheDir: cacheFolder(process.env, dataDir),
+      env: {},
+      log: () => undefined,
+    }));
+  });
+  afterEach(async () => {
+    await nats?.stop();
+    nats = undefined;
+  });
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  const restart = async (auth: NatsCredentials): Promise<void> => {
+    await nats?.stop();
+    nats = await startNats({ dataDir, binary, auth });
+  };
+  const connecting = (creds: string): Promise<NatsConnection> =>
+    connect({
+      servers: nats?.url ?? '',
+      authenticator: credsAuthenticator(new TextEncoder().encode(creds)),
+      reconnect: false,
+    });
+  const isLetIn = async (creds: string): Promise<boolean> => {
+    try {
+      await (await connecting(creds)).close();
+      return true;
+    } catch (error) {
+      expect(String(error)).toMatch(/authorization/i);
+      return false;
+    }
+  };
+  const text = (file: string): string => readFileSync(file, 'utf8');
+  const seeds = () => JSON.parse(text(join(dataDir, 'keys', 'nats-operator.json'))) as Record<string, string>;
+  const signing = ({ nodeSigningFile }: NatsCredentials) => JSON.parse(text(nodeSigningFile)) as NodeSigning;
+
+  it('takes no credential that the key of an account signed, only those of its signing keys', async () => {
+    const auth = ensureCredentials(dataDir);
+    await restart(auth);
+    const all = { publish: ['>'], subscribe: ['>'] };
+    for (const [seed, { publicKey }] of [
+      [seeds()['accountSeed'], auth.account],
+      [seeds()['nodesSeed'], auth.nodes],
+      [seeds()['systemSeed'], auth.system],
+    ] as const) {
+      const minted = mintCredentials({
+        signingSeed: seed ?? '',
+        accountPublicKey: publicKey,
+        name: 'x',
+        permissions: all,
+      });
+      expect(await isLetIn(minted)).toBe(false);
+      const user = newKey('user');
+      const fields = { pub: {}, sub: {}, subs: -1, data: -1, payload: -1 };
+      const jwt = signClaims({ type: 'user', name: 'x', subject: user.publicKey, fields }, keyOfSeed(seed ?? ''));
+      expect(await isLetIn(withJwt(minted, jwt).replace(/SU[A-Z2-7]{50,}/, user.seed))).toBe(false);
+    }
+    expect(await isLetIn(text(auth.credsFile('gateway')))).toBe(true);
+  });
+
+  it('takes the new credentials and none of the former ones, keeps its streams, and lets agents go on for their time', async () => {
+    const before = ensureCredentials(dataDir);
+    await restart(before);
+    const admin = await connecting(text(before.credsFile('admin')));
+    await admin.request('$JS.API.STREAM.CREATE.KEPT', JSON.stringify({ name: 'KEPT', subjects: ['kept'] }));
+    await admin.request('kept', 'a message');
+    await admin.close();
+    const old = {
+      seeds: seeds(),
+      signing: signing(before),
+      creds: CREDENTIAL_NAMES.map((name) => text(before.credsFile(name))),
+    };
+    const agent = mintNodeCredentials(old.signing, W1);
+    expect(await isLetIn(agent)).toBe(true);
+
+    const now = new Date();
+    const after = rotateCredentials(dataDir, { now, nodesForMs: DAY_MS });
+    for (const name of ['operatorSeed', 'operatorSigningSeed', 'signingSeed', 'nodeSigningSeed']) {
+      expect([name, seeds()[name] === old.seeds[name]]).toEqual([name, false]);
+      expect(text(join(dataDir, 'keys', 'nats-operator.json'))).not.toContain(old.seeds[name]);
+    }
+    await restart(after);
+    for (const creds of old.creds) expect(await isLetIn(creds)).toBe(false);
+    const minted = mintCredentials({
+      signingSeed: old.seeds['signingSeed'] ?? '',
+      accountPublicKey: after.account.publicKey,
+      name: 'gateway',
+      permissions: { publish: ['>'], subscribe: ['>'] },
+    });
+    expect(await isLetIn(minted)).toBe(false);
+    for (const name of CREDENTIAL_NAMES) expect(await isLetIn(text(after.credsFile(name)))).toBe(true);
+    const again = await connecting(text(after.credsFile('admin')));
+    const info = (await again.request('$JS.API.STREAM.INFO.KEPT')).json<{
+      readonly state: { readonly messages: number };
+    }>();
+    expect(info.state.messages).toBe(1);
+    await again.close();
+
+    expect(await isLetIn(agent)).toBe(true);
+    expect(await isLetIn(mintNodeCredentials(signing(after), W1))).toBe(true);
+    await restart(ensureCredentials(dataDir, undefined, new Date(now.getTime() + DAY_MS + 1)));
+    expect(await isLetIn(agent)).toBe(false);
+    expect(await isLetIn(mintNodeCredentials(signing(after), W1))).toBe(true);
+  });
+
+  it('ends the credentials of agents at once, if asked', async () => {
+    const agent = mintNodeCredentials(signing(ensureCredentials(dataDir)), W1);
+    await restart(rotateCredentials(dataDir, { now: new Date(), nodesForMs: 0 }));
+    expect(await isLetIn(agent)).toBe(false);
   });
 });
 
@@ -142,7 +264,7 @@ describe('the server, on credentials', () => {
 
   it("lets a service state its own facts, and refuses another service's", async () => {
     const gateway = await connectAs(readFileSync(auth.credsFile('gateway'), 'utf8'), inboxPrefix('gateway'));
-    expect(await publish(gateway, 'evt.3.lab.demo.wish.ClusterRequested')).toBeUndefined();
+    expect(await publish(gateway, 'evt.3.lab.demo.request.ClusterRequested')).toBeUndefined();
     expect(await publish(gateway, 'evt.3.lab.demo.machines.VmsCreated')).toMatch(/Permissions Violation/i);
   });
 

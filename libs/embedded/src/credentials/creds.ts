@@ -2,10 +2,10 @@ import { readClaims, signClaims, userFields, type Claims, type UserPermissions }
 import { keyOfSeed, newKey } from './nkey.js';
 
 export interface MintRequest {
-  /** Seed of the account's signing key (`SA…`). */
+  /** Seed of the account's signing key, or of the account itself (`SA…`). */
   readonly signingSeed: string;
-  /** The account that the user shall belong to (`A…`). */
-  readonly accountPublicKey: string;
+  /** The account that the user must belong to (`A…`); undefined: that of the seed. */
+  readonly accountPublicKey: string | undefined;
   /** Shows in the server's log and connection list. */
   readonly name: string;
   readonly permissions: UserPermissions;

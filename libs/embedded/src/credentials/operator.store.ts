@@ -4,28 +4,39 @@ import {
   AGENT_MESSAGE_MAX_BYTES,
   AGENT_OUTPUT_EXPORTS,
   nodePermissions,
+  REVOKER,
+  revokerPermissions,
+  revokerSystemPermissions,
   SERVICES,
   servicePermissions,
   type ServiceName,
 } from '@fairlead/contracts';
-import { readIfAny, writeWhole } from '../folder/files.js';
+import { readIfAny, writeDurably, writeWhole } from '../folder/files.js';
 import {
   accountFields,
   signClaims,
   userFields,
   userTemplate,
   type AccountClaims,
+  type SigningKey,
   type UserPermissions,
 } from './claims.js';
+import type { AccountSigning } from './account.claims.js';
 import { claimsOfCreds, mintCredentials, type NodeSigning } from './creds.js';
 import { keyOfSeed, newKey, type NKey } from './nkey.js';
 
-/** Who has a creds file: each service, and the administrator who makes the streams. */
-export type CredentialName = ServiceName | 'admin';
-export const CREDENTIAL_NAMES: readonly CredentialName[] = [...SERVICES, 'admin'];
+/** The revoker in the system account; all others are in that of the services. */
+const REVOKER_IN_SYSTEM = `${REVOKER}-system` as const;
+
+/** Who has a creds file: each service, the revoker one in each of two accounts, and the administrator who makes the streams. */
+export type CredentialName = ServiceName | 'admin' | 'revoker' | 'revoker-system';
+export const CREDENTIAL_NAMES: readonly CredentialName[] = [...SERVICES, 'admin', REVOKER, 'revoker-system'];
 
 /** Holds what bootstrap-svc needs to sign credentials of nodes: a `NodeSigning` in JSON. */
 export const NODE_SIGNING_FILE = 'node-signing.json';
+
+/** Holds what the revoker needs to sign the claims of the nodes' account: an `AccountSigning` in JSON. */
+export const ACCOUNT_SIGNING_FILE = 'account-signing.json';
 
 /** Everything that a server needs to trust the credentials, and bootstrap-svc to sign those of nodes. */
 export interface NatsCredentials {
@@ -37,6 +48,8 @@ export interface NatsCredentials {
   readonly nodes: AccountToken;
   /** Mode 0600. */
   readonly nodeSigningFile: string;
+  /** Mode 0600. */
+  readonly accountSigningFile: string;
   credsFile(name: CredentialName): string;
 }
 
@@ -48,14 +61,31 @@ export interface AccountToken {
 /** What is made once and kept; the claims follow from it. In one file, so that a crash cannot leave half an operator. */
 interface OperatorSeeds {
   readonly operatorSeed: string;
+  /** Signs the accounts. */
+  readonly operatorSigningSeed: string;
   readonly systemSeed: string;
+  /** Signs the one credential in the system account. */
+  readonly systemSigningSeed: string;
   readonly accountSeed: string;
   /** Signs the credentials of services. */
   readonly signingSeed: string;
   readonly nodesSeed: string;
   /** Signs the credentials of nodes, within the scope of `nodeTemplate`. */
   readonly nodeSigningSeed: string;
+  /** What signed credentials of nodes before: they count until they are renewed. The seeds of these keys are destroyed. */
+  readonly formerNodeSigning: readonly FormerKey[];
+  /** Of all claims. A server that keeps claims of accounts takes these in their place only if they are not older. */
+  readonly issuedAtSeconds: number;
 }
+
+interface FormerKey {
+  readonly publicKey: string;
+  /** ISO 8601. */
+  readonly until: string;
+}
+
+/** More rotations than this within the life of a node's credential end the oldest of them. */
+const FORMER_KEYS_MAX = 4;
 
 /** An agent hears its own outputs, in one subscription; more are for updates of the agent. */
 const NODE_SUBSCRIPTIONS_MAX = 8;
@@ -67,43 +97,115 @@ const nodeTemplate = userTemplate(
 
 const administrator: UserPermissions = { publish: ['>'], subscribe: ['>'] };
 
-const permissionsOfService = (name: CredentialName): UserPermissions =>
-  name === 'admin' ? administrator : servicePermissions(name);
+const permissionsOfHolder = (name: CredentialName, nodesAccount: string): UserPermissions => {
+  switch (name) {
+    case 'admin':
+      return administrator;
+    case 'revoker':
+      return revokerPermissions();
+    case 'revoker-system':
+      return revokerSystemPermissions(nodesAccount);
+    default:
+      return servicePermissions(name);
+  }
+};
 
 /**
  * The operator, its accounts and a creds file per service in `<dataDir>/keys` and `<dataDir>/creds`; their keys are made once and
- * reused. A creds file whose permissions are no longer those of the code is made anew.
+ * reused. A creds file whose permissions are no longer those of the code is recreated.
  */
 export const ensureCredentials = (
   dataDir: string,
-  permissionsOf: (name: CredentialName) => UserPermissions = permissionsOfService,
+  permissionsOf: (name: CredentialName, nodesAccount: string) => UserPermissions = permissionsOfHolder,
+  now: Date = new Date(),
 ): NatsCredentials => {
-  const operator = operatorOf(ensureSeeds(join(dataDir, 'keys', 'nats-operator.json')));
-  const nodeSigningFile = join(dataDir, 'keys', NODE_SIGNING_FILE);
-  const nodeSigning = `${JSON.stringify(operator.nodeSigning)}\n`;
-  if (readIfAny(nodeSigningFile) !== nodeSigning) writeWhole(nodeSigningFile, nodeSigning);
+  const operator = operatorOf(ensureSeeds(seedsFile(dataDir)), now);
+  const nodeSigningFile = keptIn(join(dataDir, 'keys', NODE_SIGNING_FILE), operator.nodeSigning);
+  const accountSigningFile = keptIn(join(dataDir, 'keys', ACCOUNT_SIGNING_FILE), operator.accountSigning);
   const credsFile = (name: CredentialName): string => join(dataDir, 'creds', `${name}.creds`);
-  for (const name of CREDENTIAL_NAMES) ensureCreds(credsFile(name), name, permissionsOf(name), operator);
+  for (const name of CREDENTIAL_NAMES)
+    ensureCreds(credsFile(name), name, permissionsOf(name, operator.nodes.publicKey), operator);
   const { operatorJwt, system, account, nodes } = operator;
-  return { operatorJwt, system, account, nodes, nodeSigningFile, credsFile };
+  return { operatorJwt, system, account, nodes, nodeSigningFile, accountSigningFile, credsFile };
 };
 
-/** The claims follow from the seeds and from this code: the same ones at each start, whenever that is. */
-const ISSUED_AT_SECONDS = 1_700_000_000;
+/** The file, which holds that value now. */
+const keptIn = (file: string, value: unknown): string => {
+  const text = `${JSON.stringify(value)}\n`;
+  if (readIfAny(file) !== text) writeWhole(file, text);
+  return file;
+};
+
+const seedsFile = (dataDir: string): string => join(dataDir, 'keys', 'nats-operator.json');
+
+/**
+ * Exchanges every key that signs something, and with it all credentials of services, which end when NATS is started with the new ones.
+ * Credentials that nodes have go on for `nodesForMs`, in which they are renewed; 0 ends them, too. The accounts keep their names, under
+ * which JetStream keeps its streams; their own keys sign nothing.
+ */
+export const rotateCredentials = (
+  dataDir: string,
+  { now, nodesForMs }: { readonly now: Date; readonly nodesForMs: number },
+): NatsCredentials => {
+  const seeds = ensureSeeds(seedsFile(dataDir));
+  const former = {
+    publicKey: keyOfSeed(seeds.nodeSigningSeed).publicKey,
+    until: new Date(now.getTime() + nodesForMs).toISOString(),
+  };
+  const rotated: OperatorSeeds = {
+    ...seeds,
+    operatorSeed: newKey('operator').seed,
+    operatorSigningSeed: newKey('operator').seed,
+    systemSigningSeed: newKey('account').seed,
+    signingSeed: newKey('account').seed,
+    nodeSigningSeed: newKey('account').seed,
+    issuedAtSeconds: Math.floor(now.getTime() / 1_000),
+    formerNodeSigning:
+      nodesForMs > 0 ? [former, ...standing(seeds.formerNodeSigning, now)].slice(0, FORMER_KEYS_MAX) : [],
+  };
+  writeDurably(seedsFile(dataDir), seedsText(rotated));
+  return ensureCredentials(dataDir, permissionsOfHolder, now);
+};
+
+const RELOADER_SECONDS = 60;
+
+/** A credential of the system account that may have servers read their configuration again, for a minute. In no file. */
+export const mintReloader = (dataDir: string): string => {
+  const { systemSigningSeed, systemSeed } = ensureSeeds(seedsFile(dataDir));
+  return mintCredentials({
+    signingSeed: systemSigningSeed,
+    accountPublicKey: keyOfSeed(systemSeed).publicKey,
+    name: 'fairlead-keys',
+    permissions: { publish: ['$SYS.REQ.SERVER.*.RELOAD'], subscribe: ['_INBOX.>'] },
+    expiresInSeconds: RELOADER_SECONDS,
+  });
+};
+
+const standing = (keys: readonly FormerKey[], now: Date): readonly FormerKey[] =>
+  keys.filter(({ until }) => Date.parse(until) > now.getTime());
+
+const seedsText = (seeds: OperatorSeeds): string => `${JSON.stringify(seeds, undefined, 2)}\n`;
+
+/** The claims follow from the seeds and from this code: the same ones at each start, until a former key of nodes has ended. */
+const FIRST_ISSUED_AT_SECONDS = 1_700_000_000;
 
 const ensureSeeds = (file: string): OperatorSeeds => {
   const text = readIfAny(file);
   const known = text === undefined ? {} : (JSON.parse(text) as Partial<OperatorSeeds>);
   const seeds: OperatorSeeds = {
     operatorSeed: known.operatorSeed ?? newKey('operator').seed,
+    operatorSigningSeed: known.operatorSigningSeed ?? newKey('operator').seed,
     systemSeed: known.systemSeed ?? newKey('account').seed,
+    systemSigningSeed: known.systemSigningSeed ?? newKey('account').seed,
     accountSeed: known.accountSeed ?? newKey('account').seed,
     // Before nodes had an account of their own, their credentials were signed by this key: it is replaced, and they end.
     signingSeed: (known.nodesSeed === undefined ? undefined : known.signingSeed) ?? newKey('account').seed,
     nodesSeed: known.nodesSeed ?? newKey('account').seed,
     nodeSigningSeed: known.nodeSigningSeed ?? newKey('account').seed,
+    formerNodeSigning: known.formerNodeSigning ?? [],
+    issuedAtSeconds: known.issuedAtSeconds ?? FIRST_ISSUED_AT_SECONDS,
   };
-  const whole = `${JSON.stringify(seeds, undefined, 2)}\n`;
+  const whole = seedsText(seeds);
   if (text !== whole) writeWhole(file, whole);
   return seeds;
 };
@@ -114,13 +216,17 @@ interface Operator {
   readonly account: AccountToken;
   readonly nodes: AccountToken;
   readonly signingSeed: string;
+  readonly systemSigningSeed: string;
   readonly nodeSigning: NodeSigning;
+  readonly accountSigning: AccountSigning;
 }
 
-const operatorOf = (seeds: OperatorSeeds): Operator => {
+const operatorOf = (seeds: OperatorSeeds, now: Date): Operator => {
   const keys = {
     operator: keyOfSeed(seeds.operatorSeed),
+    operatorSigning: keyOfSeed(seeds.operatorSigningSeed),
     system: keyOfSeed(seeds.systemSeed),
+    systemSigning: keyOfSeed(seeds.systemSigningSeed),
     account: keyOfSeed(seeds.accountSeed),
     signing: keyOfSeed(seeds.signingSeed),
     nodes: keyOfSeed(seeds.nodesSeed),
@@ -134,10 +240,21 @@ const operatorOf = (seeds: OperatorSeeds): Operator => {
         name,
         subject: key.publicKey,
         fields: accountFields(claims),
-        issuedAtSeconds: ISSUED_AT_SECONDS,
+        issuedAtSeconds: seeds.issuedAtSeconds,
       },
-      keys.operator,
+      keys.operatorSigning,
     ),
+  });
+  const scoped = (key: string): SigningKey => ({ kind: 'user_scope', key, role: 'node', template: nodeTemplate });
+  const nodes = accountToken('NODES', keys.nodes, {
+    signingKeys: [
+      keys.nodeSigning.publicKey,
+      ...standing(seeds.formerNodeSigning, now).map(({ publicKey }) => publicKey),
+    ].map(scoped),
+    jetStream: false,
+    exports: AGENT_INPUT_EXPORTS,
+    imports: AGENT_OUTPUT_EXPORTS.map((subject) => ({ subject, account: keys.account.publicKey })),
+    payloadMaxBytes: AGENT_MESSAGE_MAX_BYTES,
   });
   return {
     operatorJwt: signClaims(
@@ -145,47 +262,58 @@ const operatorOf = (seeds: OperatorSeeds): Operator => {
         type: 'operator',
         name: 'fairlead',
         subject: keys.operator.publicKey,
-        fields: { system_account: keys.system.publicKey },
-        issuedAtSeconds: ISSUED_AT_SECONDS,
+        fields: {
+          system_account: keys.system.publicKey,
+          signing_keys: [keys.operatorSigning.publicKey],
+          // Whoever has the key of an account, but none that signs, can make no credential.
+          strict_signing_key_usage: true,
+        },
+        issuedAtSeconds: seeds.issuedAtSeconds,
       },
       keys.operator,
     ),
-    system: accountToken('SYS', keys.system, { signingKeys: [], jetStream: false }),
+    system: accountToken('SYS', keys.system, { signingKeys: [keys.systemSigning.publicKey], jetStream: false }),
     account: accountToken('FAIRLEAD', keys.account, {
       signingKeys: [keys.signing.publicKey],
       jetStream: true,
       exports: AGENT_OUTPUT_EXPORTS,
       imports: AGENT_INPUT_EXPORTS.map((subject) => ({ subject, account: keys.nodes.publicKey })),
     }),
-    nodes: accountToken('NODES', keys.nodes, {
-      signingKeys: [{ kind: 'user_scope', key: keys.nodeSigning.publicKey, role: 'node', template: nodeTemplate }],
-      jetStream: false,
-      exports: AGENT_INPUT_EXPORTS,
-      imports: AGENT_OUTPUT_EXPORTS.map((subject) => ({ subject, account: keys.account.publicKey })),
-      payloadMaxBytes: AGENT_MESSAGE_MAX_BYTES,
-    }),
+    nodes,
     signingSeed: seeds.signingSeed,
+    systemSigningSeed: seeds.systemSigningSeed,
     nodeSigning: { accountPublicKey: keys.nodes.publicKey, signingSeed: seeds.nodeSigningSeed },
+    accountSigning: { operatorSigningSeed: seeds.operatorSigningSeed, accountJwt: nodes.jwt },
   };
 };
 
 const ensureCreds = (file: string, name: CredentialName, permissions: UserPermissions, operator: Operator): void => {
   const known = readIfAny(file);
-  if (known !== undefined && isCurrent(known, name, permissions, operator)) return;
-  const request = {
-    signingSeed: operator.signingSeed,
-    accountPublicKey: operator.account.publicKey,
-    name,
-    permissions,
-  };
-  writeWhole(file, mintCredentials(request));
+  const signing = signingOf(name, operator);
+  if (known !== undefined && isCurrent(known, name, permissions, signing)) return;
+  writeWhole(file, mintCredentials({ ...signing, name, permissions }));
 };
 
-const isCurrent = (creds: string, name: CredentialName, permissions: UserPermissions, operator: Operator): boolean => {
+interface UserSigning {
+  readonly signingSeed: string;
+  readonly accountPublicKey: string;
+}
+
+const signingOf = (name: CredentialName, operator: Operator): UserSigning =>
+  name === REVOKER_IN_SYSTEM
+    ? { signingSeed: operator.systemSigningSeed, accountPublicKey: operator.system.publicKey }
+    : { signingSeed: operator.signingSeed, accountPublicKey: operator.account.publicKey };
+
+const isCurrent = (
+  creds: string,
+  name: CredentialName,
+  permissions: UserPermissions,
+  signing: UserSigning,
+): boolean => {
   const { iss, nats, name: holder } = claimsOfCreds(creds);
-  const wanted = userFields(operator.account.publicKey, permissions);
-  const same = (field: string): boolean => JSON.stringify(nats[field]) === JSON.stringify(wanted[field]);
+  const desired = userFields(signing.accountPublicKey, permissions);
+  const same = (field: string): boolean => JSON.stringify(nats[field]) === JSON.stringify(desired[field]);
   return (
-    holder === name && iss === keyOfSeed(operator.signingSeed).publicKey && ['pub', 'sub', 'issuer_account'].every(same)
+    holder === name && iss === keyOfSeed(signing.signingSeed).publicKey && ['pub', 'sub', 'issuer_account'].every(same)
   );
 };

@@ -4,7 +4,7 @@ import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
 import { checkWith, type NatsIdentity } from '../nats/nats.server.js';
 
 /*
- * Waiting for servers that somebody else starts, at the same time as us: not to be reached, or still starting, is a reason to ask
+ * Waiting for servers that someone else starts, at the same time as us: not to be reached, or still starting, is a reason to ask
  * again; a refusal is none.
  */
 
@@ -55,7 +55,7 @@ export const untilPostgresAnswers = (adminUrl: string, timeoutMs: number): Promi
 
 interface Question {
   readonly ask: () => Promise<void>;
-  /** The fault that asking again cannot mend; undefined for one that may pass. */
+  /** The fault that asking again cannot repair; undefined for one that may pass. */
   readonly refusal: (error: unknown) => EnvironmentFault | undefined;
   readonly silence: (error: unknown) => EnvironmentFault;
 }

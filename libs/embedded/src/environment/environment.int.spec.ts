@@ -1,14 +1,5 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -16,7 +7,6 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Client } from 'pg';
 import { bundleProgram, processesNaming, Program } from '../../test/programs.js';
 import { cacheFolder } from '../folder/cache-folder.js';
-import { waitUntil } from '../process/waiting.js';
 import { testEnvironment, type TestEnvironment } from '../testing.js';
 import { startEnvironment } from './environment.js';
 import { throwawayFolder } from './throwaway-folder.js';
@@ -56,7 +46,7 @@ describe('a test environment', () => {
     const after = await client();
     expect((await after.query('select id from kept')).rows).toEqual([{ id: 1 }]);
     await after.end();
-  }, 30_000);
+  });
 
   it('gives a service its rights and no more', async () => {
     const gateway = await environment.connect('gateway');
@@ -65,7 +55,7 @@ describe('a test environment', () => {
     await expect(manager.streams.add({ name: 'MINE', subjects: ['mine.>'] })).rejects.toThrow(/permissions violation/i);
   });
 
-  it('serves as somebody else’s servers, which are used and left running', async () => {
+  it('serves as someone else’s servers, which are used and left running', async () => {
     const dataDir = throwawayFolder();
     const env = {
       NATS_URL: environment.nats.url,
@@ -80,7 +70,7 @@ describe('a test environment', () => {
     await client.connect();
     await client.end();
     await external.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
     expect(environment.supervisor.status().map(({ state }) => state.status)).toEqual(['running', 'running']);
   });
 
@@ -89,7 +79,7 @@ describe('a test environment', () => {
     await other.stop();
     expect(existsSync(other.dataDir)).toBe(false);
     expect(await processesNaming(other.dataDir)).toEqual([]);
-  }, 30_000);
+  });
 });
 
 describe('an environment', () => {
@@ -97,7 +87,7 @@ describe('an environment', () => {
   beforeEach(() => {
     dataDir = throwawayFolder();
   });
-  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+  afterEach(() => removeFolder(dataDir));
   const env = { PATH: process.env['PATH'], FAIRLEAD_CACHE: cacheFolder(process.env, tmpdir()) };
 
   it(
@@ -123,7 +113,7 @@ describe('an environment', () => {
   );
 
   it(
-    'is made anew where an earlier start was killed before PostgreSQL had its data',
+    'is recreated where an earlier start was killed before PostgreSQL had its data',
     async () => {
       mkdirSync(join(dataDir, 'postgres/initdb-half/data'), { recursive: true });
       writeFileSync(join(dataDir, 'postgres/initdb-half/data/PG_VERSION'), '15\n');
@@ -134,7 +124,7 @@ describe('an environment', () => {
     FIRST_TIMEOUT_MS,
   );
 
-  it('stops PostgreSQL again when NATS cannot be had, and can then be started', async () => {
+  it('stops PostgreSQL again when NATS is not available, and can then be started', async () => {
     const broken = { ...env, NATS_SERVER_BIN: '/bin/false' };
     await expect(startEnvironment({ dataDir, env: broken })).rejects.toMatchObject({
       code: 'nats-missing',
@@ -172,20 +162,20 @@ describe('an environment of another process', () => {
   }, 60_000);
   afterEach(() => {
     program.remove();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   it('that is killed with kill -9 leaves neither server, and the next start goes on', async () => {
     const dataDir = join(folder, 'data');
     const options = { args: [dataDir, 'stay'], env: { ...process.env, FAIRLEAD_CACHE: cache } };
     const killed = new Program(program.file, options);
-    await until(() => killed.said.includes('up'));
+    await eventually(() => killed.said.includes('up'));
     const pids = JSON.parse(/up (\[.*\])/.exec(killed.said)?.[1] ?? '[]') as number[];
     expect(pids).toHaveLength(2);
     killed.process.kill('SIGKILL');
     const next = await new Program(program.file, { ...options, args: [dataDir] }).ended;
     expect(next).toEqual({ code: 0, output: expect.stringContaining('up') });
-    await until(async () => (await processesNaming(dataDir)).length === 0);
+    await eventually(async () => (await processesNaming(dataDir)).length === 0);
     for (const pid of pids)
       expect(existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '').toBe(false);
   }, 60_000);
@@ -197,7 +187,7 @@ describe('an environment of another process', () => {
       chmodSync(folder, 0o700);
       chownSync(folder, 65534, 65534);
       const nats = readdirSync(cache).find((name) => name.startsWith('nats-server-')) ?? '';
-      const readable = mkdtempSync(join(tmpdir(), 'fairlead-binary-'));
+      const readable = newFolder('binary');
       chmodSync(readable, 0o755);
       copyProgram(join(cache, nats, 'nats-server'), join(readable, 'nats-server'));
       const env = {
@@ -208,7 +198,7 @@ describe('an environment of another process', () => {
       };
       const run = new Program(program.file, { args: [join(folder, 'data')], env, uid: 65534, gid: 65534 });
       const ended = await run.ended;
-      rmSync(readable, { recursive: true, force: true });
+      removeFolder(readable);
       expect(ended).toEqual({ code: 0, output: expect.stringContaining('up') });
       expect(readdirSync(join(folder, 'data')).sort()).toEqual([
         'creds',
@@ -226,9 +216,4 @@ describe('an environment of another process', () => {
 
 const copyProgram = (from: string, to: string): void => {
   writeFileSync(to, readFileSync(from), { mode: 0o755 });
-};
-
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  if (!(await waitUntil(holds, { timeoutMs: 20_000, everyMs: 20 })))
-    throw new Error('the condition did not come true in time');
 };

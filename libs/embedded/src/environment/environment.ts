@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES, type ServiceName } from '@fairlead/contracts';
 import { ensureCertificates } from '../credentials/authority.store.js';
-import { ensureCredentials, NODE_SIGNING_FILE, type CredentialName } from '../credentials/operator.store.js';
+import {
+  ACCOUNT_SIGNING_FILE,
+  ensureCredentials,
+  NODE_SIGNING_FILE,
+  type CredentialName,
+} from '../credentials/operator.store.js';
+import { databaseTrustOf, databaseUrlOver } from '../credentials/database.trust.js';
 import { EnvironmentFault, wordsOf } from '../faults.js';
 import { cacheFolder } from '../folder/cache-folder.js';
 import { openDataFolder, portsOf, type Ports } from '../folder/data-folder.js';
@@ -29,6 +35,8 @@ export interface StartEnvironmentOptions {
   readonly log?: (sentence: string) => void;
   /** Where NATS listens; loopback unless told otherwise (agents on other hosts need another one), and elsewhere with TLS only. */
   readonly natsHost?: string;
+  /** The most that NATS keeps on disk; undefined: as nats-server chooses. */
+  readonly natsStoreMaxBytes?: number;
   /** False only for throwaway data. */
   readonly durable?: boolean;
   readonly onState?: (name: string, state: ReplicaState) => void;
@@ -38,12 +46,16 @@ export interface NatsAccess {
   readonly url: string;
   /** The server's monitoring address; undefined when the server is not ours. */
   readonly monitorUrl: string | undefined;
+  /** Where it keeps its streams; undefined when the server is not ours. */
+  readonly storeDir: string | undefined;
   /** Undefined when the server asks for no credentials. */
   credsFile(name: CredentialName): string | undefined;
   /** The authority of its certificate; undefined when it is reached without TLS, or is one that the system trusts. */
   readonly caFile: string | undefined;
   /** What bootstrap-svc needs to sign credentials for nodes; undefined when the server asks nodes for none. */
   readonly nodeSigningFile: string | undefined;
+  /** What the revoker needs to sign the claims of the nodes' account; undefined when it can revoke nothing at this server. */
+  readonly accountSigningFile: string | undefined;
 }
 
 export interface Environment {
@@ -59,6 +71,7 @@ export interface Environment {
 /** Everything that services need to run: NATS and PostgreSQL, started or found, with credentials and a database for each. */
 export const startEnvironment = async (options: StartEnvironmentOptions): Promise<Environment> => {
   const { dataDir, env = process.env, onState } = options;
+  const databaseUrl = trustedUrl(options.databaseUrl ?? nonEmpty(env['DATABASE_URL']), env);
   const folder = openDataFolder(dataDir);
   const supervisor = new Supervisor({ dataDir, runName: RUN_NAME, ...(onState === undefined ? {} : { onState }) });
   const stop = async (): Promise<void> => {
@@ -72,8 +85,9 @@ export const startEnvironment = async (options: StartEnvironmentOptions): Promis
     cacheDir: cacheFolder(env, dataDir),
     log: options.log ?? (() => undefined),
     natsUrl: options.natsUrl ?? nonEmpty(env['NATS_URL']),
-    databaseUrl: options.databaseUrl ?? nonEmpty(env['DATABASE_URL']),
+    databaseUrl,
     natsHost: options.natsHost,
+    natsStoreMaxBytes: options.natsStoreMaxBytes,
     durable: options.durable ?? true,
   };
   try {
@@ -99,11 +113,12 @@ interface Settled {
   readonly natsUrl: string | undefined;
   readonly databaseUrl: string | undefined;
   readonly natsHost: string | undefined;
+  readonly natsStoreMaxBytes: number | undefined;
   readonly durable: boolean;
 }
 
 const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> => {
-  const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost } = settled;
+  const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost, natsStoreMaxBytes } = settled;
   if (natsUrl !== undefined)
     return foundNats(natsUrl, { credsDir: nonEmpty(env['NATS_CREDS_DIR']), caFile: nonEmpty(env['NATS_CA_FILE']) });
   const auth = ensureCredentials(dataDir);
@@ -112,19 +127,22 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
     port: ports.nats,
     monitorPort: ports.natsMonitor,
     ...(natsHost === undefined ? {} : { host: natsHost }),
+    ...(natsStoreMaxBytes === undefined ? {} : { storeMaxBytes: natsStoreMaxBytes }),
   };
   const certificates = natsHost === undefined ? undefined : await ensureCertificates(dataDir, [natsHost]);
   const { url, monitorUrl } = await startNats({ dataDir, binary, auth, certificates, supervisor, ...address });
   return {
     url,
     monitorUrl,
+    storeDir: join(dataDir, 'nats'),
     credsFile: auth.credsFile,
     caFile: certificates?.caFile,
     nodeSigningFile: auth.nodeSigningFile,
+    accountSigningFile: auth.accountSigningFile,
   };
 };
 
-/** A server of somebody else: its creds files, and beside them what signs credentials for nodes. */
+/** A server of someone else: its creds files, and beside them what signs credentials for nodes. */
 const foundNats = async (
   url: string,
   { credsDir, caFile }: { readonly credsDir: string | undefined; readonly caFile: string | undefined },
@@ -133,9 +151,12 @@ const foundNats = async (
     credsDir === undefined ? undefined : join(credsDir, `${name}.creds`);
   const adminFile = credsFile('admin');
   await checkFound(url, { credsFile: adminFile, caFile });
-  const signingFile = credsDir === undefined ? undefined : join(credsDir, NODE_SIGNING_FILE);
-  const nodeSigningFile = signingFile !== undefined && existsSync(signingFile) ? signingFile : undefined;
-  return { url, monitorUrl: undefined, credsFile, caFile, nodeSigningFile };
+  const ifThere = (name: string): string | undefined => {
+    const file = credsDir === undefined ? undefined : join(credsDir, name);
+    return file !== undefined && existsSync(file) ? file : undefined;
+  };
+  const [nodeSigningFile, accountSigningFile] = [ifThere(NODE_SIGNING_FILE), ifThere(ACCOUNT_SIGNING_FILE)];
+  return { url, monitorUrl: undefined, storeDir: undefined, credsFile, caFile, nodeSigningFile, accountSigningFile };
 };
 
 const checkFound = async (url: string, identity: NatsIdentity): Promise<void> => {
@@ -180,6 +201,18 @@ const bothOrNone = async <First, Second>(
 ): Promise<readonly [First, Second]> => {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
+};
+
+/** As services call it: their URLs are made from it. */
+const trustedUrl = (given: string | undefined, env: NodeJS.ProcessEnv): string | undefined => {
+  if (given === undefined) return undefined;
+  const over = databaseUrlOver(given, databaseTrustOf(env));
+  if ('url' in over) return over.url;
+  throw new EnvironmentFault('database-refused', {
+    operation: 'connect to PostgreSQL',
+    target: 'DATABASE_URL',
+    message: `DATABASE_URL ${over.fault}.`,
+  });
 };
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

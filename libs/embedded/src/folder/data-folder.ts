@@ -56,12 +56,12 @@ export const prepareDataFolder = (path: string): void => {
 
 /**
  * The ports of this folder: chosen once and kept, because agents of existing clusters know the address. Call it as the folder's holder,
- * when nothing of an earlier run is left. Throws when somebody else has one of them.
+ * when nothing of an earlier run is left. Throws when someone else has one of them.
  */
-export const portsOf = async (folder: DataFolder, wanted: readonly PortName[]): Promise<Ports> => {
+export const portsOf = async (folder: DataFolder, desired: readonly PortName[]): Promise<Ports> => {
   const remembered = readMarker(folder.path)?.ports;
   if (remembered !== undefined) {
-    for (const name of wanted) await refuseTakenPort(folder.path, name, remembered[name]);
+    for (const name of desired) await refuseTakenPort(folder.path, name, remembered[name]);
     return remembered;
   }
   const [nats = 0, natsMonitor = 0, postgres = 0] = await freePorts(folder.path, PORT_NAMES.length);

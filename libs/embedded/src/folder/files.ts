@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { codeOf } from '../faults.js';
 
@@ -36,6 +36,17 @@ export const writeWhole = (file: string, text: string, mode: number = SECRET_MOD
   const temporary = `${file}.${randomUUID()}.tmp`;
   writeFileSync(temporary, text, { mode, flush: true });
   renameSync(temporary, file);
+};
+
+/** As `writeWhole`, and after a power failure the file is the new one: what follows may rely on it. */
+export const writeDurably = (file: string, text: string): void => {
+  writeWhole(file, text);
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 };
 
 /** The text of a file, or undefined when there is none. */

@@ -1,17 +1,7 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:net';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { bundleProgram, Program } from '../../test/programs.js';
@@ -25,9 +15,9 @@ import { isOpenToOthers } from './reach.js';
 
 let parent: string;
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'fairlead-folder-'));
+  parent = newFolder('folder');
 });
-afterEach(() => rmSync(parent, { recursive: true, force: true }));
+afterEach(() => removeFolder(parent));
 
 const listenOn = (port: number): Promise<Server> =>
   new Promise((resolve) => {
@@ -66,7 +56,7 @@ describe('a lock', () => {
     expect(takeLock(join(parent, 'lock')).status).toBe('taken');
   });
 
-  it('that is damaged is nobody’s', () => {
+  it('that is damaged is no one’s', () => {
     writeFileSync(join(parent, 'lock'), '{"pi');
     expect(takeLock(join(parent, 'lock')).status).toBe('taken');
   });
@@ -145,7 +135,7 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
       expect(await opening('/proc/fairlead/data')).toMatch(
         /^folder-unusable The data folder \/proc\/fairlead\/data cannot be made: ENOENT: .*mkdir '\/proc\/fairlead'/,
       );
-    }, 30_000);
+    });
 
     it('is refused where it may only be read', async () => {
       const path = join(parent, 'read-only');

@@ -1,7 +1,9 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { expectGolden } from '../../test/golden.js';
 import { aptConfig, aptSourceLine } from './apt.config.js';
 import { debianMirrors, DEBIAN_KEYRING } from './apt.sources.js';
+
+const golden = goldenBeside(import.meta.url);
 
 const oneLine = (text: string) => debianMirrors([{ name: '/etc/apt/sources.list', text }]).map(({ uri }) => uri);
 const deb822 = (text: string) => debianMirrors([{ name: '/etc/apt/sources.list.d/debian.sources', text }]);
@@ -77,8 +79,7 @@ Components:
 });
 
 describe('the private apt', () => {
-  it('has folders of its own and none of the machine’s hooks', () =>
-    expectGolden('apt.conf', import.meta.url, aptConfig('/tmp/work')));
+  it('has folders of its own and none of the machine’s hooks', () => golden('apt.conf.golden', aptConfig('/tmp/work')));
 
   it('trusts one archive by the distribution’s keyring', () =>
     expect(aptSourceLine({ uri: 'http://mirror.example/debian', signedBy: DEBIAN_KEYRING }, 'forky')).toBe(

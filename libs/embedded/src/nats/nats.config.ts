@@ -1,11 +1,16 @@
+import { join } from 'node:path';
 import type { AccountToken } from '../credentials/operator.store.js';
 
 export interface NatsConfig {
   readonly host: string;
   readonly port: number;
+  /** Where monitoring, which asks for no credentials, listens; loopback unless told otherwise. */
+  readonly monitorHost?: string;
   readonly monitorPort: number;
   readonly storeDir: string;
-  /** File with the server's certificate and key. With it the server talks to nobody without TLS. */
+  /** The most that JetStream keeps on disk; undefined: three quarters of what it finds free, as nats-server chooses. */
+  readonly storeMaxBytes?: number;
+  /** File with the server's certificate and key. With it the server talks to no one without TLS. */
   readonly certificateFile?: string;
   readonly auth: {
     readonly operatorJwt: string;
@@ -25,24 +30,34 @@ const PAYLOAD_MAX_BYTES = 1024 * 1024;
 export const natsConfig = ({
   host,
   port,
+  monitorHost = '127.0.0.1',
   monitorPort,
   storeDir,
+  storeMaxBytes,
   certificateFile,
   auth,
 }: NatsConfig): string => `server_name: fairlead
 listen: ${quoted(`${host}:${port}`)}
-http: ${quoted(`127.0.0.1:${monitorPort}`)}
+http: ${quoted(`${monitorHost}:${monitorPort}`)}
 max_payload: ${PAYLOAD_MAX_BYTES}
 write_deadline: "10s"
+# A client signs a nonce before it counts as known, which takes a busy machine longer than the default of two seconds.
+authorization { timeout: 10 }
 ${certificateFile === undefined ? '' : tlsConfig(certificateFile)}
 jetstream {
-  store_dir: ${quoted(storeDir)}
+  store_dir: ${quoted(storeDir)}${storeMaxBytes === undefined ? '' : `\n  max_file_store: ${storeMaxBytes}`}
   sync_interval: "always"
 }
 
 operator: ${auth.operatorJwt}
 system_account: ${auth.system.publicKey}
-resolver: MEMORY
+# Claims that the revoker brings are kept; those below count until there are newer ones.
+resolver: {
+  type: full
+  dir: ${quoted(join(storeDir, 'accounts'))}
+  allow_delete: false
+  limit: 16
+}
 resolver_preload: {
   ${auth.system.publicKey}: ${auth.system.jwt}
   ${auth.account.publicKey}: ${auth.account.jwt}

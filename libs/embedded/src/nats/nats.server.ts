@@ -25,7 +25,9 @@ export interface StartNatsOptions {
   readonly monitorPort?: number;
   /** Where clients may come from; loopback unless told otherwise. The monitoring port is always on loopback. */
   readonly host?: string;
-  /** With them everybody must use TLS. */
+  /** The most that JetStream keeps on disk; undefined: as nats-server chooses. */
+  readonly storeMaxBytes?: number;
+  /** With them everyone must use TLS. */
   readonly certificates?: NatsCertificates | undefined;
   /** Who runs it; without one, it gets its own and `stop` ends that too. */
   readonly supervisor?: Supervisor;
@@ -53,6 +55,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
       monitorPort,
       storeDir: join(dataDir, 'nats'),
       auth,
+      ...(options.storeMaxBytes === undefined ? {} : { storeMaxBytes: options.storeMaxBytes }),
       ...(certificates === undefined ? {} : { certificateFile: certificates.serverFile }),
     }),
   );

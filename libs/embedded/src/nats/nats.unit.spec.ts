@@ -1,11 +1,13 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { expectGolden } from '../../test/golden.js';
 import { checkServer } from './nats.check.js';
 import { natsConfig } from './nats.config.js';
 import { byVersionDescending, isNewEnough, parseNatsVersion } from './nats.version.js';
 import { withReleaseDownload } from './release.download.js';
 import { releaseCpuOf, releaseUrl } from './release.pins.js';
+
+const golden = goldenBeside(import.meta.url);
 
 describe('the version of a NATS server', () => {
   it.each([
@@ -50,10 +52,11 @@ describe('the configuration of the server', () => {
       nodes: { publicKey: 'ANODES', jwt: 'NODES-JWT' },
     };
     const config = { host: '127.0.0.1', port: 20_001, monitorPort: 20_002, storeDir: '/data/nats', auth };
-    expectGolden('nats.conf', import.meta.url, natsConfig(config));
-    expectGolden(
-      'nats.tls.conf',
-      import.meta.url,
+    golden('nats.conf.golden', natsConfig(config));
+    expect(natsConfig({ ...config, storeMaxBytes: 4096 })).toContain('\n  max_file_store: 4096\n');
+    expect(natsConfig({ ...config, monitorHost: '0.0.0.0' })).toContain('http: "0.0.0.0:20002"');
+    golden(
+      'nats.tls.conf.golden',
       natsConfig({ ...config, host: '192.0.2.1', certificateFile: '/data/keys/nats-server.pem' }),
     );
   });

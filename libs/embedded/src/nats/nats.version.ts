@@ -1,4 +1,4 @@
-import semver from 'semver';
+import { compareVersions } from '@fairlead/contracts';
 
 /** Older servers accept the newer options that we depend on and silently ignore them. */
 export const NATS_VERSION_MIN = '2.12.0';
@@ -9,11 +9,7 @@ export const parseNatsVersion = (output: string): string | undefined =>
   /\bv?(\d+\.\d+\.\d+(?:-[\w.]+)?)\b/.exec(output)?.[1];
 
 /** Whether that server is new enough. A pre-release of a version counts as that version. */
-export const isNewEnough = (version: string): boolean => {
-  const release = semver.coerce(version);
-  return release !== null && semver.gte(release, NATS_VERSION_MIN);
-};
+export const isNewEnough = (version: string): boolean => compareVersions(version, NATS_VERSION_MIN) >= 0;
 
 /** Newest first. */
-export const byVersionDescending = (left: string, right: string): number =>
-  semver.rcompare(semver.coerce(left) ?? '0.0.0', semver.coerce(right) ?? '0.0.0');
+export const byVersionDescending = (left: string, right: string): number => compareVersions(right, left);

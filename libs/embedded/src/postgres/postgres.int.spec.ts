@@ -1,3 +1,4 @@
+import { eventuallyPasses } from '@fairlead/testing';
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -29,8 +30,8 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
 
   beforeAll(async () => {
     cacheDir = throwawayFolder();
-    chmodSync(cacheDir, 0o755); // As root: nobody must be able to run what is in it.
-    dataDir = throwawayFolder(); // Mode 0700: nobody cannot get into it by its path.
+    chmodSync(cacheDir, 0o755); // As root: no one must be able to run what is in it.
+    dataDir = throwawayFolder(); // Mode 0700: no one cannot get into it by its path.
     const options = { cacheDir, log: quiet, ...(source === 'npm' ? { systemFolder: '/nonexistent' } : {}) };
     binaries = await resolvePostgres(options);
     if (binaries.source !== source) return;
@@ -102,10 +103,13 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
     if (server === undefined || binaries === undefined) return;
     const pid = server.pid ?? 0;
     process.kill(pid, 'SIGKILL');
-    const urls = await eventually(() => ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password'));
+    let urls = { gateway: '' };
+    await eventuallyPasses(async () => {
+      urls = await ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password');
+    });
     expect(await query(urls.gateway, 'select count(*)::int as rows from mine')).toEqual([{ rows: 0 }]);
     expect(server.pid).not.toBe(pid);
-  }, 20_000);
+  });
 });
 
 it('data of a version that is not there is refused with the version that is needed', async () => {
@@ -118,14 +122,3 @@ it('data of a version that is not there is refused with the version that is need
   });
   rmSync(cacheDir, { recursive: true, force: true });
 });
-
-/** Asks again while the server is down, for at most half a minute. */
-const eventually = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-  for (const deadline = Date.now() + 30_000; ;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
-};

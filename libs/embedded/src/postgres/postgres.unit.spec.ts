@@ -1,11 +1,13 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { expectGolden } from '../../test/golden.js';
 import { databaseNameOf } from './databases.js';
 import { parsePostgresMajor, postgresConfig } from './postgres.config.js';
 
+const golden = goldenBeside(import.meta.url);
+
 describe('the configuration of PostgreSQL', () => {
   it('makes every commit reach the disk', () =>
-    expectGolden('postgresql.conf', import.meta.url, postgresConfig({ port: 20_003, durable: true })));
+    golden('postgresql.conf.golden', postgresConfig({ port: 20_003, durable: true })));
 
   it('does not wait for the disk with throwaway data, and still hands each commit to the system, so that a kill loses none', () => {
     const text = postgresConfig({ port: 20_003, durable: false });

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 
-/** PostgreSQL refuses to run as root, so root runs it as nobody, who owns nothing else. */
+/** PostgreSQL refuses to run as root, so root runs it as no one, who owns nothing else. */
 const NOBODY = { uid: 65534, gid: 65534 } as const;
 const FIRST_EXTRA_DESCRIPTOR = 3;
 
@@ -13,7 +13,7 @@ export interface PostgresUser {
 }
 
 /**
- * As root the folder is handed over to nobody and passed on as an open descriptor, and the programs reach it as `/proc/self/fd/3`: by its
+ * As root the folder is handed over to no one and passed on as an open descriptor, and the programs reach it as `/proc/self/fd/3`: by its
  * path they could not, where the checkout is under a home folder that is closed to others (as root's is). The programs inherit the
  * descriptor from each other. An ordinary user runs PostgreSQL as itself, by the path.
  */

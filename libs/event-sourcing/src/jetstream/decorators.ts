@@ -64,6 +64,12 @@ type Handler<Payload, Context> = (
 
 export const eventPattern = (type: string): string => `event:${type}`;
 export const jobPattern = (type: string): string => `job:${type}`;
+export const taskPattern = (type: string): string => `task:${type}`;
+
+export interface TaskPolicy extends JobPolicy {
+  /** No other exclusive task of the cluster runs meanwhile. Without it only the task itself runs at most once at a time. */
+  readonly exclusive: boolean;
+}
 
 /**
  * The method handles a job of this type: (job: Job<Data>, context: JobContext) => Promise<void | JobLater>.
@@ -84,6 +90,19 @@ export const OnJob =
       descriptor as PropertyDescriptor,
     );
   };
+
+/**
+ * The method handles a reconciler's tasks of this type: (task: TaskContext<State, Command>) => Promise<RequeueAfter | void>. It is called
+ * only for a task that is desired, by one replica at a time. Throwing makes the attempt fail, as with OnJob.
+ */
+export const OnTask =
+  <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>
+  (target, key, descriptor) =>
+    EventPattern<string>(taskPattern(type), { policy: { ...DEFAULT_JOB_POLICY, exclusive: false, ...policy } })(
+      target,
+      key,
+      descriptor as PropertyDescriptor,
+    );
 
 /**
  * The method sees every event of this type in the order of its cluster, after the service's own rows show it, at least once:

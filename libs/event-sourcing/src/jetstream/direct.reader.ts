@@ -12,11 +12,26 @@ const READ_TIMEOUT_MS = 5_000;
 const END_OF_BATCH = 204;
 const NOT_FOUND = 404;
 
+/** Up to `limit` messages of EVENTS after a sequence, or from a time on, that match a subject filter, in order. */
+export const readBatch = (
+  nc: NatsConnection,
+  filter: string,
+  after: number | Date,
+  limit: number,
+): Promise<RawEvent[]> => {
+  const start = typeof after === 'number' ? { seq: after + 1 } : { start_time: after.toISOString() };
+  return directGet(nc, { ...start, next_by_subj: filter, batch: limit });
+};
+
+/** The last message of EVENTS on each subject that matches one of the filters, in order. The server refuses more than 1024 subjects. */
+export const readLastOfEach = (nc: NatsConnection, filters: readonly string[]): Promise<RawEvent[]> =>
+  directGet(nc, { multi_last: filters, batch: READ_BATCH });
+
 /**
- * Reads up to `limit` messages of EVENTS after a sequence that match a subject filter, in order, by one batched direct get
- * (ADR-31 of NATS). The client library's own `getBatch` keeps its subscription after the end of a batch, so this is ours.
+ * One batched direct get (ADR-31 of NATS). The client library's own `getBatch` keeps its subscription after the end of a batch, so this
+ * is ours.
  */
-export const readBatch = (nc: NatsConnection, filter: string, afterSeq: number, limit: number): Promise<RawEvent[]> =>
+const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
   new Promise((resolve, reject) => {
     const found: RawEvent[] = [];
     const inbox = createInbox(inboxPrefixOf(nc));
@@ -37,7 +52,6 @@ export const readBatch = (nc: NatsConnection, filter: string, afterSeq: number, 
       }
     };
     const subscription = nc.subscribe(inbox, { callback: onMessage, timeout: READ_TIMEOUT_MS });
-    const request = { seq: afterSeq + 1, next_by_subj: filter, batch: limit };
     try {
       nc.publish(`$JS.API.DIRECT.GET.${STREAMS.events}`, JSON.stringify(request), { reply: inbox });
     } catch (error) {

@@ -141,7 +141,7 @@ describe('a message on a subject of the log', () => {
     const bytes = bytesOf(envelopeOf('NodeReady', ready));
     const wrong = (partitionOf('default', 'demo') + 1) % 16;
     expect(reasonOf(`evt.${wrong}.default.demo.node-w1.NodeReady`, bytes)).toBe('subject');
-    expect(reasonOf(eventSubject({ ...atW1, context: 'wish' }, 'NodeReady'), bytes)).toBe('context');
+    expect(reasonOf(eventSubject({ ...atW1, context: 'request' }, 'NodeReady'), bytes)).toBe('context');
     expect(reasonOf(eventSubject({ ...atW1, context: 'node-W_1' }, 'NodeReady'), bytes)).toBe('context');
     expect(reasonOf(eventSubject({ ...atW1, cluster: '_' }, 'NodeReady'), bytes)).toBe('subject');
     expect(reasonOf(`${readySubject}.More`, bytes)).toBe('subject');

@@ -14,7 +14,7 @@ export interface JetStreamStoreOptions {
 
 const APPEND_TIMEOUT_MS = 10_000;
 
-/** Wrong last sequence: somebody else wrote to the stream (nats-server error codes 10071 and 10164). */
+/** Wrong last sequence: someone else wrote to the stream (nats-server error codes 10071 and 10164). */
 const CONFLICTS = new Set([10071, 10164]);
 
 interface PublishAnswer {
@@ -58,6 +58,8 @@ export class JetStreamStore implements EventStore {
         message: answer.error.description ?? `error ${answer.error.code}`,
       });
     }
+    // An observation that is in the log already, possibly at another position than the one expected here.
+    if (answer.duplicate === true) return { kind: 'conflict' };
     const lastSeq = answer.seq ?? 0;
     const firstSeq = lastSeq - encoded.length + 1;
     const events = encoded.map(({ subject, envelope }, index) => toStored(subject, firstSeq + index, envelope)!);

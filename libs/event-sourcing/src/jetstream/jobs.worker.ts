@@ -3,8 +3,8 @@ import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, t
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
-import { Alarm } from './alarm.js';
-import type { LaneLog } from './lane.js';
+import { WakeSignal } from './wake.signal.js';
+import type { PartitionLog } from './partition.consumer.js';
 import type { JobOutcome, Meter } from './meter.js';
 
 export interface JobHandler {
@@ -21,7 +21,7 @@ export interface JobsOptions {
   readonly concurrency: number;
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
-  readonly log: LaneLog;
+  readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'jobEnded'>;
 }
 
@@ -62,8 +62,8 @@ export class JobsWorker {
   private running = false;
   private loop: Promise<void> | undefined;
   private ticker: NodeJS.Timeout | undefined;
-  /** Rings when a job has ended, and when there shall be no more. */
-  private readonly slotFree = new Alarm();
+  /** Rings when a job has ended, and when there must be no more. */
+  private readonly slotFree = new WakeSignal();
 
   constructor(private readonly options: JobsOptions) {}
 
@@ -152,7 +152,7 @@ export class JobsWorker {
   /** Trying it again would not make it a job. */
   private async refuse(message: JsMsg): Promise<void> {
     try {
-      await this.bury(message, { type: NO_JOB, text: message.string() }, 'it is not a job');
+      await this.deadLetter(message, { type: NO_JOB, text: message.string() }, 'it is not a job');
       this.options.meter.jobEnded({ type: NO_JOB, outcome: 'buried', durationMs: 0 });
     } catch (error) {
       this.options.log.warn(`a message that is not a job is given back: ${wordsOf(error)}`);
@@ -163,7 +163,7 @@ export class JobsWorker {
   private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<JobOutcome> {
     const handler = this.options.handlers.get(job.type);
     if (handler === undefined) {
-      await this.bury(message, job, `no handler for ${job.type}`);
+      await this.deadLetter(message, job, `no handler for ${job.type}`);
       return 'buried';
     }
     const attempt = (await this.failures(job.id)) + 1;
@@ -247,12 +247,12 @@ export class JobsWorker {
        on conflict (job_id) do update set attempts = excluded.attempts, failed_at = now()`,
       [job.id, attempt],
     );
-    if (last) await this.bury(message, job, text);
+    if (last) await this.deadLetter(message, job, text);
     else message.nak(delayMs);
     return last ? 'buried' : 'failed';
   }
 
-  private async bury(message: JsMsg, job: Job | NoJob, reason: string): Promise<void> {
+  private async deadLetter(message: JsMsg, job: Job | NoJob, reason: string): Promise<void> {
     const { nc, service } = this.options;
     await nc.request(deadLetterSubject(service, job.type), JSON.stringify({ job, reason }), { timeout: FETCH_MS });
     message.term(reason.slice(0, 200));

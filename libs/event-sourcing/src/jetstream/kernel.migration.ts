@@ -50,14 +50,14 @@ export class KernelTables1700000000000 implements MigrationInterface {
         primary key (process, cluster_key, key)
       );
       create index timers_due_at on timers (due_at);
-      create table parked (
+      create table quarantined (
         consumer text not null,
         cluster_key text not null,
         seq bigint not null,
         event_id text not null,
         error text not null,
         announced boolean not null default false,
-        parked_at timestamptz not null default now(),
+        quarantined_at timestamptz not null default now(),
         primary key (consumer, cluster_key)
       );
       create table job_attempts (
@@ -68,9 +68,32 @@ export class KernelTables1700000000000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('drop table positions, process_state, timers, parked, job_attempts');
+    await runner.query('drop table positions, process_state, timers, quarantined, job_attempts');
+  }
+}
+
+/** Not logged: after a crash of the database no lease is held, which is what an expired one says too. */
+export class TaskLeases1700000000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create unlogged table task_leases (
+        scope text not null,
+        name text not null,
+        holder text not null,
+        until timestamptz not null,
+        primary key (scope, name),
+        unique (holder)
+      )`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table task_leases');
   }
 }
 
 /** What every service's database gets before its own tables. */
-export const KERNEL_MIGRATIONS = [KernelTables1700000000000, RejectedEvents1700000000001] as const;
+export const KERNEL_MIGRATIONS = [
+  KernelTables1700000000000,
+  RejectedEvents1700000000001,
+  TaskLeases1700000000002,
+] as const;

@@ -1,15 +1,8 @@
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { Leases } from './leases.js';
-
-const eventually = async (holds: () => boolean): Promise<void> => {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`not within 10 s: ${holds.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
 
 describe('the leases of a replica', () => {
   let environment: TestEnvironment;
@@ -37,7 +30,7 @@ describe('the leases of a replica', () => {
     await leases?.stop();
     await database?.end();
     await environment?.stop();
-  }, 30_000);
+  });
 
   it('are all given up, and had again, when the session is gone in which one is given back', async () => {
     const ended = database.query(

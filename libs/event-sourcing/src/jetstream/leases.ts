@@ -1,7 +1,7 @@
 import { PARTITION_COUNT, wordsOf } from '@fairlead/contracts';
 import pg from 'pg';
-import { Alarm } from './alarm.js';
-import type { LaneLog } from './lane.js';
+import { WakeSignal } from './wake.signal.js';
+import type { PartitionLog } from './partition.consumer.js';
 
 /** Advisory lock space of Fairlead's leases in a service's own database ("FAIR" in ASCII). */
 const LOCK_CLASS = 0x46414952;
@@ -12,7 +12,7 @@ const POLL_MS = 250;
 
 export interface LeaseOptions {
   readonly databaseUrl: string;
-  readonly log: LaneLog;
+  readonly log: PartitionLog;
   readonly onGained: (partition: number) => void;
   /** Must resolve when nothing of the partition is worked on any more. */
   readonly onReleased: (partition: number) => Promise<void>;
@@ -27,7 +27,7 @@ export class Leases {
   private client: pg.Client | undefined;
   private running = false;
   private loop: Promise<void> | undefined;
-  private readonly alarm = new Alarm();
+  private readonly wakeSignal = new WakeSignal();
   private failures = 0;
 
   constructor(private readonly options: LeaseOptions) {}
@@ -43,7 +43,7 @@ export class Leases {
 
   async stop(): Promise<void> {
     this.running = false;
-    this.alarm.ring();
+    this.wakeSignal.ring();
     await this.loop;
     await this.releaseAll();
     await this.client
@@ -52,7 +52,7 @@ export class Leases {
     this.client = undefined;
   }
 
-  /** Another replica has moved a position of the partition: give it up, and stand for it again like everybody. */
+  /** Another replica has moved a position of the partition: give it up, and stand for it again like everyone. */
   async lost(partition: number): Promise<void> {
     try {
       await this.release(partition);
@@ -74,7 +74,7 @@ export class Leases {
         if (this.failures === 1) this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
         await this.drop();
       }
-      if (this.running) await this.alarm.pause(POLL_MS);
+      if (this.running) await this.wakeSignal.pause(POLL_MS);
     }
   }
 

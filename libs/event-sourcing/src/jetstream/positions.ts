@@ -1,8 +1,8 @@
 import { parseEventSubject, STREAMS } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
-import { Alarm } from './alarm.js';
-import type { Lanes } from './lanes.js';
+import { WakeSignal } from './wake.signal.js';
+import type { PartitionConsumers } from './partition.consumers.js';
 
 /** Lets a reader wait until the service's own rows show an event: read your writes. */
 export interface Positions {
@@ -19,7 +19,7 @@ export class DatabasePositions implements Positions {
     private readonly options: {
       readonly nc: NatsConnection;
       readonly pool: Pool;
-      readonly lanes: Pick<Lanes, 'onAdvance'>;
+      readonly partitions: Pick<PartitionConsumers, 'onAdvance'>;
       readonly consumers: readonly string[];
     },
   ) {}
@@ -32,21 +32,21 @@ export class DatabasePositions implements Positions {
 
   async reach(partition: number, seq: number, timeoutMs: number): Promise<number> {
     const deadline = Date.now() + timeoutMs;
-    const bell = new Alarm();
+    const wakeSignal = new WakeSignal();
     let told = 0;
-    const stop = this.options.lanes.onAdvance((of, to) => {
+    const stop = this.options.partitions.onAdvance((of, to) => {
       if (of !== partition) return;
       told = Math.max(told, to);
-      bell.ring();
+      wakeSignal.ring();
     });
     try {
       for (;;) {
-        bell.reset();
+        wakeSignal.reset();
         const reached = told >= seq && told > 0 ? told : Math.max(await this.written(partition), told);
         const left = deadline - Date.now();
         if (reached >= seq || left <= 0) return reached;
-        // This replica's own lane tells at once; another replica's progress shows only in the database.
-        if (!bell.hasRung) await bell.pause(Math.min(POLL_MS, left));
+        // This replica's own consumer tells at once; another replica's progress shows only in the database.
+        if (!wakeSignal.isSet) await wakeSignal.pause(Math.min(POLL_MS, left));
       }
     } finally {
       stop();

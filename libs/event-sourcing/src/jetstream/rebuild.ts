@@ -5,7 +5,7 @@ import { project, type Projection } from '../projection.js';
 import { projectionConsumer } from './consumers.js';
 import { readAll } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
-import { identifier, LaneStore, writeRows } from './lane.store.js';
+import { identifier, PartitionStore, writeRows } from './partition.store.js';
 import { inTransaction } from './transaction.js';
 
 export interface Rebuilt {
@@ -38,7 +38,7 @@ const foldPartition = async (
   shadow: { readonly table: string; readonly client: Pool | PoolClient },
   range: { readonly partition: number; readonly after: number; readonly upTo: number },
 ): Promise<number> => {
-  const store = new LaneStore(pool);
+  const store = new PartitionStore(pool);
   let count = 0;
   for await (const batch of readAll(nc, partitionFilter(range.partition), range.after)) {
     const events = batch
@@ -74,7 +74,7 @@ const positionsOf = async (
 };
 
 /**
- * Makes the rows of a projection anew from the log, beside the live ones, while the service runs. At the end the lanes are
+ * Makes the rows of a projection again from the log, beside the live ones, while the service runs. At the end the partitions are
  * held for a moment (their positions are locked), the last events are folded, both tables are compared at the same position,
  * and the new rows take the place of the old ones.
  */

@@ -5,7 +5,7 @@ import type { RawEvent } from './direct.reader.js';
 import { read } from './envelope.codec.js';
 import { storableText } from './message.text.js';
 
-/** A message of the log that is no event: it has no effect, and people can see that it is there. */
+/** A message of the log that is not an event: it has no effect, and people can see that it is there. */
 export interface RejectedMessage {
   readonly subject: string;
   readonly seq: number;

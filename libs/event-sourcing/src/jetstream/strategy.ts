@@ -7,20 +7,25 @@ import {
   DEFAULT_JOB_POLICY,
   eventPattern,
   jobPattern,
+  taskPattern,
   type Job,
   type JobContext,
   type JobLater,
   type JobPolicy,
   type RecordJobFailure,
+  type TaskPolicy,
 } from './decorators.js';
 import { JobsWorker, type JobHandler } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
-import type { LaneLog } from './lane.js';
-import { announceParked } from './parking.js';
+import type { PartitionLog } from './partition.consumer.js';
+import { announceQuarantined } from './quarantine.js';
 import type { Handle } from '../handle.js';
-import { Lanes } from './lanes.js';
+import { STATE_FACTS, type AnyReconciler } from '../reconciler.js';
+import type { TaskLeases } from '../task.leases.js';
+import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
+import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
 
 export interface StrategyOptions {
@@ -28,37 +33,51 @@ export interface StrategyOptions {
   readonly nc: NatsConnection;
   readonly pool: Pool;
   readonly databaseUrl: string;
+  /** Those of the reconcilers included. */
   readonly consumers: Consumers;
+  readonly reconcilers: readonly AnyReconciler[];
+  readonly leases: TaskLeases;
   readonly handle: Handle;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
   readonly jobAckWaitMs: number;
-  readonly log: LaneLog;
+  readonly log: PartitionLog;
   readonly meter: Meter;
 }
 
 const JOB_PREFIX = jobPattern('');
+const TASK_PREFIX = taskPattern('');
 const EVENT_PREFIX = eventPattern('');
+/** It calls nothing but the log. */
+const STATE_FACTS_POLICY: JobPolicy = {
+  attemptsMax: 50,
+  backoffFirstMs: 250,
+  backoffMaxMs: 30_000,
+  timeoutMs: 60_000,
+};
 
 /**
  * Nest's way into JetStream. Its own NATS transport knows neither acknowledgements nor replay, so this strategy gives
- * decorated methods the two modes that an event-sourced service needs: events in order (OnEvent), and jobs (OnJob).
+ * decorated methods the modes that an event-sourced service needs: events in order (OnEvent), jobs (OnJob), and tasks of reconcilers (OnTask).
  */
 export class JetStreamStrategy extends Server implements CustomTransportStrategy {
-  private lanes: Lanes | undefined;
+  private partitions: PartitionConsumers | undefined;
   private jobs: JobsWorker | undefined;
   private timers: TimersWorker | undefined;
+  private readonly tasks: TaskRunner;
 
   constructor(
     private readonly options: StrategyOptions,
-    private readonly onLanes: (lanes: Lanes) => void,
+    private readonly onPartitionConsumers: (partitions: PartitionConsumers) => void,
   ) {
     super();
+    const { reconcilers, handle, leases, log } = options;
+    this.tasks = new TaskRunner({ reconcilers, handle, leases, log, now: () => new Date() });
   }
 
   listen(callback: (error?: unknown) => void): void {
     const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
-    this.lanes = new Lanes({
+    this.partitions = new PartitionConsumers({
       service,
       nc,
       pool,
@@ -67,7 +86,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       log,
       meter,
       handlers: this.eventHandlers(),
-      announceParked: announceParked(service, this.options.handle),
+      announceQuarantined: announceQuarantined(service, this.options.handle),
+      onReconciled: (consumer, clusterKey, reconciled) => this.tasks.noticed(consumer, clusterKey, reconciled),
     });
     this.jobs = new JobsWorker({
       service,
@@ -76,20 +96,23 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       log,
       meter,
       handlers: this.jobHandlers(),
-      recordFailure: this.options.recordJobFailure,
+      recordFailure: (job, failure) =>
+        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
       concurrency: this.options.jobConcurrency,
       ackWaitMs: this.options.jobAckWaitMs,
     });
     this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });
-    this.onLanes(this.lanes);
-    this.lanes.start();
+    this.onPartitionConsumers(this.partitions);
+    this.partitions.start();
+    this.tasks.start();
     if (this.jobHandlers().size > 0) this.jobs.start();
     this.timers.start();
     callback();
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.lanes?.stop(), this.jobs?.stop(), this.timers?.stop()]);
+    this.tasks.stop();
+    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.timers?.stop()]);
   }
 
   on(): never {
@@ -102,7 +125,15 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
 
   private jobHandlers(): ReadonlyMap<string, JobHandler> {
     const handlers = new Map<string, JobHandler>();
+    if (this.options.reconcilers.some(({ facts }) => facts !== undefined))
+      handlers.set(STATE_FACTS, { policy: STATE_FACTS_POLICY, run: (job) => this.tasks.stateFacts(job) });
     for (const [pattern, handler] of this.messageHandlers) {
+      if (pattern.startsWith(TASK_PREFIX)) {
+        const policy = handler.extras?.['policy'] as TaskPolicy;
+        const run: JobHandler['run'] = (job, context) =>
+          this.tasks.run(job, context, policy, async (task) => (await this.call(handler, task, undefined)) as JobLater);
+        handlers.set(pattern.slice(TASK_PREFIX.length), { policy, run });
+      }
       if (!pattern.startsWith(JOB_PREFIX)) continue;
       const policy = (handler.extras?.['policy'] as JobPolicy | undefined) ?? DEFAULT_JOB_POLICY;
       handlers.set(pattern.slice(JOB_PREFIX.length), {

@@ -1,6 +1,6 @@
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { Alarm } from './alarm.js';
+import { WakeSignal } from './wake.signal.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
 
@@ -22,25 +22,25 @@ const outage = (error: unknown): undefined => {
 };
 
 /** Waits for a ring, unless there was one since the last time; true: it rang. */
-const nextRing = async (bell: Alarm, ms: number): Promise<boolean> => {
-  if (!bell.hasRung) await bell.pause(ms);
-  const { hasRung } = bell;
-  bell.reset();
-  return hasRung;
+const nextRing = async (wakeSignal: WakeSignal, ms: number): Promise<boolean> => {
+  if (!wakeSignal.isSet) await wakeSignal.pause(ms);
+  const { isSet } = wakeSignal;
+  wakeSignal.reset();
+  return isSet;
 };
 
 export const makeTail = (nc: NatsConnection): Tail =>
   async function* tail(filter, afterSeq, signal) {
-    const bell = new Alarm();
-    const subscription = nc.subscribe(filter, { callback: () => bell.ring() });
-    signal.addEventListener('abort', () => bell.ring(), { once: true });
+    const wakeSignal = new WakeSignal();
+    const subscription = nc.subscribe(filter, { callback: () => wakeSignal.ring() });
+    signal.addEventListener('abort', () => wakeSignal.ring(), { once: true });
     let after = afterSeq;
     let looks = 0;
     try {
       while (!signal.aborted) {
         const batch = await readBatch(nc, filter, after, READ_BATCH).catch((error: unknown) => outage(error));
         if (batch === undefined) {
-          await nextRing(bell, RETRY_MS);
+          await nextRing(wakeSignal, RETRY_MS);
           continue;
         }
         for (const { subject, seq, bytes } of batch) {
@@ -53,7 +53,7 @@ export const makeTail = (nc: NatsConnection): Tail =>
         if (batch.length === READ_BATCH) continue;
         // A wake-up can come a moment before its message can be read.
         const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? IDLE_POLL_MS;
-        const rung = await nextRing(bell, lookMs);
+        const rung = await nextRing(wakeSignal, lookMs);
         looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
       }
     } finally {

@@ -2,11 +2,11 @@ import { wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import type { DueTimer, Process, Reaction } from '../process.js';
-import { Alarm } from './alarm.js';
+import { WakeSignal } from './wake.signal.js';
 import { processConsumer } from './consumers.js';
 import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
-import type { LaneLog } from './lane.js';
-import { writeTimer } from './lane.store.js';
+import type { PartitionLog } from './partition.consumer.js';
+import { writeTimer } from './partition.store.js';
 import { inTransaction, orNothing } from './transaction.js';
 
 export interface TimersOptions {
@@ -14,7 +14,7 @@ export interface TimersOptions {
   readonly nc: NatsConnection;
   readonly pool: Pool;
   readonly processes: readonly Process<unknown>[];
-  readonly log: LaneLog;
+  readonly log: PartitionLog;
 }
 
 const POLL_MS = 500;
@@ -38,7 +38,7 @@ interface TimerRow {
 export class TimersWorker {
   private running = false;
   private loop: Promise<void> | undefined;
-  private readonly alarm = new Alarm();
+  private readonly wakeSignal = new WakeSignal();
   private failures = 0;
 
   constructor(private readonly options: TimersOptions) {}
@@ -51,7 +51,7 @@ export class TimersWorker {
 
   async stop(): Promise<void> {
     this.running = false;
-    this.alarm.ring();
+    this.wakeSignal.ring();
     await this.loop;
   }
 
@@ -65,7 +65,7 @@ export class TimersWorker {
         this.failures += 1;
         if (this.failures === 1) this.options.log.warn(`timers: ${wordsOf(error)}; trying again`);
       }
-      if (fired < BATCH && this.running) await this.alarm.pause(POLL_MS);
+      if (fired < BATCH && this.running) await this.wakeSignal.pause(POLL_MS);
     }
   }
 

@@ -6,3 +6,4 @@ export const PARTITIONS = Symbol('fairlead.partitions');
 export const POSITIONS = Symbol('fairlead.positions');
 export const TAIL = Symbol('fairlead.tail');
 export const NATS = Symbol('fairlead.nats');
+export const TASK_LEASES = Symbol('fairlead.task-leases');

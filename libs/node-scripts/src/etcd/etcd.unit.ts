@@ -2,7 +2,7 @@ import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { clientUrlOf, peerUrlOf, type EtcdPeer } from './etcd.paths.js';
 
 export interface EtcdUnit {
-  /** Members of one token find each other, and nobody else. */
+  /** Members of one token find each other, and no one else. */
   readonly token: string;
   /** `3.6.5` */
   readonly version: string;

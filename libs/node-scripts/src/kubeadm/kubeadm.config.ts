@@ -1,3 +1,4 @@
+import { versionOf } from '@fairlead/contracts';
 import { stringify } from 'yaml';
 import { ETCD_CLIENT } from '../etcd/etcd.paths.js';
 import { API_PORT, CRI_SOCKET } from './kubeadm.types.js';
@@ -61,12 +62,10 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
 /** The kubelet's field failCgroupV1 came with 1.31; an older one calls its whole configuration malformed. */
 const FAIL_CGROUP_V1_SINCE_MINOR = 31;
 
-const minorOf = (kubernetesVersion: string): number => Number(kubernetesVersion.split('.')[1]);
-
 const kubeletSettings = ({ kubernetesVersion }: ClusterSettings, tuning: Tuning): Document => ({
   cgroupDriver: tuning.cgroupDriver,
   failSwapOn: tuning.failSwapOn,
-  ...(tuning.failCgroupV1 === undefined || minorOf(kubernetesVersion) < FAIL_CGROUP_V1_SINCE_MINOR
+  ...(tuning.failCgroupV1 === undefined || versionOf(kubernetesVersion).minor < FAIL_CGROUP_V1_SINCE_MINOR
     ? {}
     : { failCgroupV1: tuning.failCgroupV1 }),
   ...(tuning.resolvConf === undefined ? {} : { resolvConf: tuning.resolvConf }),
@@ -86,13 +85,13 @@ export const PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
  * init wrote into the cluster, and a host may be of another kind than the first one. undefined: nothing differs.
  */
 export const kubeletPatch = (cluster: ClusterSettings, node: NodeSettings): string | undefined => {
-  const wanted = kubeletSettings(cluster, node.tuning);
+  const desired = kubeletSettings(cluster, node.tuning);
   const given = kubeletSettings(cluster, cluster.tuning);
-  const names = new Set([...Object.keys(given), ...Object.keys(wanted)]);
+  const names = new Set([...Object.keys(given), ...Object.keys(desired)]);
   // null takes a field away (merge patch), so that the kubelet's own default holds.
   const differing = [...names]
-    .filter((name) => wanted[name] !== given[name])
-    .map((name) => [name, wanted[name] ?? null]);
+    .filter((name) => desired[name] !== given[name])
+    .map((name) => [name, desired[name] ?? null]);
   return differing.length === 0 ? undefined : stringify(Object.fromEntries(differing), { lineWidth: 0 });
 };
 

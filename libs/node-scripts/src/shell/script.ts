@@ -15,12 +15,13 @@ export const STEPS = [
   'read-kubeconfig',
   'etcd-member',
   'etcd-health',
+  'remove-snapshot',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 
 export interface ScriptOptions {
   readonly step: StepName;
-  /** The host itself ends the step after this time, also when nobody is connected any more. */
+  /** The host itself ends the step after this time, also when no one is connected any more. */
   readonly limitSeconds: number;
   /** How long the step waits for another one that still runs on the host; null: it changes nothing, and waits for none. */
   readonly lockSeconds: number | null;
@@ -48,7 +49,16 @@ else
   lock_held="$root/run/fairlead/step.lock.d"
   echo "$$" >"$lock_held/pid"
 fi
+
+# Nobody else works here now: what a step needed that was killed goes. A control plane of somebody else keeps what it has.
+rm -f "$root"/run/fairlead/kubeadm-*.yaml* "$root"/etc/fairlead/kubeadm-*.yaml*
+for begun in "$root"/var/lib/fairlead/kubeadm-init.*.started; do
+  if [ -e "$begun" ]; then rm -f "$root/etc/kubernetes/super-admin.conf"; fi
+done
 `;
+
+/** A step begins as soon as its files are there; what is older has lost whoever sent it. */
+const UNBEGUN_MINUTES = 5;
 
 /** What every script shares: one at a time per host, an end by itself, a log, and a result that a program can read. */
 const prelude = ({ step, limitSeconds, lockSeconds }: ScriptOptions): string => `#!/bin/sh
@@ -64,11 +74,17 @@ if [ -z "\${FAIRLEAD_STEP_LIMITED:-}" ] && command -v timeout >/dev/null 2>&1; t
   exec timeout -k 10 ${limitSeconds} sh "$0"
 fi
 
+# This shell has its file open and needs no name of it: nothing is left of the step and its parameters, also when it is killed.
+rm -f "$0" "\${0%.sh}.json"
+# Steps that were sent and never began.
+case $0 in
+  */steps/*) find "\${0%/*}" -maxdepth 1 -type f -mmin +${UNBEGUN_MINUTES} -exec rm -f {} + 2>/dev/null || true ;;
+esac
+
 mkdir -p "$root/run/fairlead" "$root/var/log/fairlead" "$root/var/lib/fairlead" "$root/etc/fairlead"
 log="$root/var/log/fairlead/$step.log"
 
 clean_up() {
-  rm -f "$0" "\${0%.sh}.json"
   if [ -n "\${lock_held:-}" ]; then rm -rf "$lock_held"; fi
 }
 trap clean_up EXIT

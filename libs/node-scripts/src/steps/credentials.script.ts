@@ -7,7 +7,7 @@ export interface CredentialsInput {
   /** The address of the control plane on which this runs. */
   readonly address: string;
   readonly tokenTtlSeconds: number;
-  /** A control plane needs the certificates too: they are uploaded anew under a fresh key (kubeadm deletes them after 2 h). */
+  /** A control plane needs the certificates too: they are uploaded again under a fresh key (kubeadm deletes them after 2 h). */
   readonly certificates: boolean;
 }
 

@@ -101,7 +101,7 @@ fi`;
 };
 
 /**
- * Makes the host run a member of the etcd that the cluster shall have beside kubeadm. It does not wait for the others: a member is
+ * Makes the host run a member of the etcd that the cluster must have beside kubeadm. It does not wait for the others: a member is
  * ready once a majority is there, and all of them are started at the same time.
  */
 export const etcdMemberScript = (input: EtcdMemberInput): HostScript => {

@@ -2,7 +2,7 @@ import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export interface EtcdRemoveMemberInput {
-  /** The control plane whose etcd member shall go. */
+  /** The control plane whose etcd member must go. */
   readonly member: string;
   /** Its own address: a member whose join was interrupted has no name yet. */
   readonly address: string;

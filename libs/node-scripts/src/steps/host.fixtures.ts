@@ -1,6 +1,6 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseResult } from '../shell/result.js';
 
@@ -12,7 +12,7 @@ export interface Ran {
 
 /** A folder that stands for a host: a real /bin/sh, real files below a root, and stand-ins for what a node has. */
 export class TestHost {
-  readonly root = mkdtempSync(join(tmpdir(), 'fairlead-host-'));
+  readonly root = newFolder('host');
   private readonly bin = join(this.root, 'stand-ins');
   private runs = 0;
 
@@ -60,6 +60,6 @@ export class TestHost {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
+    removeFolder(this.root);
   }
 }

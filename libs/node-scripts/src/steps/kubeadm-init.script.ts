@@ -20,21 +20,23 @@ export interface KubeadmInitResult {
   readonly kubeconfig: string;
 }
 
-const INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
+const INIT_CONFIG = '/run/fairlead/kubeadm-init.yaml';
+/** Where it was before. */
+const OLD_INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
 
-/** Nobody has joined such a control plane, and its next authority would not be the one that these keys are signed by. */
+/** No one has joined such a control plane, and its next authority would not be the one that these keys are signed by. */
 const EMPTY_ETCD = `${ETCDCTL}
     run etcd del '' --prefix`;
 
 /**
  * `kubeadm init`, once for ever: a host that has finished it says so and changes nothing; one on which it was interrupted
- * is cleaned first (nobody has joined such a control plane); one with somebody else's control plane is refused.
+ * is cleaned first (no one has joined such a control plane); one with someone else's control plane is refused.
  */
 export const kubeadmInitScript = ({ uid, cluster, node, schedulable }: KubeadmInitInput): HostScript =>
   script(
     { step: 'kubeadm-init', limitSeconds: 900, lockSeconds: 600 },
     `
-${onlyDuringStep(INIT_CONFIG)}
+${onlyDuringStep(INIT_CONFIG, OLD_INIT_CONFIG)}
 admin_conf="$root/etc/kubernetes/admin.conf"
 started="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.started`)}
 finished="$root/var/lib/fairlead/"${quote(`kubeadm-init.${uid}.finished`)}

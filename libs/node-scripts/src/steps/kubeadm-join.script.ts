@@ -14,7 +14,7 @@ export interface KubeadmJoinWorkerInput {
 
 export interface KubeadmJoinControlPlaneInput extends KubeadmJoinWorkerInput {
   readonly credentials: JoinCredentials & { readonly certificateKey: string };
-  /** An earlier join of this host was interrupted, and etcd no longer knows a member of it: clean up and begin anew. */
+  /** An earlier join of this host was interrupted, and etcd no longer knows a member of it: clean up and begin again. */
   readonly afterInterruption: boolean;
 }
 
@@ -97,7 +97,7 @@ ${resultOf(done)}
 
 /**
  * Joins a further control plane; a finished join is left alone. Of an interrupted one it says so and touches nothing, unless
- * it is told that etcd has no member of it any more: then it is cleaned and begun anew.
+ * it is told that etcd has no member of it any more: then it is cleaned and begun again.
  */
 export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
   script(
@@ -113,7 +113,7 @@ export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInpu
     }),
   );
 
-/** Joins a worker; an interrupted join is cleaned and begun anew, a finished one is left alone. */
+/** Joins a worker; an interrupted join is cleaned and begun again, a finished one is left alone. */
 export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScript =>
   script(
     { step: 'kubeadm-join-worker', limitSeconds: 600, lockSeconds: 600 },

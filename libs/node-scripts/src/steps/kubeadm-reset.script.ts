@@ -3,6 +3,7 @@ import { BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
+import { BASELINE, wipe as wiping, wiped, type Wipe } from './host-wipe.parts.js';
 import { emptyFolder } from './kubeadm.parts.js';
 
 export interface KubeadmResetInput {
@@ -10,6 +11,11 @@ export interface KubeadmResetInput {
   readonly removeAgent: boolean;
   /** The incarnation of the cluster that the host is taken from: one that is another's by now is left alone. */
   readonly of: string;
+  /**
+   * The host goes back to its owner: images, the runtime's state, logs, steps and programs go as well, and what stays is compared with
+   * what it was like when the host was taken. Absent: software and images stay.
+   */
+  readonly wipe?: Wipe;
 }
 
 export interface KubeadmResetResult {
@@ -22,7 +28,7 @@ export interface KubeadmResetResult {
 const DEVICES =
   '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
-/** Chains, sets and tables of kube-proxy and of those plugins; nobody else's rules are touched. */
+/** Chains, sets and tables of kube-proxy and of those plugins; no one else's rules are touched. */
 const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
 const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
 
@@ -188,15 +194,16 @@ if [ -z "$root" ]; then
       if [ -n "$(ss -Htln "sport = :$port" 2>/dev/null)" ]; then remains "somebody listens on port $port"; fi
     done
   fi
-fi
-result "{\\"changed\\":$changed,\\"left\\":[$left]}"`;
+fi`;
+
+const RESULT = `result "{\\"changed\\":$changed,\\"left\\":[$left]}"`;
 
 /**
  * Makes the host one that never was a node, so that it can be used again, and looks whether it is. Every part is left alone
- * where it is clean; software and images stay. It asks nothing of the cluster, which may be gone: an etcd member that must be
+ * where it is clean; software and images stay, unless the host is wiped. It asks nothing of the cluster, which may be gone: an etcd member that must be
  * removed is removed from a survivor, before.
  */
-export const kubeadmResetScript = ({ removeAgent, of }: KubeadmResetInput): HostScript =>
+export const kubeadmResetScript = ({ removeAgent, of, wipe }: KubeadmResetInput): HostScript =>
   script(
     { step: 'kubeadm-reset', limitSeconds: 300, lockSeconds: 120 },
     `
@@ -219,6 +226,7 @@ if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admi
 fi
 ${KERNEL}
 ${FILES}
-${VERIFIED}
+${wipe === undefined ? '' : `${BASELINE}${wiping(wipe)}`}${VERIFIED}
+${wipe === undefined ? '' : wiped(wipe)}${RESULT}
 `,
   );

@@ -4,7 +4,7 @@ import { CRI_SOCKET, type ClusterSettings } from '../kubeadm/kubeadm.types.js';
 export const emptyFolder = (path: string): string =>
   `if [ -d "$root${path}" ]; then find "$root${path}" -mindepth 1 -maxdepth 1 -exec rm -rf {} +; fi`;
 
-/** Undoes what an interrupted kubeadm left behind, so that it can begin anew. An etcd that is not kubeadm's is left alone. */
+/** Undoes what an interrupted kubeadm left behind, so that it can begin again. An etcd that is not kubeadm's is left alone. */
 export const cleanKubeadm = ({ etcdEndpoints }: Pick<ClusterSettings, 'etcdEndpoints'>): string =>
   [
     `run kubeadm reset --force --cri-socket ${CRI_SOCKET}`,

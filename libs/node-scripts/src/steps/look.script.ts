@@ -1,5 +1,6 @@
-import { AGENT_PATHS } from '@fairlead/contracts';
+import { AGENT_PATHS, type HostBaseline } from '@fairlead/contracts';
 import { hostPath } from '../shell/quote.js';
+import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export type LookInput = Readonly<Record<string, never>>;
@@ -10,6 +11,7 @@ export interface LookResult {
   readonly memoryMiB: number;
   /** Why it cannot become a node, one sentence each; empty: it can. */
   readonly problems: readonly string[];
+  readonly baseline: HostBaseline;
 }
 
 /** Looks at a host of an inventory and changes nothing: its size, and whether it is free to become a node. */
@@ -27,8 +29,9 @@ for file in etc/kubernetes/kubelet.conf etc/kubernetes/admin.conf var/lib/etcd/m
   [ ! -e "$root/$file" ] || problem "it is a Kubernetes node already (/$file exists)"
 done
 [ ! -e ${hostPath(AGENT_PATHS.config)} ] || problem 'it has an agent of another cluster'
+${BASELINE.trim()}
 pages=$(getconf _PHYS_PAGES)
 page=$(getconf PAGESIZE)
-result "{\\"cpus\\":$(getconf _NPROCESSORS_ONLN),\\"memoryMiB\\":$((pages * page / 1048576)),\\"problems\\":[$problems]}"
+result "{\\"cpus\\":$(getconf _NPROCESSORS_ONLN),\\"memoryMiB\\":$((pages * page / 1048576)),\\"problems\\":[$problems],\\"baseline\\":${BASELINE_JSON}}"
 `,
   );

@@ -38,7 +38,7 @@ export interface PrepareResult {
 /** What the bundle is built for (apps/node-agent/bundle.mjs). */
 const NODE_MAJOR_MIN = 20;
 const TRIAL_SECONDS = 100;
-/** With the check after it less than a minute: a NATS that cannot be reached is said while somebody still looks. */
+/** With the check after it less than a minute: a NATS that cannot be reached is said while someone still looks. */
 const CONNECT_SECONDS = 30;
 const CHECK_SECONDS = 20;
 

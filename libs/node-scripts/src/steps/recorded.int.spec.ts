@@ -92,8 +92,8 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
       'kubeadm',
       `case " $* " in *" token create "*) ${prints('token')};; *" upload-certs "*) ${prints('certificateKey')};; esac`,
     );
-    const wanted = { cluster: CLUSTER, address: CONTROL_PLANE.address, tokenTtlSeconds: 60, certificates: true };
-    expect((await host.run(renderStep('credentials', wanted).script)).result).toEqual({
+    const desired = { cluster: CLUSTER, address: CONTROL_PLANE.address, tokenTtlSeconds: 60, certificates: true };
+    expect((await host.run(renderStep('credentials', desired).script)).result).toEqual({
       token: 'abcdef.0123456789abcdef',
       certificateKey: '0123456789abcdef'.repeat(4),
     });
@@ -105,8 +105,8 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
       .standIn('kubelet', prints('kubelet'))
       .standIn('ss', prints('listeners'))
       .standIn('systemctl', 'exit 0');
-    const wanted = { controlPlane: true, address: '198.18.64.11', kubernetesVersion: kubernetes, failSwapOn: false };
-    const { result } = await host.run(renderStep('verify', wanted).script);
+    const desired = { controlPlane: true, address: '198.18.64.11', kubernetesVersion: kubernetes, failSwapOn: false };
+    const { result } = await host.run(renderStep('verify', desired).script);
     expect(result).toEqual({
       problems: expect.arrayContaining(['port 6443 is in use', 'port 10250 is in use']),
     });
@@ -123,8 +123,8 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     const self = { ...PEERS[0], address };
     const endpoint = { host: SHARED.address, port: 9998 };
     const { routerId, password } = SHARED;
-    const wanted = { uid: UID, endpoint, routerId, password, self, peers: PEERS, initialises: false };
-    expect(await host.run(renderStep('balance-api', wanted).script)).toMatchObject({ code: 0 });
+    const desired = { uid: UID, endpoint, routerId, password, self, peers: PEERS, initialises: false };
+    expect(await host.run(renderStep('balance-api', desired).script)).toMatchObject({ code: 0 });
     expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toContain('interface host0');
   });
 
@@ -161,7 +161,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     }
   });
 
-  it('tells whether somebody listens on one port', () =>
+  it('tells whether someone listens on one port', () =>
     expect([said('apiListener').trim() !== '', said('noListener').trim() !== '']).toEqual([true, false]));
 
   it('holds what a reset looks for in the rules of iptables', () => expect(said('rules')).toMatch(/^:KUBE-/m));

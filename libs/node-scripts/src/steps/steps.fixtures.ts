@@ -1,7 +1,17 @@
-import { AgentConfig } from '@fairlead/contracts';
+import { AgentConfig, type HostBaseline } from '@fairlead/contracts';
 import { DEFAULT_TUNING, type ClusterSettings, type NodeSettings } from '../kubeadm/kubeadm.types.js';
 
 export const UID = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
+
+/** What a host was like before it was taken. */
+export const BASELINE: HostBaseline = {
+  sshKeys: '1'.repeat(32),
+  sshServer: '2'.repeat(32),
+  accounts: '3'.repeat(32),
+  jobs: '4'.repeat(32),
+  units: '5'.repeat(32),
+  runtime: '6'.repeat(32),
+};
 
 export const CLUSTER: ClusterSettings = {
   api: 'kubeadm.k8s.io/v1beta4',

@@ -1,3 +1,4 @@
+import { newFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
@@ -5,14 +6,14 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -36,6 +37,13 @@ import { renderStep } from './steps.js';
 
 const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
 const scripts = readdirSync(GOLDEN).filter((name) => name.endsWith('.sh.golden'));
+
+/** Files of a host, relative to its root, without the stand-ins and their notes. */
+const filesOf = (root: string): readonly string[] =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+    .filter((path) => !path.startsWith('stand-ins/') && path !== 'calls');
 
 let host: TestHost;
 
@@ -75,13 +83,13 @@ describe('every script', () => {
   const sleeper = (limitSeconds: number): string =>
     script({ step: 'verify', limitSeconds, lockSeconds: 5 }, 'sleep 60\nresult "{}"').text;
 
-  it('ends by itself when its time is over, with nobody connected', async () => {
+  it('ends by itself when its time is over, with no one connected', async () => {
     const begunAt = Date.now();
     const { code, result } = await host.run(sleeper(1));
     expect(code).not.toBe(0);
     expect(result).toBeUndefined();
     expect(Date.now() - begunAt).toBeLessThan(8_000);
-  }, 15_000);
+  });
 
   it('leaves neither itself nor its parameters behind', async () => {
     await host.run(script({ step: 'verify', limitSeconds: 5, lockSeconds: 5 }, 'result "{}"').text);
@@ -135,15 +143,15 @@ esac`;
     expect(host.read(UNIT)).toContain('--name=demo-cp-1-x7k2p');
     expect(host.read('/etc/fairlead/etcd/server.key')).toBe('key of the server\n');
     expect(host.read('/etc/fairlead/etcd-client/apiserver-etcd-client.crt')).toBe('certificate of the API server\n');
-    const issuedAnew = { cert: 'another certificate\n', key: 'another key\n' };
-    const certificates = { ...ETCD_MEMBER.certificates, server: issuedAnew };
+    const reissued = { cert: 'another certificate\n', key: 'another key\n' };
+    const certificates = { ...ETCD_MEMBER.certificates, server: reissued };
     const again = renderStep('etcd-member', { ...ETCD_MEMBER, certificates }).script;
     expect(await host.run(again)).toMatchObject({ code: 0, result: { changed: false } });
     expect(host.read('/etc/fairlead/etcd/server.key')).toBe('key of the server\n');
     expect(host.calls('systemctl').filter((call) => /start/.test(call))).toHaveLength(1);
   });
 
-  it('that was interrupted before its authority was written gets all of its certificates anew', async () => {
+  it('that was interrupted before its authority was written gets all of its certificates again', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/etc/fairlead/etcd/server.crt', 'of another key');
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
     expect(host.read('/etc/fairlead/etcd/server.crt')).toBe('certificate of the server\n');
@@ -237,6 +245,7 @@ describe('kubeadm init', () => {
     host.standIn('kubeadm', `${kubeadm()}; echo all >"$root/etc/kubernetes/super-admin.conf"`);
     expect((await host.run(text)).code).toBe(0);
     expect(host.read('/etc/kubernetes/super-admin.conf')).toBeUndefined();
+    expect(host.read('/run/fairlead/kubeadm-init.yaml')).toBeUndefined();
     expect(host.read('/etc/fairlead/kubeadm-init.yaml')).toBeUndefined();
     // Also one that is there from before this was so.
     host.write('/etc/kubernetes/super-admin.conf', 'all');
@@ -272,7 +281,7 @@ describe('kubeadm init', () => {
     expect(host.calls('etcdctl')).toHaveLength(1);
   });
 
-  it('that was interrupted is cleaned and begun anew', async () => {
+  it('that was interrupted is cleaned and begun again', async () => {
     host.standIn(
       'kubeadm',
       `${kubeadm()}; [ -e "$root/well" ] || { touch "$root/well"; echo "no space left" >&2; exit 1; }`,
@@ -289,7 +298,7 @@ describe('kubeadm init', () => {
     const ran = await Promise.all([host.run(text), host.run(text), host.run(text)]);
     expect(ran.map(({ result }) => (result as { changed: boolean }).changed).sort()).toEqual([false, false, true]);
     expect(host.calls('kubeadm')).toHaveLength(1);
-  }, 15_000);
+  });
 });
 
 describe('on a host without flock', () => {
@@ -297,7 +306,7 @@ describe('on a host without flock', () => {
   let bare: TestHost;
 
   beforeEach(() => {
-    path = mkdtempSync(join(tmpdir(), 'fairlead-path-'));
+    path = newFolder('path');
     const needed =
       'sh mkdir rm mv cat chmod mktemp tail touch sleep printf tr sed dirname base64 timeout grep awk'.split(' ');
     for (const name of needed) {
@@ -320,12 +329,12 @@ describe('on a host without flock', () => {
     const ran = await Promise.all([bare.run(text), bare.run(text)]);
     expect(ran.map(({ code }) => code)).toEqual([0, 0]);
     expect(bare.read('/order')).toBe('in\nout\nin\nout\n');
-  }, 15_000);
+  });
 
   it('the lock of a holder that is gone is taken over', async () => {
     bare.write('/run/fairlead/step.lock.d/pid', '999999999');
     expect((await bare.run(text)).code).toBe(0);
-  }, 15_000);
+  });
 });
 
 describe('joins', () => {
@@ -378,7 +387,7 @@ describe('joins', () => {
     expect(host.calls('kubeadm')).toEqual([]);
   });
 
-  it('an interrupted one is cleaned and begun anew', async () => {
+  it('an interrupted one is cleaned and begun again', async () => {
     host.standIn('kubeadm', `${kubeadm}\n[ -e "$root/well" ] || { touch "$root/well"; exit 1; }`);
     expect((await host.run(worker.script)).code).toBe(1);
     expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: true } });
@@ -397,7 +406,7 @@ describe('the join of a control plane that was interrupted', () => {
     }).script;
   const calls = (): readonly (string | undefined)[] => host.calls('kubeadm').map((call) => call.split(' ')[1]);
 
-  it('is left as it is until its member has left etcd, then cleaned and begun anew', async () => {
+  it('is left as it is until its member has left etcd, then cleaned and begun again', async () => {
     host.standIn(
       'kubeadm',
       `[ "$1" = join ] || exit 0
@@ -557,7 +566,7 @@ describe('prepare', () => {
     host.standIn('systemctl', connects);
     expect((await host.run(script)).result).toMatchObject({ agent: 'started' });
     expect(restarts()).toBe(2);
-  }, 30_000);
+  });
 
   describe('where another agent runs', () => {
     const guard = (): void => {
@@ -594,7 +603,7 @@ describe('prepare', () => {
   });
 
   it('unpacks a bundle once, whole or not at all', async () => {
-    const source = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
+    const source = newFolder('bundle');
     writeFileSync(join(source, 'catalogue.json'), '{}');
     const archive = spawnSync('tar', ['-C', source, '-czf', '-', 'catalogue.json']).stdout;
     rmSync(source, { recursive: true });
@@ -820,11 +829,16 @@ describe('the look at a host', () => {
   it('tells its size, and nothing against a host that is free', async () => {
     host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0');
     const { result } = await host.run(text);
-    expect(result).toEqual({ cpus: expect.any(Number), memoryMiB: expect.any(Number), problems: [] });
+    expect(result).toEqual({
+      cpus: expect.any(Number),
+      memoryMiB: expect.any(Number),
+      problems: [],
+      baseline: expect.any(Object),
+    });
     expect((result as { memoryMiB: number }).memoryMiB).toBeGreaterThan(100);
   });
 
-  it('finds a host that is a node of somebody', async () => {
+  it('finds a host that is a node of someone', async () => {
     host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0').write('/etc/kubernetes/kubelet.conf', 'k');
     expect((await host.run(text)).result).toMatchObject({
       problems: ['it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)'],
@@ -903,4 +917,69 @@ describe('the balanced API address', () => {
     const { status, stderr } = spawnSync('bash', ['-n', join(GOLDEN, `${name}.golden`)], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
   });
+});
+
+describe('a step that is killed', () => {
+  /** `kubeadm` kills the shell of the step, which has no last word then. */
+  const KILLS = 'kill -9 $PPID; sleep 0.2; exit 1';
+  const init = renderStep('kubeadm-init', {
+    uid: UID,
+    cluster: CLUSTER,
+    node: CONTROL_PLANE,
+    schedulable: false,
+  }).script;
+  const join = renderStep('kubeadm-join-worker', {
+    uid: UID,
+    cluster: CLUSTER,
+    node: WORKER,
+    credentials: CREDENTIALS,
+  }).script;
+  const look = script({ step: 'balance-api', limitSeconds: 10, lockSeconds: 8 }, 'result "{}"').text;
+  const left = (): readonly string[] =>
+    filesOf(host.root).filter((path) => /steps\/|kubeadm-(init|join)\.yaml|super-admin/.test(path));
+  const containing = (secret: string): readonly string[] =>
+    filesOf(host.root).filter((path) => readFileSync(`${host.root}/${path}`, 'utf8').includes(secret));
+
+  it.each([
+    ['init', init, 'mkdir -p "$root/etc/kubernetes"; echo all >"$root/etc/kubernetes/super-admin.conf"'],
+    ['join', join, ':'],
+  ])(
+    'in kubeadm %s leaves nothing of its parameters, and the next step what kubeadm was given',
+    async (_, text, before) => {
+      host.standIn('kubeadm', `[ "$1" != reset ] || exit 0\n${before}\n${KILLS}`);
+      expect((await host.run(text)).code).not.toBe(0);
+      expect(left().filter((path) => path.includes('steps/'))).toEqual([]);
+      expect(left()).toContainEqual(expect.stringMatching(/^run\/fairlead\/kubeadm-/));
+      expect((await host.run(look)).code).toBe(0);
+      expect(left()).toEqual([]);
+      expect(containing(CREDENTIALS.token)).toEqual([]);
+    },
+  );
+
+  it('before it began is removed by the next one, once it is sure that it does not begin', async () => {
+    const steps = '/var/lib/fairlead/steps';
+    host.write(`${steps}/kubeadm-join-worker-1.json`, CREDENTIALS.token).write(`${steps}/verify-2.json`, '{}');
+    const minutesAgo = Date.now() / 1_000 - 6 * 60;
+    utimesSync(`${host.root}${steps}/kubeadm-join-worker-1.json`, minutesAgo, minutesAgo);
+    expect((await host.run(look)).code).toBe(0);
+    expect(left()).toEqual(['var/lib/fairlead/steps/verify-2.json']);
+  });
+
+  it('takes nothing from a control plane that is not ours', async () => {
+    host.write('/etc/kubernetes/super-admin.conf', 'theirs');
+    expect((await host.run(look)).code).toBe(0);
+    expect(host.read('/etc/kubernetes/super-admin.conf')).toBe('theirs');
+  });
+});
+
+it('the snapshot of a restore that has failed goes, with what an upload of it left that did not end', async () => {
+  const snapshot = '/var/lib/fairlead/etcd-snapshot.db';
+  host
+    .write(snapshot, 'secret')
+    .write(`${snapshot}.0123456789ab`, 'secr')
+    .write('/var/lib/fairlead/agent-state.json', '{}');
+  const { script: text } = renderStep('remove-snapshot', {});
+  expect(await host.run(text)).toMatchObject({ code: 0, result: {} });
+  expect((await host.run(text)).code).toBe(0);
+  expect(filesOf(`${host.root}/var/lib/fairlead`)).toEqual(['agent-state.json']);
 });

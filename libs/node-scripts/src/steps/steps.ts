@@ -1,3 +1,4 @@
+import { HostBaseline } from '@fairlead/contracts';
 import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
@@ -22,6 +23,7 @@ import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } f
 import { lookScript, type LookInput, type LookResult } from './look.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
 import { readKubeconfigScript, type ReadKubeconfigInput, type ReadKubeconfigResult } from './read-kubeconfig.script.js';
+import { removeSnapshotScript, type RemoveSnapshotInput, type RemoveSnapshotResult } from './remove-snapshot.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
 /** What each step is given; the same value lies beside its script on the host as JSON. */
@@ -39,6 +41,7 @@ export interface StepInputs {
   readonly 'read-kubeconfig': ReadKubeconfigInput;
   readonly 'etcd-member': EtcdMemberInput;
   readonly 'etcd-health': EtcdHealthInput;
+  readonly 'remove-snapshot': RemoveSnapshotInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -56,6 +59,7 @@ export interface StepResults {
   readonly 'read-kubeconfig': ReadKubeconfigResult;
   readonly 'etcd-member': EtcdMemberResult;
   readonly 'etcd-health': EtcdHealthResult;
+  readonly 'remove-snapshot': RemoveSnapshotResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -116,9 +120,15 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   'read-kubeconfig': { render: readKubeconfigScript, result: z.strictObject({ kubeconfig: z.base64() }) },
   'etcd-member': { render: etcdMemberScript, result: changed },
   'etcd-health': { render: etcdHealthScript, result: z.strictObject({ members: z.int().min(1) }) },
+  'remove-snapshot': { render: removeSnapshotScript, result: z.strictObject({}) },
   look: {
     render: lookScript,
-    result: z.strictObject({ cpus: z.int().min(1), memoryMiB: z.int().min(1), problems: z.array(z.string()) }),
+    result: z.strictObject({
+      cpus: z.int().min(1),
+      memoryMiB: z.int().min(1),
+      problems: z.array(z.string()),
+      baseline: HostBaseline,
+    }),
   },
 };
 

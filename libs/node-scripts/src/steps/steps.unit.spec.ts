@@ -1,6 +1,5 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import {
   initConfig,
   joinControlPlaneConfig,
@@ -16,6 +15,7 @@ import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.j
 import {
   AGENT_CONFIG,
   CLUSTER,
+  BASELINE,
   CONTAINER_CLUSTER,
   CONTAINER_NODE,
   CONTROL_PLANE,
@@ -31,17 +31,9 @@ import {
 } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
-const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
+const golden = goldenBeside(import.meta.url);
 
-/** The text that reaches a host is reviewed as text. Update with UPDATE_GOLDEN=1. */
-const expectGolden = (name: string, text: string): void => {
-  const file = `${GOLDEN}${name}.golden`;
-  if (process.env['UPDATE_GOLDEN'] === '1') {
-    mkdirSync(GOLDEN, { recursive: true });
-    writeFileSync(file, text);
-  }
-  expect(text).toBe(readFileSync(file, 'utf8'));
-};
+const expectGolden = (name: string, text: string): void => golden(`${name}.golden`, text);
 
 const schedulable = (value: boolean) => ({ ...CONTROL_PLANE, schedulable: value });
 
@@ -135,6 +127,11 @@ it.each([
       .script,
   ],
   ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script],
+  [
+    'kubeadm-reset.wipe.sh',
+    renderStep('kubeadm-reset', { removeAgent: true, of: UID, wipe: { baseline: BASELINE, keepRuntime: false } })
+      .script,
+  ],
   ['haproxy.cfg', haproxyConfig({ ipv6: false, port: 9998 }, PEERS)],
   ['haproxy.ipv6.cfg', haproxyConfig({ ipv6: true, port: 9998 }, [{ name: 'demo-cp-1-x7k2p', address: 'fd00::11' }])],
   ['keepalived.conf', keepalivedConfig(SHARED, PEERS[1], PEERS)],
@@ -164,6 +161,7 @@ it.each([
   ['etcd-member.sh', renderStep('etcd-member', ETCD_MEMBER).script],
   ['etcd-member.files.sh', renderStep('etcd-member', { ...ETCD_MEMBER, pull: false }).script],
   ['etcd-health.sh', renderStep('etcd-health', { members: 3 }).script],
+  ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],
   ['look.sh', renderStep('look', {}).script],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));

@@ -29,11 +29,11 @@ problem() {
   problems="$problems\${problems:+,}$(json_text "$1")"
 }
 
-wanted=${quote(kubernetesVersion)}
+desired=${quote(kubernetesVersion)}
 found=$(kubeadm version -o short 2>/dev/null || true)
-[ "$found" = "$wanted" ] || problem "kubeadm is \${found:-missing}, not $wanted"
+[ "$found" = "$desired" ] || problem "kubeadm is \${found:-missing}, not $desired"
 found=$(kubelet --version 2>/dev/null | awk '{print $2}' || true)
-[ "$found" = "$wanted" ] || problem "kubelet is \${found:-missing}, not $wanted"
+[ "$found" = "$desired" ] || problem "kubelet is \${found:-missing}, not $desired"
 
 [ -S "$root/run/containerd/containerd.sock" ] || systemctl is-active --quiet containerd ||
   problem 'the container runtime does not listen at /run/containerd/containerd.sock'

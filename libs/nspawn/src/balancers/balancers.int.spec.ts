@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import { check, itWith } from '../../../../test/recorded/checkers.js';
@@ -7,9 +7,9 @@ import { haproxyConfig } from './haproxy.config.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'fairlead-balancer-'));
+  folder = newFolder('balancer');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => removeFolder(folder));
 
 /** What haproxy itself has against the text. */
 const faultsOf = (text: string): readonly string[] => {

@@ -29,7 +29,7 @@ const Balancer = z.strictObject({
 /** A balancer that exists: its address never changes. */
 export type Balancer = z.infer<typeof Balancer>;
 
-export interface WantedBalancer {
+export interface DesiredBalancer {
   readonly name: string;
   readonly network: string;
   readonly port: number;
@@ -70,16 +70,16 @@ export class Balancers {
   }
 
   /** The balancer exists, keeps its address, and has these targets. A change of them loses no connection. */
-  ensure(wanted: WantedBalancer): Promise<Balancer> {
-    return this.turns.of(wanted.name, async () => {
-      const network = this.networkOf(wanted);
-      const balancer = this.find(wanted.name) ?? this.define(wanted, network);
-      const config = haproxyConfig({ ...wanted, ...balancer });
-      const isNews = readIfAny(this.at(wanted.name, BALANCER_FILES.config)) !== config;
-      if (isNews) await this.configure(wanted.name, config);
-      const keeper = this.keeper(wanted.name);
+  ensure(desired: DesiredBalancer): Promise<Balancer> {
+    return this.turns.of(desired.name, async () => {
+      const network = this.networkOf(desired);
+      const balancer = this.find(desired.name) ?? this.define(desired, network);
+      const config = haproxyConfig({ ...desired, ...balancer });
+      const isChange = readIfAny(this.at(desired.name, BALANCER_FILES.config)) !== config;
+      if (isChange) await this.configure(desired.name, config);
+      const keeper = this.keeper(desired.name);
       if (keeper === undefined) await this.start(balancer, network);
-      else if (isNews) signalProcess(keeper.pid, 'SIGHUP');
+      else if (isChange) signalProcess(keeper.pid, 'SIGHUP');
       return balancer;
     });
   }
@@ -89,7 +89,7 @@ export class Balancers {
     await Promise.all(this.all().map(({ name }) => this.turns.of(name, () => this.end(name))));
   }
 
-  /** Starts again what nobody keeps up any more, as after the machine itself was switched off. */
+  /** Starts again what no one keeps up any more, as after the machine itself was switched off. */
   async resume(): Promise<void> {
     const lost = this.all().filter(({ name }) => !this.isKept(name));
     await Promise.all(
@@ -127,7 +127,7 @@ export class Balancers {
     return new AddressClaims(this.networks.folderOf(network));
   }
 
-  private networkOf({ name, network }: WantedBalancer): HostNetwork {
+  private networkOf({ name, network }: DesiredBalancer): HostNetwork {
     const found = this.networks.find(network);
     if (found === undefined) throw failure(name, `there is no network ${network}`, false);
     return found;
@@ -140,7 +140,7 @@ export class Balancers {
     return isAlive(identity) ? identity : undefined;
   }
 
-  private define({ name, port }: WantedBalancer, network: HostNetwork): Balancer {
+  private define({ name, port }: DesiredBalancer, network: HostNetwork): Balancer {
     if (!NAME.test(name)) throw failure(name, 'a name has lower-case letters, digits, dots and hyphens', false);
     const address = this.claimsOf(network.name).claim(ownerOf(name), this.networks.planOf(network).balancers);
     const balancer = { name, network: network.name, address, port };

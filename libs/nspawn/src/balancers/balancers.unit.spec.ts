@@ -1,13 +1,14 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, it } from '@jest/globals';
-import { expectGolden } from '../../../embedded/test/golden.js';
 import { haproxyConfig } from './haproxy.config.js';
 import { balancerKeeperScript } from './keeper.script.js';
 
+const golden = goldenBeside(import.meta.url);
+
 describe('the text that makes a balancer', () => {
   it('balances over API servers that say they are ready', () =>
-    expectGolden(
-      'haproxy.cfg',
-      import.meta.url,
+    golden(
+      'haproxy.cfg.golden',
       haproxyConfig({
         address: '198.18.7.222',
         port: 6443,
@@ -20,9 +21,8 @@ describe('the text that makes a balancer', () => {
     ));
 
   it('keeps it in the namespace of the hosts', () =>
-    expectGolden(
-      'keeper.sh',
-      import.meta.url,
+    golden(
+      'keeper.sh.golden',
       balancerKeeperScript({
         name: 'default.demo',
         folder: '/srv/state/balancers/default.demo',

@@ -20,7 +20,7 @@ export const HostRecord = z.strictObject({
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
-/** What a host shall have. off: it was switched off, by itself or by us. on: it runs, or shall again as soon as somebody looks. */
+/** What a host must have. off: it was switched off, by itself or by us. on: it runs, or must again as soon as someone looks. */
 export type Power = 'on' | 'off';
 
 /** Where everything of a host lies in its folder. */

@@ -20,7 +20,7 @@ import { childOf, HostStore } from './host.store.js';
 import { keeperScript, NSPAWN_LOCKS, portOf, WITHHELD } from './keeper.script.js';
 import { untilGreets } from './reach.js';
 
-export interface WantedHost {
+export interface DesiredHost {
   /** A host name: lower-case letters, digits and hyphens. */
   readonly name: string;
   /** A network that exists. */
@@ -95,12 +95,12 @@ export class Hosts {
   }
 
   /** The host exists and has power. One that exists is left as it is. */
-  ensure(wanted: WantedHost): Promise<Host> {
-    return this.turns.of(wanted.name, async () => {
-      const record = this.store.find(wanted.name) ?? (await this.define(wanted));
-      if (!this.store.isPrepared(wanted.name)) this.prepare(record, wanted.authorizedKeys);
+  ensure(desired: DesiredHost): Promise<Host> {
+    return this.turns.of(desired.name, async () => {
+      const record = this.store.find(desired.name) ?? (await this.define(desired));
+      if (!this.store.isPrepared(desired.name)) this.prepare(record, desired.authorizedKeys);
       await this.power(record);
-      return this.found(wanted.name);
+      return this.found(desired.name);
     });
   }
 
@@ -127,9 +127,9 @@ export class Hosts {
 
   /** Shuts down every host; `resume` gives power again to those that had it. */
   async suspend(): Promise<void> {
-    const wanted = this.all().filter(({ name }) => this.store.power(name) === 'on');
+    const desired = this.all().filter(({ name }) => this.store.power(name) === 'on');
     await Promise.all(this.all().map(({ name }) => this.stop(name)));
-    for (const { name } of wanted) this.store.setPower(name, 'on');
+    for (const { name } of desired) this.store.setPower(name, 'on');
   }
 
   /** Gives power to a host that has none. */
@@ -160,11 +160,11 @@ export class Hosts {
       if (first !== undefined) signalProcess(first, 'SIGKILL');
       const off = (): boolean => this.store.keeper(name) === undefined;
       await waitUntil(off, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS });
-      await this.end(this.known(name)); // Also of a host that nobody keeps any more.
+      await this.end(this.known(name)); // Also of a host that no one keeps any more.
     });
   }
 
-  /** Nobody reaches the host any more and it reaches nobody, also after a reboot; it notices nothing but the silence. */
+  /** No one reaches the host any more and it reaches no one, also after a reboot; it notices nothing but the silence. */
   partition(name: string): Promise<void> {
     return this.turns.of(name, () => this.plugInto(name, VOID));
   }
@@ -248,12 +248,12 @@ export class Hosts {
     return new AddressClaims(this.networks.folderOf(network));
   }
 
-  private async define(wanted: WantedHost): Promise<HostRecord> {
-    const { name, system = DEFAULT_SYSTEM, cpus, memoryMiB, labels, readOnly } = wanted;
+  private async define(desired: DesiredHost): Promise<HostRecord> {
+    const { name, system = DEFAULT_SYSTEM, cpus, memoryMiB, labels, readOnly } = desired;
     if (!NAME.test(name)) throw refusal(name, 'a host name has lower-case letters, digits and hyphens');
     if (!hasRootfs(this.places.cacheDir, system))
       throw refusal(name, `the root file system of local hosts of ${system} is not built yet`);
-    const network = this.networkOf(wanted.network);
+    const network = this.networkOf(desired.network);
     const { base, node } = await ensureRootfs(this.places.cacheDir, undefined, system);
     const record: HostRecord = {
       name,
@@ -269,7 +269,7 @@ export class Hosts {
       labels,
       createdAt: new Date().toISOString(),
     };
-    return this.prepare(record, wanted.authorizedKeys);
+    return this.prepare(record, desired.authorizedKeys);
   }
 
   /** Its key is new each time, so the record follows with it; only a prepared host ever answers. */

@@ -1,10 +1,12 @@
+import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { expectGolden } from '../../../embedded/test/golden.js';
 import { customizeScript } from '../rootfs/recipe.rules.js';
 import { HOST_FOLDERS, hostFiles } from './host.files.js';
 import { generateHostKey } from './host.keys.js';
 import type { HostRecord } from './host.record.js';
 import { keeperScript } from './keeper.script.js';
+
+const golden = goldenBeside(import.meta.url);
 
 const HOST: HostRecord = {
   name: 'demo-cp-1-a1b2c',
@@ -23,15 +25,14 @@ const HOST: HostRecord = {
 
 describe('the text that makes a host', () => {
   it('keeps it: boots it, boots it again after a reboot, and cleans up behind it', () =>
-    expectGolden('keeper.sh', import.meta.url, keeperScript(HOST, '/srv/state/hosts/demo', 'fairlead-0123abcd')));
+    golden('keeper.sh.golden', keeperScript(HOST, '/srv/state/hosts/demo', 'fairlead-0123abcd')));
 
   it('limits nothing where nothing was asked for', () => {
     const free = keeperScript({ ...HOST, cpus: null, memoryMiB: null }, '/srv', 'n');
     expect(free).not.toMatch(/memory\.|cpu\.(cfs|max)/);
   });
 
-  it('turns packages into a host without identity', () =>
-    expectGolden('customize.sh', import.meta.url, customizeScript()));
+  it('turns packages into a host without identity', () => golden('customize.sh.golden', customizeScript()));
 
   it('gives it a name, an address, a name server that refuses, and the keys that open it', () => {
     const files = hostFiles({
@@ -43,7 +44,7 @@ describe('the text that makes a host', () => {
     });
     const listing = files.map(({ path, mode, owner, content }) => `${mode.toString(8)} ${owner} /${path}\n${content}`);
     const folders = HOST_FOLDERS.map(({ path, mode, owner }) => `${mode.toString(8)} ${owner} /${path}/`);
-    expectGolden('host.files', import.meta.url, [...folders, ...listing].join('\n'));
+    golden('host.files.golden', [...folders, ...listing].join('\n'));
   });
 
   it('vouches for a key that is another one for each host', () => {

@@ -14,10 +14,23 @@ const GROUP_TRIES_MAX = 100;
 const LOCK_WAIT_SECONDS = 10;
 
 /**
- * What a host may not do, though it is privileged in its own namespaces: set the machine's clock or load its modules. Everything else a
- * node's software may ask for; systemd-nspawn's filter keeps swapon, kexec and the like from it.
+ * What a host may not do, though it is privileged in its own namespaces, because no node's software asks for it: set the machine's clock or
+ * wake it, load its modules, reach its hardware's ports and memory, switch its process accounting, read its audit log, keep it from suspending,
+ * change its security modules' policies, or restore processes from images. Everything else a node's software may ask for; systemd-nspawn's
+ * filter keeps swapon, kexec and the like from it. That does not make hosts a security boundary: root of a host can still make device nodes.
  */
-export const WITHHELD = ['sys_time', 'sys_module'] as const;
+export const WITHHELD = [
+  'sys_time',
+  'sys_module',
+  'sys_rawio',
+  'sys_pacct',
+  'mac_admin',
+  'mac_override',
+  'wake_alarm',
+  'block_suspend',
+  'audit_read',
+  'checkpoint_restore',
+] as const;
 const CAPABILITIES = [
   '--capability=all',
   `--drop-capability=${WITHHELD.map((name) => `CAP_${name.toUpperCase()}`).join(',')}`,
@@ -50,7 +63,7 @@ const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder:
 
 /**
  * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
- * host itself, belongs to nobody, and is found again by what it writes down; a second one for the same host ends by itself. The host's file
+ * host itself, belongs to no one, and is found again by what it writes down; a second one for the same host ends by itself. The host's file
  * system is mounted for it alone, so the mount goes when it and the host have ended.
  * Arguments: the host's groups, one in each hierarchy.
  */
@@ -96,7 +109,7 @@ ${nspawnArguments(host, folder)
   { [ "$code" = ${REBOOT_CODE} ] && [ -z "$terminated" ]; } || break
   sleep ${REBOOT_PAUSE_SECONDS}
 done
-# Who switched itself off stays off; who was ended from outside may be wanted again.
+# Who switched itself off stays off; who was ended from outside may be desired again.
 [ "$code" != 0 ] || [ -n "$terminated" ] || echo off >${HOST_FILES.power}
 echo "$code" >${HOST_FILES.ended}
 drop_groups "$@"

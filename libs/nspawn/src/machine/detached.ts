@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 const SECRET_MODE = 0o600;
 
 /**
- * Starts a program in a session and a mount namespace of its own: it goes on without us, and its mounts are nobody else's. What is
+ * Starts a program in a session and a mount namespace of its own: it goes on without us, and its mounts are no one else's. What is
  * unmounted here is unmounted for it, too. `ended` tells whether it has, as far as this process lives to see it.
  */
 export const startDetached = (

@@ -1,5 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
@@ -18,9 +18,9 @@ describe('the scripts that make and keep hosts and balancers', () => {
 describe('the unit that keeps the settings of a host from its machine', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'fairlead-unit-'));
+    folder = newFolder('unit');
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   const faultsOf = (text: string): readonly string[] => {
     const file = join(folder, 'machine-guard.service');

@@ -11,7 +11,7 @@ describe('the addresses of a network of hosts', () => {
   });
 
   it.each(['192.168.1.0/24', '198.20.0.0/24', '198.18.0.0/15', '198.18.7.0/27', '198.18.7.1/24', 'somewhere', '::/64'])(
-    'are none in %s, which is no network for hosts',
+    'are none in %s, which is not a network for hosts',
     (cidr) => expect(addressPlanOf(cidr)).toBeUndefined(),
   );
 

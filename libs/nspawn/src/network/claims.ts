@@ -62,7 +62,7 @@ export class AddressClaims {
       linkSync(temporary, join(this.folder, address));
       return true;
     } catch {
-      return false; // Somebody was faster: the next one.
+      return false; // Someone was faster: the next one.
     } finally {
       rmSync(temporary);
     }

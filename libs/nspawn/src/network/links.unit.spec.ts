@@ -18,7 +18,7 @@ describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with 
     expect(addressWithin(addresses, { cidr: '198.18.0.0/16', except: 'fl0123' })).toEqual(taken);
   });
 
-  it('leaves out the device that is to have it, and ranges that nobody has', () => {
+  it('leaves out the device that is to have it, and ranges that no one has', () => {
     expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'host0' })).toBeUndefined();
     expect(addressWithin(addresses, { cidr: '198.19.0.0/16', except: 'fl0123' })).toBeUndefined();
   });

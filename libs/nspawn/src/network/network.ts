@@ -21,7 +21,7 @@ export interface HostNetwork {
 }
 
 export const BRIDGE = 'br0';
-/** A bridge that is down: who hangs on it keeps a carrier and reaches nobody. */
+/** A bridge that is down: who hangs on it keeps a carrier and reaches no one. */
 export const VOID = 'void';
 const UPLINK_PORT = 'uplink';
 const NAMESPACES = '/run/netns';
@@ -102,7 +102,7 @@ export class Networks {
     return network;
   }
 
-  /** Another Fairlead on this machine, or somebody's own network, may have the range. */
+  /** Another Fairlead on this machine, or someone's own network, may have the range. */
   private async refuseTakenHere({ name, cidr, device }: HostNetwork): Promise<void> {
     const printed = await run({ operation: 'ensure network', target: name }, 'ip', ['-json', 'address', 'show']);
     const clash = addressWithin(linksIn(printed), { cidr, except: device });
@@ -132,7 +132,7 @@ export class Networks {
     ]);
   }
 
-  /** The pair goes with either end's namespace, so one that is not whole is gone or is somebody's who has ended. */
+  /** The pair goes with either end's namespace, so one that is not whole is gone or is someone's who has ended. */
   private async ensureUplink({ name, namespace, device, uplink, cidr }: HostNetwork): Promise<void> {
     const at = { operation: 'ensure network', target: name };
     const inside = (await devicesOf(namespace, name)).has(UPLINK_PORT);

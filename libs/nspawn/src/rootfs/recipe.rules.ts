@@ -133,7 +133,7 @@ rm -rf "$root"/var/lib/containerd "$root"/var/cache/apt/archives "$root"/var/lib
 mkdir -p "$root/opt/fairlead" "$root/var/lib/containerd" "$root/var/lib/apt/lists/partial" "$root/var/cache/apt/archives/partial"
 `;
 
-/** Documentation and translations are a third of it and nobody reads them there. */
+/** Documentation and translations are a third of it and no one reads them there. */
 const LEFT_OUT = ['/usr/share/man/*', '/usr/share/doc/*', '/usr/share/locale/*', '/usr/share/info/*'];
 
 /** mmdebstrap's arguments; the customize script is in a file, because it reads hooks as shell. */

@@ -2,7 +2,7 @@ import { STREAMS } from '@fairlead/contracts';
 import type { Partitions } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
-import type { GaugeWish } from './service.metrics.js';
+import type { GaugeRequest } from './service.metrics.js';
 
 interface Surroundings {
   readonly service: string;
@@ -22,7 +22,7 @@ interface ConsumerInfo {
 }
 
 /** How a service stands to the log: what every operator of it must see. */
-export const logGauges = ({ service, nc, database, partitions }: Surroundings): readonly GaugeWish[] => [
+export const logGauges = ({ service, nc, database, partitions }: Surroundings): readonly GaugeRequest[] => [
   {
     name: 'fairlead_partitions_owned',
     help: 'Partitions of the log that this replica works on; the replicas of a service share 16',
@@ -39,12 +39,12 @@ export const logGauges = ({ service, nc, database, partitions }: Surroundings): 
         .map(({ partition, forMs }) => ({ labels: { partition: String(partition) }, value: forMs / 1_000 })),
   },
   {
-    name: 'fairlead_parked_clusters',
-    help: 'Clusters that a consumer of this service cannot go on with; "fairlead parked list" names them',
+    name: 'fairlead_quarantined_clusters',
+    help: 'Clusters that a consumer of this service cannot go on with; "fairlead quarantine list" names them',
     labels: ['consumer'],
     read: async () => {
       const rows = await database.query<{ consumer: string; n: string }[]>(
-        'select consumer, count(*) as n from parked group by consumer',
+        'select consumer, count(*) as n from quarantined group by consumer',
       );
       return rows.map(({ consumer, n }) => ({ labels: { consumer }, value: Number(n) }));
     },
@@ -52,7 +52,7 @@ export const logGauges = ({ service, nc, database, partitions }: Surroundings): 
   jobsGauge(service, nc),
 ];
 
-const jobsGauge = (service: string, nc: NatsConnection): GaugeWish => ({
+const jobsGauge = (service: string, nc: NatsConnection): GaugeRequest => ({
   name: 'fairlead_jobs',
   help: 'Jobs of this service, over all replicas: waiting in the queue, or given to a worker (which may have put them off)',
   labels: ['state'],

@@ -2,7 +2,7 @@ import { REJECTIONS, type RejectionReason } from '@fairlead/event-sourcing';
 import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** From a commit at once to a projection that is made anew. */
+/** From a commit at once to a projection that is recreated. */
 const AGE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300];
 /** Jobs ask a provider, run a step on a host by SSH, or drain a node. */
 const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
@@ -16,7 +16,7 @@ export interface Reading {
   readonly value: number;
 }
 
-export interface GaugeWish {
+export interface GaugeRequest {
   /** With the prefix and the unit, as Prometheus wants it: `fairlead_clusters`. */
   readonly name: string;
   readonly help: string;
@@ -45,7 +45,7 @@ export class ServiceMetrics implements Meter {
     });
     this.rejected = new Counter({
       name: 'fairlead_events_rejected_total',
-      help: 'Messages of the log that are no events and were skipped; "fairlead parked rejected" names their streams',
+      help: 'Messages of the log that are no events and were skipped; "fairlead quarantine rejected" names their streams',
       labelNames: ['reason'],
       registers: [registry],
     });
@@ -85,12 +85,12 @@ export class ServiceMetrics implements Meter {
   }
 
   /** Answers how to count one more. */
-  addCounter({ name, help, labels }: Omit<GaugeWish, 'read'>): (of: Readonly<Record<string, string>>) => void {
+  addCounter({ name, help, labels }: Omit<GaugeRequest, 'read'>): (of: Readonly<Record<string, string>>) => void {
     const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.registry] });
     return (of) => counter.inc({ ...of });
   }
 
-  addGauge({ name, help, labels, read }: GaugeWish): void {
+  addGauge({ name, help, labels, read }: GaugeRequest): void {
     const gauge = new Gauge({
       name,
       help,
@@ -102,7 +102,7 @@ export class ServiceMetrics implements Meter {
         for (const { labels: of, value } of readings) this.set(of, value);
       },
     });
-    // Registered by its constructor; nobody needs it again.
+    // Registered by its constructor; no one needs it again.
     void gauge;
   }
 

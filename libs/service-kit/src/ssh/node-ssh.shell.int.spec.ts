@@ -1,18 +1,27 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { HOST_KEY_CHANGED, WorldFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
+import { eventually, newFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QUESTIONS } from '../../../../test/recorded/questions.js';
 import { recorded } from '../../../../test/recorded/recorded.js';
+import { onlyDuringStep, script, writeFile } from '../../../node-scripts/src/shell/script.js';
 import { NodeSshShell } from './node-ssh.shell.js';
 import { shellFeatures } from './shell.features.js';
 import { TestSshd } from './sshd.fixtures.js';
 
-/** What sudo of a real host says to somebody without the right. */
+/** What sudo of a real host says to someone without the right. */
 const SUDO_SAID = recorded('v1.34.4', QUESTIONS.sudoRefuses).split('\n')[0] ?? '';
+
+/** Files of a host in which this text stands, relative to its root. */
+const filesWith = (root: string, text: string): readonly string[] =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path, 'utf8').includes(text))
+    .map((path) => path.slice(root.length + 1));
 
 const limits = { idleMs: 2_000, connectionsMax: 10 };
 
@@ -48,7 +57,7 @@ describe('node-ssh', () => {
     session.release();
   });
 
-  it('closes a connection that nobody uses, and keeps one that somebody does', async () => {
+  it('closes a connection that no one uses, and keeps one that someone does', async () => {
     const shell = makeShell({ idleMs: 100 });
     const session = await shell.open(sshd.address, options);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -107,8 +116,52 @@ describe('node-ssh', () => {
     }
   });
 
+  it('leaves nothing of a step that is killed, and the next step nothing of what it was given', async () => {
+    const bin = newFolder('bin');
+    const kills = '[ "$1" != reset ] || exit 0\nkill -9 $PPID; sleep 0.2';
+    writeFileSync(join(bin, 'kubeadm'), `#!/bin/sh\n${kills}\n`);
+    chmodSync(join(bin, 'kubeadm'), 0o755);
+    const host = await TestSshd.start({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    try {
+      const session = await makeShell().open(host.address, options);
+      const text = script(
+        { step: 'kubeadm-join-worker', limitSeconds: 20, lockSeconds: 5 },
+        `${onlyDuringStep('/run/fairlead/kubeadm-join.yaml')}
+${writeFile('/run/fairlead/kubeadm-join.yaml', '600', 'token: canary')}
+run kubeadm join # canary`,
+      ).text;
+      const run = { name: 'kubeadm-join-worker-abc', operation: 'kubeadm join', input: { token: 'canary' } };
+      await expect(session.run({ ...run, text, limitMs: 20_000 }, signal)).rejects.toThrow();
+      expect(filesWith(host.root, 'canary')).toEqual(['run/fairlead/kubeadm-join.yaml']);
+      const next = script({ step: 'balance-api', limitSeconds: 20, lockSeconds: 5 }, 'result "{}"').text;
+      await session.run({ name: 'next', operation: 'next', text: next, input: {}, limitMs: 20_000 }, signal);
+      expect(filesWith(host.root, 'canary')).toEqual([]);
+      session.release();
+    } finally {
+      await host.stop();
+      rmSync(bin, { recursive: true });
+    }
+  });
+
+  it('leaves nothing of a step that was aborted before it could begin', async () => {
+    const session = await makeShell().open(sshd.address, options);
+    const run = {
+      name: 'verify-canary',
+      operation: 'verify',
+      text: 'exec sleep 30 # canary',
+      input: { key: 'canary' },
+    };
+    const controller = new AbortController();
+    const running = session.run({ ...run, limitMs: 40_000 }, controller.signal);
+    await eventually(async () => (await sshd.read('/var/lib/fairlead/steps/verify-canary.json')) !== undefined);
+    controller.abort(new Error('no longer desired'));
+    await expect(running).rejects.toThrow('no longer desired');
+    expect(filesWith(sshd.root, 'canary')).toEqual([]);
+    session.release();
+  });
+
   it('does what needs root through sudo where the user is another one', async () => {
-    const bin = mkdtempSync(join(tmpdir(), 'fairlead-bin-'));
+    const bin = newFolder('bin');
     writeFileSync(
       join(bin, 'sudo'),
       '#!/bin/sh\necho "$*" >>"$FAIRLEAD_ROOT/sudo.log"\n[ "$1" = -n ] && shift\nexec "$@"\n',
@@ -147,7 +200,7 @@ describe('node-ssh', () => {
     ['ops is not in the sudoers file.', /NOPASSWD in sudoers\): ops is not in the sudoers file/],
     ['sh: 1: sudo: not found', /NOPASSWD in sudoers\): sh: 1: sudo: not found/],
   ])('says what to do when sudo says %j', async (words, expected) => {
-    const bin = mkdtempSync(join(tmpdir(), 'fairlead-bin-'));
+    const bin = newFolder('bin');
     writeFileSync(join(bin, 'sudo'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`);
     chmodSync(join(bin, 'sudo'), 0o755);
     const host = await TestSshd.start({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
@@ -158,6 +211,7 @@ describe('node-ssh', () => {
         .catch((error: unknown) => error);
       expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false });
       expect((failure as WorldFailure).message).toMatch(expected);
+      expect(await host.read('/.fairlead/steps/verify-abc.json')).toBeUndefined();
       session.release();
     } finally {
       await host.stop();
@@ -216,6 +270,20 @@ describe('node-ssh', () => {
     it('pins the host behind it', async () => {
       const wrong = { ...via(sshd), hostKey: jump.fingerprint };
       await expect(makeShell().open(wrong, options)).rejects.toThrow(/^the host shows the key/);
+    });
+
+    it('goes through no connection whose jump host had shown another key, also one that is still open', async () => {
+      const shell = makeShell();
+      const first = await shell.open({ ...via(sshd), jump: jump.address }, options);
+      expect(first.jumpHostKey).toBe(jump.fingerprint);
+      first.release();
+      const wrong = `SHA256:${'A'.repeat(43)}`;
+      for (const host of [sshd, second])
+        await expect(shell.open(via(host, { hostKey: wrong }), options)).rejects.toMatchObject({
+          reason: HOST_KEY_CHANGED,
+          message: expect.stringContaining(`the host shows the key ${jump.fingerprint}, and ${wrong} is the one`),
+        });
+      (await shell.open(via(second), options)).release();
     });
 
     it('tells a jump host that is away from a host that is', async () => {

@@ -6,7 +6,7 @@ import { SshJumps } from './ssh.jumps.js';
 import { SshLink, SshSession } from './ssh.session.js';
 
 export interface PoolLimits {
-  /** A connection that nobody uses is closed after this time. */
+  /** A connection that no one uses is closed after this time. */
   readonly idleMs: number;
   /** More connections than this are never open; a new one then takes the place of the longest idle one. */
   readonly connectionsMax: number;
@@ -26,6 +26,18 @@ const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
   return `${user}@${host}:${port}/${proof}`;
 };
 
+/** Whether an open connection has shown the keys that are desired now; null: any. */
+const isShown = (
+  { hostKey, jump }: HostAddress,
+  shown: { readonly hostKey: string; readonly jumpHostKey: string | null },
+): boolean =>
+  (hostKey === null || hostKey === shown.hostKey) &&
+  (jump === undefined || jump.hostKey === null || jump.hostKey === shown.jumpHostKey);
+
+/** Those who want different host keys do not share the opening of a connection. */
+const openingKey = (key: string, { hostKey, jump }: HostAddress): string =>
+  `${key} ${hostKey ?? 'any'} ${jump?.hostKey ?? 'any'}`;
+
 /** SSH by node-ssh. Connections are kept for a while and shared by the steps of a host. */
 export class NodeSshShell implements HostShell {
   /** In the order of their last use: the first idle one is the one to give up. */
@@ -42,8 +54,10 @@ export class NodeSshShell implements HostShell {
     const open = this.usable(key, address);
     if (open !== undefined) return this.session(key, open, 0);
     await this.makeRoom(address, options);
-    const connected = await this.connectOnce(key, address, options);
-    const entry = this.entries.get(key) ?? this.add(key, address, connected);
+    const connected = await this.connectOnce(openingKey(key, address), address, options);
+    const entry = this.usable(key, address) ?? this.add(key, address, connected);
+    // Another opening, of someone who knew no host key yet, was faster.
+    if (entry.link.ssh !== connected.ssh) connected.ssh.dispose();
     return this.session(key, entry, connected.attempts);
   }
 
@@ -67,14 +81,13 @@ export class NodeSshShell implements HostShell {
   private usable(key: string, address: HostAddress): Entry | undefined {
     const entry = this.entries.get(key);
     if (entry === undefined) return undefined;
-    if (entry.link.ssh.isConnected() && (address.hostKey === null || address.hostKey === entry.link.hostKey))
-      return entry;
+    if (entry.link.ssh.isConnected() && isShown(address, entry.link)) return entry;
     this.drop(key);
     return undefined;
   }
 
-  private add(key: string, address: HostAddress, { ssh, hostKey }: Connected): Entry {
-    const entry: Entry = { link: new SshLink(ssh, address, hostKey), users: 0, idle: undefined };
+  private add(key: string, address: HostAddress, { ssh, hostKey, jumpHostKey }: Connected): Entry {
+    const entry: Entry = { link: new SshLink(ssh, address, hostKey, jumpHostKey), users: 0, idle: undefined };
     this.entries.set(key, entry);
     ssh.connection?.once('close', () => {
       if (this.entries.get(key) === entry) this.drop(key);

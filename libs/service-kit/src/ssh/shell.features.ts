@@ -1,4 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { HostAddress, HostScript, HostShell, OpenOptions } from './ssh.ports.js';
@@ -44,14 +45,6 @@ const failureOf = async (work: Promise<unknown>): Promise<WorldFailure> => {
   return error;
 };
 
-const until = async (what: () => Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + 5_000;
-  while (!(await what())) {
-    if (Date.now() > deadline) throw new Error('it did not come true within 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-
 /** What every way onto a host promises (ssh.ports.ts). */
 export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnderTest): void => {
   describe(`a shell on a host: ${name}`, () => {
@@ -80,7 +73,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('leaves scripts and parameters readable for nobody else', async () => {
+    it('leaves scripts and parameters readable for no one else', async () => {
       const session = await open();
       await session.run(script('true'), never());
       expect(await host.modeOf('/var/lib/fairlead/steps/verify-1.sh')).toBe(0o600);
@@ -117,10 +110,10 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
     it('ends at once when it is told to, with the reason it is given', async () => {
       const session = await open();
       const controller = new AbortController();
-      const reason = new Error('no longer wanted');
+      const reason = new Error('no longer desired');
       const running = session.run(script('echo started >"${FAIRLEAD_ROOT:-}/started"; sleep 30'), controller.signal);
       running.catch(() => undefined);
-      await until(async () => (await host.read('/started')) !== undefined);
+      await eventually(async () => (await host.read('/started')) !== undefined);
       controller.abort(reason);
       await expect(running).rejects.toBe(reason);
       session.release();
@@ -206,7 +199,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       const session = await open();
       const running = session.run(script('sleep 30'), never());
       const failing = failureOf(running);
-      await until(async () => (await host.read('/var/lib/fairlead/steps/verify-1.json')) !== undefined);
+      await eventually(async () => (await host.read('/var/lib/fairlead/steps/verify-1.json')) !== undefined);
       await host.goAway();
       expect((await failing).toCause()).toMatchObject({ operation: 'verify', target: host.address.name });
       session.release();

@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { HOST_KEY_CHANGED, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { NodeSSH } from 'node-ssh';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duplex } from 'node:stream';
@@ -17,8 +17,13 @@ const KEEPALIVE_COUNT_MAX = 3;
 export interface Connected {
   readonly ssh: NodeSSH;
   readonly hostKey: string;
+  /** null: the host is reached directly. */
+  readonly jumpHostKey: string | null;
   readonly attempts: number;
 }
+
+/** One connection, as it was opened. */
+export type Opened = Pick<Connected, 'ssh' | 'hostKey'>;
 
 /** Waits a little longer each time, and never exactly as long as the others do. */
 const backoffMs = (attempt: number): number =>
@@ -47,11 +52,7 @@ export class HopFailure extends Error {
 }
 
 /** One try. `channel`: the way through another host, instead of a connection of our own. */
-export const connectOnce = async (
-  address: SshHop,
-  timeoutMs: number,
-  channel?: Duplex,
-): Promise<Omit<Connected, 'attempts'>> => {
+export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: Duplex): Promise<Opened> => {
   const ssh = new NodeSSH();
   let seen = '';
   try {
@@ -76,13 +77,15 @@ export const connectOnce = async (
     ssh.dispose();
     channel?.destroy();
     if (address.hostKey !== null && seen !== '' && seen !== address.hostKey)
-      throw new WrongHostKey(`the host shows the key ${seen}, and ${address.hostKey} is the one that is known`);
+      throw new WrongHostKey(
+        `the host shows the key ${seen}, and ${address.hostKey} is the one that is known: either it was reinstalled, or another machine answers in its place`,
+      );
     throw error;
   }
 };
 
 /** Opens a way to an address, within a time. */
-export type OpenChannel = (timeoutMs: number) => Promise<Duplex>;
+export type OpenChannel = (timeoutMs: number) => Promise<{ readonly channel: Duplex; readonly hostKey: string }>;
 
 /** Tries until the host lets us in, within the limits of `options`; each try opens a new channel where it needs one. */
 export const connect = async (
@@ -96,8 +99,9 @@ export const connect = async (
     signal.throwIfAborted();
     try {
       const timeoutMs = Math.min(TRY_TIMEOUT_MS, Math.max(deadline - Date.now(), 1));
-      const channel = await openChannel?.(timeoutMs);
-      return { ...(await connectOnce(address, timeoutMs, channel)), attempts: attempt };
+      const way = await openChannel?.(timeoutMs);
+      const opened = await connectOnce(address, timeoutMs, way?.channel);
+      return { ...opened, jumpHostKey: way?.hostKey ?? null, attempts: attempt };
     } catch (error) {
       const pauseMs = backoffMs(attempt);
       const final = error instanceof WrongHostKey || (error instanceof HopFailure && error.final);
@@ -109,6 +113,7 @@ export const connect = async (
             ? wordsOf(error)
             : `${address.user}@${address.host}:${address.port} does not answer after ${attempt} tries: ${wordsOf(error)}`,
           retryable: false,
+          reason: final ? HOST_KEY_CHANGED : undefined,
           cause: error,
         });
       }

@@ -1,9 +1,9 @@
 import type { Channel } from 'ssh2';
-import { connectOnce, HopFailure, type Connected } from './ssh.connection.js';
+import { connectOnce, HopFailure, type Opened } from './ssh.connection.js';
 import type { SshHop } from './ssh.ports.js';
 
 interface Link {
-  readonly connected: Promise<Omit<Connected, 'attempts'>>;
+  readonly connected: Promise<Opened>;
   channels: number;
   idle: NodeJS.Timeout | undefined;
 }
@@ -14,13 +14,16 @@ export class SshJumps {
 
   constructor(private readonly idleMs: number) {}
 
-  /** A way through the jump host. It belongs to whoever asked for it. Rejects with HopFailure, which names the jump host. */
+  /**
+   * A way through the jump host, and the host key that it has shown. It belongs to whoever asked for it. Rejects with
+   * HopFailure, which names the jump host. A connection whose host key is not the desired one is not used again.
+   */
   async channel(
     key: string,
     jump: SshHop,
     to: { readonly host: string; readonly port: number },
     timeoutMs: number,
-  ): Promise<Channel> {
+  ): Promise<{ readonly channel: Channel; readonly hostKey: string }> {
     const link = this.links.get(key) ?? this.open(key, jump, timeoutMs);
     clearTimeout(link.idle);
     link.channels += 1;
@@ -31,13 +34,18 @@ export class SshJumps {
       this.leave(key, link);
     };
     try {
-      const { ssh } = await link.connected;
+      const { ssh, hostKey } = await link.connected;
+      if (jump.hostKey !== null && jump.hostKey !== hostKey) {
+        // It was opened before this key was known, or before another one was accepted.
+        this.drop(key, link);
+        return await this.channel(key, jump, to, timeoutMs);
+      }
       const channel = await within(timeoutMs, ssh.forwardOut('127.0.0.1', 0, to.host, to.port));
       channel.once('close', leave);
-      return channel;
+      return { channel, hostKey };
     } catch (error) {
       leave();
-      throw HopFailure.at(jump, error);
+      throw error instanceof HopFailure ? error : HopFailure.at(jump, error);
     }
   }
 

@@ -50,6 +50,8 @@ export interface HostFile {
 export interface HostSession {
   /** Fingerprint of the host's key, as it was seen and accepted. */
   readonly hostKey: string;
+  /** The same of the jump host; null: the host is reached directly. */
+  readonly jumpHostKey: string | null;
   /** How many tries it took to get in; 0 when a connection was still open. */
   readonly attempts: number;
   /** Resolves when the script has ended with exit code 0. Aborting the signal rejects at once, with the signal's reason. */

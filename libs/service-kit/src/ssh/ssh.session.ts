@@ -3,6 +3,7 @@ import { quote } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SFTPWrapper } from 'ssh2';
 import type { HostAddress, HostFile, HostScript, HostSession, ScriptOutput } from './ssh.ports.js';
 import { interruptible } from './interruptible.js';
@@ -13,10 +14,12 @@ const UPLOAD_TIMEOUT_MS = 120_000;
 const UPLOAD_BYTES_PER_MS_MIN = 1_000;
 /** The host ends a step by itself when its limit is over; only where it does not, we do. */
 const LIMIT_SLACK_MS = 30_000;
+/** A host that does not answer keeps no one from telling the failure; the next step there removes what is left. */
+const REMOVAL_TIMEOUT_MS = 2_000;
 const PRIVATE_FILE = 0o600;
 const FOLDER_MODE = 0o755;
 const PRIVATE_FOLDER_MODE = 0o700;
-/** Where a user who is not root leaves what root shall take, below the home directory; nobody else may look into it. */
+/** Where a user who is not root leaves what root must take, below the home directory; no one else may look into it. */
 const HOME_FOLDER = '.fairlead';
 
 /** What stays the same for a connection: the file transfer channel, and the folders that are known to exist. */
@@ -28,6 +31,7 @@ export class SshLink {
     readonly ssh: NodeSSH,
     readonly address: HostAddress,
     readonly hostKey: string,
+    readonly jumpHostKey: string | null,
   ) {}
 
   get isRoot(): boolean {
@@ -65,6 +69,20 @@ export class SshLink {
     });
   }
 
+  /** Nothing happens where there is none. Rejects never, and takes no longer than it may. */
+  async remove(...paths: readonly string[]): Promise<void> {
+    if (!this.ssh.isConnected()) return;
+    const removed = this.files().then((sftp) =>
+      Promise.all(paths.map((path) => new Promise<void>((resolve) => sftp.unlink(path, () => resolve())))),
+    );
+    const late = new AbortController();
+    await Promise.race([
+      removed.catch(() => undefined),
+      sleep(REMOVAL_TIMEOUT_MS, undefined, { signal: late.signal }).catch(() => undefined),
+    ]);
+    late.abort();
+  }
+
   async exists(path: string): Promise<boolean> {
     const sftp = await this.files();
     return new Promise((resolve) => sftp.stat(path, (error) => resolve(error === undefined)));
@@ -89,7 +107,7 @@ const isFolder = (sftp: SFTPWrapper, path: string): Promise<boolean> =>
 const sizeOf = async (content: Uint8Array | string): Promise<number> =>
   typeof content === 'string' ? (await stat(content)).size : content.byteLength;
 
-/** Folders above it are made first. Somebody else may make the same one at the same time. */
+/** Folders above it are made first. Someone else may make the same one at the same time. */
 const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
   if (path === '/' || path === '.' || (await isFolder(sftp, path))) return;
   await makeFolder(sftp, posix.dirname(path));
@@ -118,23 +136,34 @@ export class SshSession implements HostSession {
     return this.link.hostKey;
   }
 
+  get jumpHostKey(): string | null {
+    return this.link.jumpHostKey;
+  }
+
   async run(script: HostScript, signal: AbortSignal): Promise<ScriptOutput> {
     const { name, operation, text, input, limitMs } = script;
     const folder = this.link.isRoot ? AGENT_PATHS.steps : `${HOME_FOLDER}/steps`;
     const file = `${folder}/${name}.sh`;
-    await this.said(operation, signal, () =>
-      Promise.all([
-        this.link.write(file, text, PRIVATE_FILE),
-        this.link.write(`${folder}/${name}.json`, JSON.stringify(input), PRIVATE_FILE),
-      ]),
-    );
-    return exec(this.link.ssh, {
-      command: `${this.asRoot()}sh ${onHost(file)}`,
-      operation,
-      target: this.link.address.name,
-      timeoutMs: limitMs + LIMIT_SLACK_MS,
-      signal,
-    });
+    const parameters = `${folder}/${name}.json`;
+    try {
+      await this.said(operation, signal, () =>
+        Promise.all([
+          this.link.write(file, text, PRIVATE_FILE),
+          this.link.write(parameters, JSON.stringify(input), PRIVATE_FILE),
+        ]),
+      );
+      return await exec(this.link.ssh, {
+        command: `${this.asRoot()}sh ${onHost(file)}`,
+        operation,
+        target: this.link.address.name,
+        timeoutMs: limitMs + LIMIT_SLACK_MS,
+        signal,
+      });
+    } catch (error) {
+      // A step removes its own files when it begins; this one may not have.
+      await this.link.remove(file, parameters);
+      throw error;
+    }
   }
 
   exists(path: string, signal: AbortSignal): Promise<boolean> {
@@ -151,7 +180,12 @@ export class SshSession implements HostSession {
         ? () => this.link.send(content, staged, stagedMode)
         : () => this.link.write(staged, content, stagedMode);
     const timeoutMs = UPLOAD_TIMEOUT_MS + (await sizeOf(content)) / UPLOAD_BYTES_PER_MS_MIN;
-    await this.said(operation, signal, send, timeoutMs);
+    try {
+      await this.said(operation, signal, send, timeoutMs);
+    } catch (error) {
+      await this.link.remove(staged);
+      throw error;
+    }
     const command = (
       this.link.isRoot
         ? [
@@ -160,7 +194,7 @@ export class SshSession implements HostSession {
             `mv -f ${onHost(staged)} ${onHost(path)}`,
           ]
         : [
-            // Checked where nobody but root can change it any more.
+            // Checked where no one but root can change it any more.
             `sudo -n install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(beside)}`,
             checked(sha256, beside, 'sudo -n '),
             `sudo -n mv -f ${onHost(beside)} ${onHost(path)}`,

@@ -1,8 +1,8 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, stat, type FileHandle, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import ssh2, { type Connection, type SFTPWrapper } from 'ssh2';
@@ -10,6 +10,13 @@ import { fingerprintOf } from './host.key.js';
 import type { HostUnderTest } from './shell.features.js';
 
 const { STATUS_CODE } = ssh2.utils.sftp;
+
+const newKey = (): string =>
+  generateKeyPairSync('ec', {
+    namedCurve: 'prime256v1',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'sec1', format: 'pem' },
+  }).privateKey;
 
 /** An SSH server with a real /bin/sh and real files below a temporary root: what a lab host looks like from outside. */
 export class TestSshd implements HostUnderTest {
@@ -22,21 +29,15 @@ export class TestSshd implements HostUnderTest {
 
   private constructor(
     readonly root: string,
-    private readonly keys: { readonly host: string; readonly client: string },
+    private readonly keys: { host: string; readonly client: string },
     private readonly environment: Readonly<Record<string, string>>,
     private readonly host: string,
   ) {}
 
   /** `host`: the loopback address on which it listens. */
   static async start(environment: Readonly<Record<string, string>> = {}, host = '127.0.0.1'): Promise<TestSshd> {
-    const root = await mkdtemp(join(tmpdir(), 'fairlead-sshd-'));
-    const key = (): string =>
-      generateKeyPairSync('ec', {
-        namedCurve: 'prime256v1',
-        publicKeyEncoding: { type: 'spki', format: 'pem' },
-        privateKeyEncoding: { type: 'sec1', format: 'pem' },
-      }).privateKey;
-    const sshd = new TestSshd(root, { host: key(), client: key() }, environment, host);
+    const root = newFolder('sshd');
+    const sshd = new TestSshd(root, { host: newKey(), client: newKey() }, environment, host);
     await sshd.comeBack();
     return sshd;
   }
@@ -91,9 +92,16 @@ export class TestSshd implements HostUnderTest {
     this.listener = listener;
   }
 
+  /** From here on another machine answers at its address: connections break off, and the next ones see another host key. */
+  async isReplaced(): Promise<void> {
+    await this.goAway();
+    this.keys.host = newKey();
+    await this.comeBack();
+  }
+
   async stop(): Promise<void> {
     await this.goAway();
-    await rm(this.root, { recursive: true, force: true });
+    removeFolder(this.root);
   }
 
   private forward(accept: () => Duplex, reject: () => void, host: string, port: number): void {
@@ -183,6 +191,7 @@ const serveFiles = (sftp: SFTPWrapper, root: string): void => {
   sftp.on('MKDIR', (id, path, { mode }) =>
     answer(id, async () => void (await mkdir(at(path), mode === undefined ? {} : { mode }))),
   );
+  sftp.on('REMOVE', (id, path) => answer(id, () => unlink(at(path))));
   sftp.on('RENAME', (id, from, to) => answer(id, () => rename(at(from), at(to))));
   sftp.on('STAT', (id, path) => {
     stat(at(path)).then(

@@ -49,7 +49,7 @@ export class LabClient {
     this.limit = pLimit(limits.callsMax);
   }
 
-  /** undefined: the lab says that there is no such thing. */
+  /** undefined: the lab says that the resource does not exist. */
   async find<Answer>(request: LabRequest, answer: z.ZodType<Answer>): Promise<Answer | undefined> {
     const response = await this.send(request);
     if (response.status === NOT_FOUND) return undefined;

@@ -104,7 +104,7 @@ describe('what the lab says when it cannot', () => {
     });
   });
 
-  it('is waited for by a long poll that ends as soon as nobody waits', async () => {
+  it('is waited for by a long poll that ends as soon as no one waits', async () => {
     await lab.faults([{ kind: 'boot-slow', delayMs: 60_000, times: 1 }]);
     const abort = new AbortController();
     const waiting = make(groupOf(1), abort.signal);

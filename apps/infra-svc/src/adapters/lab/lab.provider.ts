@@ -180,8 +180,8 @@ export class LabProvider implements InfrastructureProvider {
     await this.client.delete(this.on({ ...call, method: 'DELETE' }));
   }
 
-  ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
-    const { name, group, targetPort, healthPath, targets } = wanted;
+  ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+    const { name, group, targetPort, healthPath, targets } = desired;
     return this.client.get(
       this.on({
         operation: 'ensure load balancer',

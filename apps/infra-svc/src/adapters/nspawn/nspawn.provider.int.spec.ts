@@ -2,9 +2,9 @@ import { isRefusal, type ConnectionName } from '@fairlead/contracts';
 import { cacheFolder } from '@fairlead/mirror';
 import { openLocal } from '@fairlead/nspawn';
 import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from '@fairlead/nspawn/testing';
+import { newFolder } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { registered } from '../../../test/fixtures.js';
 import type { InfrastructureProvider } from '../../providers/provider.ports.js';
@@ -24,7 +24,7 @@ const open = (settings: Readonly<Record<string, unknown>>): InfrastructureProvid
 
 if (isInOwnNetwork()) {
   describeProvider('nspawn', async () => {
-    const stateDir = mkdtempSync(join(tmpdir(), 'fairlead-nspawn-'));
+    const stateDir = newFolder('nspawn');
     const settings = { stateDir, mirror: stateDir, networkCidr: '198.18.77.0/24' };
     return {
       open: () => open(settings),

@@ -25,7 +25,7 @@ import type {
   ProviderOperation,
   Region,
   SshKey,
-  WantedMachine,
+  DesiredMachine,
 } from '../../providers/provider.ports.js';
 import { MIRROR_AT, profileOf, SPECS } from './nspawn.hosts.js';
 import { NspawnStore } from './nspawn.store.js';
@@ -100,9 +100,9 @@ export class NspawnProvider implements InfrastructureProvider {
   }
 
   /** Nothing but this machine reaches the hosts, and nothing is routed: there is no way in to be closed. */
-  async ensureFirewall(wanted: Firewall, signal: AbortSignal): Promise<Firewall> {
+  async ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall> {
     signal.throwIfAborted();
-    return wanted;
+    return desired;
   }
 
   async ensureSshKey({ name, publicKey }: SshKey, signal: AbortSignal): Promise<SshKey> {
@@ -148,9 +148,9 @@ export class NspawnProvider implements InfrastructureProvider {
     await Promise.all(hosts.map(({ name }) => this.local.hosts.delete(name)));
   }
 
-  async ensureLoadBalancer(wanted: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
+  async ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
     signal.throwIfAborted();
-    const { name, targetPort: port, healthPath, targets } = wanted;
+    const { name, targetPort: port, healthPath, targets } = desired;
     const hosts = targets.flatMap((id) => this.local.hosts.find(id) ?? []);
     const network = hosts[0]?.network ?? this.local.networks.all()[0]?.name ?? '';
     const { address } = await this.local.balancers.ensure({
@@ -183,7 +183,7 @@ export class NspawnProvider implements InfrastructureProvider {
   /** A host that failed stays failed until it is deleted; one that lost its power later gets it back. */
   private async make(
     group: MachineGroup,
-    machine: WantedMachine,
+    machine: DesiredMachine,
     key: string,
     signal: AbortSignal,
   ): Promise<MachineAnswer> {
@@ -193,7 +193,7 @@ export class NspawnProvider implements InfrastructureProvider {
     const failed = known === undefined ? undefined : this.reportOf(known);
     if (failed?.status === 'failed') return failed;
     try {
-      await hosts.ensure(this.wantedHost(group, machine, key));
+      await hosts.ensure(this.desiredHost(group, machine, key));
       if (this.store.isBuried(group.uid)) {
         await hosts.delete(machine.name);
         this.refuseBuried(group);
@@ -207,7 +207,7 @@ export class NspawnProvider implements InfrastructureProvider {
     }
   }
 
-  private wantedHost(group: MachineGroup, { name, spec, zone, labels }: WantedMachine, key: string) {
+  private desiredHost(group: MachineGroup, { name, spec, zone, labels }: DesiredMachine, key: string) {
     const size = SPECS.find((each) => each.name === spec);
     if (size === undefined) throw this.failure('create machines', `there is no machine size ${spec}`, false);
     return {

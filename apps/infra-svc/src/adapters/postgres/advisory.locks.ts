@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Held, Locks } from '../../locks/locks.ports.js';
 
-/** Advisory lock space of infra-svc's own locks ("INFR" in ASCII), apart from the lanes' and the migrations'. */
+/** Advisory lock space of infra-svc's own locks ("INFR" in ASCII), apart from the partitions' and the migrations'. */
 const LOCK_CLASS = 0x494e4652;
 
 const POLL_MS = 100;

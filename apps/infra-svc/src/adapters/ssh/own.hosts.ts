@@ -1,4 +1,17 @@
-import { WorldFailure, type NodeName, type OwnHost, type SecretRef, type SshSettings } from '@fairlead/contracts';
+import {
+  HOST_KEY_CHANGED,
+  knownHostKey,
+  sshAddress,
+  WorldFailure,
+  type ConnectionName,
+  type HostBaseline,
+  type HostKeys,
+  type NodeName,
+  type OwnHost,
+  type SecretRef,
+  type SshServer,
+  type SshSettings,
+} from '@fairlead/contracts';
 import {
   parseResult,
   renderStep,
@@ -7,13 +20,14 @@ import {
   type StepName,
   type StepResults,
 } from '@fairlead/node-scripts';
-import type { HostAddress, HostShell, OpenOptions, SshHop } from '@fairlead/service-kit/ssh';
+import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from '@fairlead/service-kit/ssh';
 import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
+import type { Stock, Trust } from '../../stock/stock.ports.js';
 
 /** How patient it is with hosts. */
 export interface OwnHostsLimits {
-  /** A host that is looked at may be down: nobody waits long for it. */
+  /** A host that is looked at may be down: no one waits long for it. */
   readonly look: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
   /** A host that is given back may be booting. */
   readonly reset: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
@@ -33,18 +47,44 @@ export const PATIENCE: OwnHostsLimits = {
 const OPERATIONS = { look: 'look at the host', 'kubeadm-reset': 'reset the host' } as const;
 type OwnStep = keyof typeof OPERATIONS & StepName;
 
+/** By whom a host was used, and what it was like before. */
+export interface Used {
+  readonly of: string;
+  /** null: it was taken before there were baselines. */
+  readonly baseline: HostBaseline | null;
+  /** The runtime at the agent's own path is the host's. */
+  readonly keepRuntime: boolean;
+}
+
+const serverOf = ({ name, address, port }: OwnHost): SshServer => ({
+  host: name,
+  address: sshAddress({ address, port }),
+});
+
 /** What was found on a host, or why nothing was. */
 export type Found =
   { readonly kind: 'found'; readonly look: LookResult } | { readonly kind: 'silent'; readonly words: string };
+
+/** Which connection it is, and what is the same for all of its hosts. */
+interface Place extends Pick<SshSettings, 'jump'> {
+  readonly connection: ConnectionName;
+  readonly keyRef: SecretRef | null;
+}
+
+export interface OwnHostsWorld {
+  readonly shell: HostShell;
+  readonly keys: (ref: SecretRef) => Promise<string | undefined>;
+  readonly trust: Pick<Trust, 'hostKeys'>;
+  readonly stock: Pick<Stock, 'pin'>;
+}
 
 /** The world of an inventory: reaches its hosts, looks at them, and cleans them. */
 export class OwnHosts {
   private readonly found: LRUCache<string, Found>;
 
   constructor(
-    private readonly at: Pick<SshSettings, 'jump'> & { readonly keyRef: SecretRef | null },
-    private readonly shell: HostShell,
-    private readonly keys: (ref: SecretRef) => Promise<string | undefined>,
+    private readonly at: Place,
+    private readonly world: OwnHostsWorld,
     private readonly limits: OwnHostsLimits,
   ) {
     this.found = new LRUCache({ max: 2_000, ttl: limits.freshForMs });
@@ -53,7 +93,8 @@ export class OwnHosts {
   /** A host that does not answer is an answer too. Some seconds old at most. */
   async look(host: OwnHost, signal: AbortSignal): Promise<Found> {
     signal.throwIfAborted();
-    const key = JSON.stringify(host);
+    const keys = await this.world.trust.hostKeys();
+    const key = JSON.stringify([host, this.keyOf(keys, host), this.jumpKey(keys)]);
     const known = this.found.get(key);
     if (known !== undefined) return known;
     const found = await this.lookNow(host, signal);
@@ -61,16 +102,31 @@ export class OwnHosts {
     return found;
   }
 
-  /** Resolves when nothing of that incarnation (`of`) is on the host any more. Rejects with WorldFailure, which says what is. */
-  async reset(host: OwnHost, of: string, signal: AbortSignal): Promise<void> {
-    this.found.delete(JSON.stringify(host));
-    const rendered = renderStep('kubeadm-reset', { removeAgent: true, of });
+  /**
+   * Resolves when the host is wiped: nothing of that incarnation (`of`) is on it any more, and what stays is as the baseline has it.
+   * Rejects with WorldFailure, which says what is not.
+   */
+  async reset(host: OwnHost, used: Used, signal: AbortSignal): Promise<void> {
+    this.found.clear();
+    const { of, ...wipe } = used;
+    const rendered = renderStep('kubeadm-reset', { removeAgent: true, of, wipe });
     for (let attempt = 1; ; attempt += 1) {
       const { left } = await this.run(host, rendered, this.limits.reset, signal);
       if (left.length === 0) return;
       if (attempt < this.limits.resetsMax) continue;
       throw new WorldFailure({ operation: OPERATIONS['kubeadm-reset'], target: host.name, message: left.join('; ') });
     }
+  }
+
+  /** The settings come before what was accepted, and that before what was seen first; null: none is known. */
+  keyOf(keys: HostKeys, host: OwnHost): string | null {
+    return host.hostKey ?? this.known(keys, serverOf(host));
+  }
+
+  jumpKey(keys: HostKeys): string | null {
+    const { jump } = this.at;
+    if (jump === undefined || this.jumpServer === undefined) return null;
+    return jump.hostKey ?? this.known(keys, this.jumpServer);
   }
 
   private async lookNow(host: OwnHost, signal: AbortSignal): Promise<Found> {
@@ -92,7 +148,7 @@ export class OwnHosts {
     const { step, script, input, result, limitMs } = rendered;
     const operation = OPERATIONS[step];
     for (let first = true; ; first = false) {
-      const session = await this.shell.open(await this.addressOf(host), { ...patience, signal });
+      const session = await this.open(host, { ...patience, signal });
       // A connection that was kept since an earlier step may have died unnoticed: then a new one is opened, once.
       const mayBeStale = first && session.attempts === 0;
       try {
@@ -110,10 +166,47 @@ export class OwnHosts {
     }
   }
 
+  /** The first key that a server shows is pinned before anything else is sent to it. */
+  private async open(host: OwnHost, options: OpenOptions): Promise<HostSession> {
+    const address = await this.addressOf(host);
+    const session = await this.world.shell.open(address, options);
+    const { hostKey, jumpHostKey } = session;
+    try {
+      if (address.hostKey === null) await this.pin(host.name, serverOf(host), hostKey);
+      const jump = this.jumpServer;
+      if (jump !== undefined && address.jump?.hostKey === null && jumpHostKey !== null)
+        await this.pin(host.name, jump, jumpHostKey);
+    } catch (error) {
+      session.release();
+      throw error;
+    }
+    return session;
+  }
+
+  private async pin(target: NodeName, server: SshServer, seen: string): Promise<void> {
+    const { connection } = this.at;
+    const pinned = await this.world.stock.pin({ connection, ...server, hostKey: seen });
+    if (pinned === seen) return;
+    const message = `${server.host ?? 'the jump host'} at ${server.address} shows the key ${seen}, and ${pinned} was pinned meanwhile`;
+    throw new WorldFailure({ operation: 'open SSH', target, message, retryable: false, reason: HOST_KEY_CHANGED });
+  }
+
   private async addressOf(host: OwnHost): Promise<HostAddress> {
     const { jump } = this.at;
-    const address = { name: host.name, ...(await this.hopOf(host.name, host)) };
-    return jump === undefined ? address : { ...address, jump: await this.hopOf(host.name, jump) };
+    const keys = await this.world.trust.hostKeys();
+    const hop = await this.hopOf(host.name, host);
+    const address = { name: host.name, ...hop, hostKey: this.keyOf(keys, host) };
+    if (jump === undefined) return address;
+    return { ...address, jump: { ...(await this.hopOf(host.name, jump)), hostKey: this.jumpKey(keys) } };
+  }
+
+  private known(keys: HostKeys, server: SshServer): string | null {
+    return knownHostKey(keys, this.at.connection, server)?.fingerprint ?? null;
+  }
+
+  private get jumpServer(): SshServer | undefined {
+    const { jump } = this.at;
+    return jump === undefined ? undefined : { host: null, address: sshAddress(jump) };
   }
 
   private async hopOf(
@@ -121,7 +214,7 @@ export class OwnHosts {
     { address, port, user, hostKey, keyRef }: Pick<OwnHost, 'address' | 'port' | 'user' | 'hostKey' | 'keyRef'>,
   ): Promise<SshHop> {
     const ref = keyRef ?? this.at.keyRef;
-    const privateKey = ref === null ? undefined : await this.keys(ref);
+    const privateKey = ref === null ? undefined : await this.world.keys(ref);
     if (privateKey !== undefined) return { host: address, port, user, hostKey: hostKey ?? null, privateKey };
     throw new WorldFailure({
       operation: 'open SSH',

@@ -1,14 +1,15 @@
-import type { Fact, SecretRef } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, namespaceStream, type Fact, type Namespace, type SecretRef } from '@fairlead/contracts';
 import { FoldCache, makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { TestSshd } from '../../../../../libs/service-kit/src/ssh/sshd.fixtures.js';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MemoryLog } from '../../../test/memory.log.js';
 import type { Connection, InfrastructureProvider } from '../../providers/provider.ports.js';
 import { SITE } from '../../stock/stock.fixtures.js';
 import { StockLog } from '../../stock/stock.log.effects.js';
+import { LogTrust } from '../../stock/trust.log.effects.js';
 import { opensshKeys } from '../ssh-keys/openssh.keys.js';
 import type { OwnHostsLimits } from './own.hosts.js';
 import { sshKind } from './ssh.kind.js';
@@ -26,6 +27,7 @@ const KEY_REF = 'gateway.connection.site' as SecretRef;
 export class Rack {
   readonly log = new MemoryLog();
   readonly stock = new StockLog(makeHandle(this.log, new FoldCache(20)));
+  readonly trust = new LogTrust(this.log);
   readonly key = opensshKeys.generate('rack');
   private readonly shell = new NodeSshShell({ idleMs: 5_000, connectionsMax: 100 });
 
@@ -36,7 +38,7 @@ export class Rack {
 
   /** `octet`: they listen on 127.0.<octet>.1 and so on. */
   static async start(count: number, octet: number): Promise<Rack> {
-    const bin = mkdtempSync(join(tmpdir(), 'fairlead-rack-'));
+    const bin = newFolder('rack');
     const standIns = { id: 'echo 0', systemctl: 'exit 0', kubeadm: 'rm -f "$FAIRLEAD_ROOT"/etc/kubernetes/*.conf' };
     for (const [name, text] of Object.entries(standIns)) {
       writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
@@ -44,7 +46,19 @@ export class Rack {
     }
     const environment = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
     const addresses = Array.from({ length: count }, (_, index) => `127.0.${octet}.${index + 1}`);
-    return new Rack(await Promise.all(addresses.map((address) => TestSshd.start(environment, address))), bin);
+    const rack = new Rack(await Promise.all(addresses.map((address) => TestSshd.start(environment, address))), bin);
+    await rack.namespace('default');
+    return rack;
+  }
+
+  async namespace(name: string, type: 'NamespaceCreated' | 'NamespaceDeleted' = 'NamespaceCreated'): Promise<void> {
+    const data = { name: name as Namespace, ...(type === 'NamespaceCreated' ? { description: '' } : {}) };
+    await this.log.say(namespaceStream(name), { type, data } as Fact);
+  }
+
+  /** What the gateway states of connections. */
+  async say(fact: Fact<'HostKeyAccepted' | 'HostAccepted'>): Promise<number> {
+    return (await this.log.say(CONNECTIONS_STREAM, fact)).meta.seq;
   }
 
   inventory(): readonly Record<string, unknown>[] {
@@ -68,10 +82,11 @@ export class Rack {
     };
   }
 
-  /** Opened anew: it knows what the log knows. */
+  /** Opened again: it knows what the log knows. */
   open(settings: Record<string, unknown> = {}): InfrastructureProvider {
     const world = {
       stock: this.stock,
+      trust: this.trust,
       shell: this.shell,
       sshKeys: opensshKeys,
       secret: async () => this.key.privateKey,
@@ -93,12 +108,12 @@ export class Rack {
   }
 
   told(): readonly Fact['type'][] {
-    return this.log.events.map(({ type }) => type);
+    return this.log.events.filter(({ meta }) => meta.context === `stock-${SITE}`).map(({ type }) => type);
   }
 
   async stop(): Promise<void> {
     await this.shell.close();
     await Promise.all(this.hosts.map((host) => host.stop()));
-    rmSync(this.bin, { recursive: true, force: true });
+    removeFolder(this.bin);
   }
 }

@@ -2,12 +2,13 @@ import { isOwnSecret, refuse, SshSettings, sshSettingFaults, type Refusal, type 
 import type { HostShell } from '@fairlead/service-kit/ssh';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import type { SshKeys } from '../../resources/resources.ports.js';
-import type { Stock } from '../../stock/stock.ports.js';
+import type { Stock, Trust } from '../../stock/stock.ports.js';
 import { OwnHosts, PATIENCE, type OwnHostsLimits } from './own.hosts.js';
 import { SshProvider } from './ssh.provider.js';
 
 export interface SshWorld {
   readonly stock: Stock;
+  readonly trust: Trust;
   readonly shell: HostShell;
   readonly sshKeys: SshKeys;
   readonly secret: (ref: SecretRef) => Promise<string | undefined>;
@@ -15,7 +16,14 @@ export interface SshWorld {
 }
 
 /** Your own hosts, reached over SSH. */
-export const sshKind = ({ stock, shell, sshKeys, secret: secretOf, limits = PATIENCE }: SshWorld): ProviderKind => ({
+export const sshKind = ({
+  stock,
+  trust,
+  shell,
+  sshKeys,
+  secret: secretOf,
+  limits = PATIENCE,
+}: SshWorld): ProviderKind => ({
   name: 'ssh',
   open: (connection, secret) => {
     const wrong = (detail: string, field: string): Refusal =>
@@ -28,14 +36,19 @@ export const sshKind = ({ stock, shell, sshKeys, secret: secretOf, limits = PATI
     if (publicKey === undefined)
       return wrong('its secret is no private key that can be read (one with a passphrase cannot)', 'settings.secret');
     const { secretRef: keyRef } = connection;
-    const at = own.jump === undefined ? { keyRef } : { keyRef, jump: own.jump };
+    const at = { connection: connection.name, keyRef, ...(own.jump === undefined ? {} : { jump: own.jump }) };
     const keys = (ref: SecretRef): Promise<string | undefined> =>
       ref === keyRef
         ? Promise.resolve(secret)
         : isOwnSecret(connection.name, ref)
           ? secretOf(ref)
           : Promise.resolve(undefined);
-    return new SshProvider({ ...connection, own, publicKey }, new OwnHosts(at, shell, keys, limits), stock);
+    return new SshProvider(
+      { ...connection, own, publicKey },
+      new OwnHosts(at, { shell, keys, trust, stock }, limits),
+      stock,
+      trust,
+    );
   },
 });
 

@@ -8,6 +8,7 @@ import { Rack } from './rack.fixtures.js';
 
 describeProvider('ssh', async () => {
   const rack = await Rack.start(10, 71);
+  await rack.namespace('spec');
   const settings = { apiAddress: '127.0.71.200', networkCidr: '192.168.77.0/24' };
   return {
     open: () => rack.open(settings),
@@ -57,7 +58,7 @@ describe('your own hosts', () => {
     await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
       name: 'WorldFailure',
       retryable: false,
-      message: expect.stringMatching(/has 1 free hosts that fit, and 2 are wanted \(2 in use/),
+      message: expect.stringMatching(/has 1 free hosts that fit, and 2 are desired \(2 in use/),
     });
     expect((await rack.stock.look(SITE)).held).toHaveLength(2);
     expect(await make(groupOf(1, 'third'))).toHaveLength(1);
@@ -94,7 +95,7 @@ describe('your own hosts', () => {
     expect([kept?.host.name, kept?.cause.message]).toEqual(['rack-2', expect.stringMatching(/does not answer/)]);
     const { hosts } = await rack.open().verify(signal());
     expect(hosts?.find(({ name }) => name === 'rack-2')?.problem).toMatch(/could not be reset: .*does not answer/);
-    await expect(make(groupOf(3, 'next'))).rejects.toThrow(/2 are wanted|3 are wanted.*1 kept out/);
+    await expect(make(groupOf(3, 'next'))).rejects.toThrow(/2 are desired|3 are desired.*1 kept out/);
     await rack.open().recover?.(signal());
     expect((await rack.stock.look(SITE)).withheld).toHaveLength(1);
     await rack.hosts[1]!.comeBack();
@@ -102,7 +103,7 @@ describe('your own hosts', () => {
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
-  it('that do not answer, or are nodes of somebody already, are not taken', async () => {
+  it('that do not answer, or are nodes of someone already, are not taken', async () => {
     await rack.hosts[0]!.goAway();
     rack.put(1, '/etc/kubernetes/kubelet.conf');
     expect((await make(groupOf(1))).map((answer) => answer.id)).toEqual(['rack-3/demo-w-1-aaaaa']);
@@ -145,7 +146,7 @@ describe('your own hosts', () => {
     expect(reports.map(({ id }) => id)).toEqual(['rack-1/demo-w-1-aaaaa', 'rack-2/demo-w-2-aaaaa']);
     await rack.open(without).deleteGroup(group, signal());
     expect(rack.has(0, '/var/lib/etcd/member/wal')).toBe(false);
-    await expect(make(groupOf(3, 'next'), without)).rejects.toThrow(/has 2 free hosts that fit, and 3 are wanted/);
+    await expect(make(groupOf(3, 'next'), without)).rejects.toThrow(/has 2 free hosts that fit, and 3 are desired/);
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 

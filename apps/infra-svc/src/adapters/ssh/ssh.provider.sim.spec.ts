@@ -1,5 +1,7 @@
 import {
+  HOST_BASELINE,
   isRefusal,
+  NO_HOST_KEYS,
   WorldFailure,
   type ClusterUid,
   type Namespace,
@@ -8,6 +10,7 @@ import {
 } from '@fairlead/contracts';
 import { FoldCache, makeHandle, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { HostScript, HostSession, HostShell } from '@fairlead/service-kit/ssh';
+import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { MemoryLog } from '../../../test/memory.log.js';
 import type { InfrastructureProvider, MachineGroup } from '../../providers/provider.ports.js';
@@ -23,6 +26,9 @@ const TIMEOUT_MS = 300_000;
 const HOSTS = 6;
 const TRIES_MAX = 200;
 
+const HOST_KEY = `SHA256:${'A'.repeat(43)}`;
+const DIGEST = 'a'.repeat(32);
+const BASELINE = Object.fromEntries(Object.keys(HOST_BASELINE).map((part) => [part, DIGEST]));
 const KEY = opensshKeys.generate('sim').privateKey;
 const LIMITS = {
   look: { triesMax: 1, deadlineMs: 1 },
@@ -31,15 +37,9 @@ const LIMITS = {
   freshForMs: 1,
 };
 
-/** Numbers that follow from a seed (mulberry32). */
+/** Draws that follow from a seed. */
 const drawsOf = (seed: number) => {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = seededRandom(seed);
   return { below: (limit: number) => Math.floor(next() * limit), chance: (share: number) => next() < share };
 };
 
@@ -60,7 +60,8 @@ class World implements HostShell {
 
   /** A replica that has just started: it knows what the log knows. */
   replica(): InfrastructureProvider {
-    const world = { stock: new StockLog(this.roughHandle()), shell: this, sshKeys: opensshKeys, limits: LIMITS };
+    const trust = { hostKeys: async () => NO_HOST_KEYS, namespaceSince: async () => 0 };
+    const world = { stock: new StockLog(this.roughHandle()), trust, shell: this, sshKeys: opensshKeys, limits: LIMITS };
     const hosts = Array.from({ length: HOSTS }, (_, at) => ({
       name: `rack-${at + 1}`,
       address: `198.51.100.${at + 1}`,
@@ -85,7 +86,8 @@ class World implements HostShell {
     await this.pause();
     if (this.dead.has(name) || this.lost()) throw this.failure(name, 'no route to host');
     return {
-      hostKey: '',
+      hostKey: HOST_KEY,
+      jumpHostKey: null,
       attempts: 1,
       run: (script: HostScript) => this.run(name, script),
       release: () => undefined,
@@ -118,7 +120,7 @@ class World implements HostShell {
 
   private look(name: string) {
     const problems = this.traces.has(name) ? ['it is a Kubernetes node already'] : [];
-    return { cpus: 4, memoryMiB: 8192, problems };
+    return { cpus: 4, memoryMiB: 8192, problems, baseline: BASELINE };
   }
 
   private reset(name: string, of: string) {
@@ -184,7 +186,7 @@ const groupOf = (number: number, count: number): MachineGroup => {
 
 const signal = new AbortController().signal;
 
-/** A job: begun anew after every crash, by another replica, until the world says that asking again cannot help. */
+/** A job: begun again after every crash, by another replica, until the world says that asking again cannot help. */
 const untilDone = async (
   world: World,
   what: string,
@@ -217,7 +219,7 @@ const create = (world: World, group: MachineGroup, used = true) =>
 
 const balance = (world: World, group: MachineGroup) =>
   untilDone(world, `balance ${group.cluster}`, async (provider) => {
-    const wanted = {
+    const desired = {
       name: group.cluster,
       group,
       kind: 'haproxy',
@@ -225,7 +227,7 @@ const balance = (world: World, group: MachineGroup) =>
       healthPath: '/',
       targets: [],
     } as const;
-    await provider.ensureLoadBalancer(wanted, signal);
+    await provider.ensureLoadBalancer(desired, signal);
   });
 
 const remove = (world: World, group: MachineGroup) =>

@@ -1,8 +1,10 @@
 import {
+  AGENT_PATHS,
   apiAddressesOf,
   isRefusal,
   refuse,
   WorldFailure,
+  type HostKeys,
   type MachineSpec,
   type OwnHost,
   type Refusal,
@@ -26,16 +28,26 @@ import type {
   Network,
   ProviderOperation,
   Region,
-  RoomQuestion,
+  CapacityRequest,
   SshKey,
 } from '../../providers/provider.ports.js';
-import type { Candidates, Claim, Holding, Stock, StockView } from '../../stock/stock.ports.js';
-import type { Found, OwnHosts } from './own.hosts.js';
+import type { Candidates, Claim, Holding, Stock, StockView, Trust } from '../../stock/stock.ports.js';
+import type { Found, OwnHosts, Used } from './own.hosts.js';
 import { specsOf } from './ssh.specs.js';
 
 /** How many hosts are looked at, or cleaned, at a time. */
 const HOSTS_AT_ONCE_MAX = 20;
 const API_PORT = 6443;
+
+const NO_CANDIDATES: Candidates = { hosts: [], unfit: 0, baselines: new Map(), ownSince: null };
+
+/** What a host of the inventory and the jump host have in common. */
+interface Hop {
+  readonly address: string;
+  readonly port: number;
+  readonly user: string;
+  readonly keyRef?: SecretRef | undefined;
+}
 
 type Running = Extract<MachineReport, { status: 'running' }>;
 
@@ -45,7 +57,7 @@ export interface SshConnection extends Connection {
   readonly publicKey: string;
 }
 
-/** What the provider calls a host while it is a machine: nobody else's request can mean it. */
+/** What the provider calls a host while it is a machine: no one else's request can mean it. */
 const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
 
 /** Hosts that are there already. Nothing is made: a stock gives them, and gets them back clean. */
@@ -56,6 +68,7 @@ export class SshProvider implements InfrastructureProvider {
     private readonly connection: SshConnection,
     private readonly hosts: OwnHosts,
     private readonly stock: Stock,
+    private readonly trust: Trust,
   ) {}
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
@@ -92,12 +105,12 @@ export class SshProvider implements InfrastructureProvider {
   }
 
   /** The network and what filters it are not ours. */
-  async ensureNetwork(wanted: Network): Promise<Network> {
-    return { ...wanted, cidr: this.connection.own.networkCidr ?? wanted.cidr };
+  async ensureNetwork(desired: Network): Promise<Network> {
+    return { ...desired, cidr: this.connection.own.networkCidr ?? desired.cidr };
   }
 
-  async ensureFirewall(wanted: Firewall): Promise<Firewall> {
-    return wanted;
+  async ensureFirewall(desired: Firewall): Promise<Firewall> {
+    return desired;
   }
 
   /** The hosts let this one in already. */
@@ -106,11 +119,15 @@ export class SshProvider implements InfrastructureProvider {
     return secretRef === null ? { name, publicKey } : { name, publicKey, ref: secretRef };
   }
 
-  async refusal({ group, specs, controlPlanes }: RoomQuestion, signal: AbortSignal): Promise<Refusal | undefined> {
+  async refusal({ group, specs, controlPlanes }: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined> {
     const claim = this.claimOf(group);
-    const wanted = specs.map((spec, at) => ({ machine: `wanted-${at}` as Holding['machine'], spec, zone: undefined }));
+    const desired = specs.map((spec, at) => ({
+      machine: `desired-${at}` as Holding['machine'],
+      spec,
+      zone: undefined,
+    }));
     const view = await this.stock.look(this.connection.name);
-    const refusal = await this.stock.refusal(claim, wanted, await this.candidates(view, signal));
+    const refusal = await this.stock.refusal(claim, desired, await this.candidates(group, view, signal));
     if (refusal !== undefined || controlPlanes === 0) return refusal;
     if (this.addresses.length > 0) return this.stock.addressRefusal(claim, this.addresses);
     return controlPlanes === 1 ? undefined : this.addressMissing(controlPlanes);
@@ -118,22 +135,24 @@ export class SshProvider implements InfrastructureProvider {
 
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
     signal.throwIfAborted();
-    const wanted = group.machines.map(({ name, spec, zone }) => ({ machine: name, spec, zone }));
+    const desired = group.machines.map(({ name, spec, zone }) => ({ machine: name, spec, zone }));
     const view = await this.stock.look(this.connection.name);
     const has = new Set<string>(view.held.filter(({ uid }) => uid === group.uid).map(({ machine }) => machine));
-    const enough = wanted.every(({ machine }) => has.has(machine));
-    const candidates = enough ? { hosts: [], unfit: 0 } : await this.candidates(view, signal);
-    const taken = await this.stock.take(this.claimOf(group), wanted, candidates);
+    const enough = desired.every(({ machine }) => has.has(machine));
+    const candidates = enough ? NO_CANDIDATES : await this.candidates(group, view, signal);
+    const taken = await this.stock.take(this.claimOf(group), desired, candidates);
     if (isRefusal(taken)) throw this.failure('create machines', taken.message, false);
-    for (const holding of taken) yield this.runningOf(holding);
+    const keys = await this.trust.hostKeys();
+    for (const holding of taken) yield this.runningOf(holding, keys);
   }
 
   async describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]> {
     signal.throwIfAborted();
     const { held } = await this.stock.look(this.connection.name);
+    const keys = await this.trust.hostKeys();
     return held
       .filter(({ namespace, cluster }) => namespace === group.namespace && cluster === group.cluster)
-      .map((holding) => this.runningOf(holding));
+      .map((holding) => this.runningOf(holding, keys));
   }
 
   async deleteMachine(id: string, signal: AbortSignal): Promise<void> {
@@ -171,9 +190,10 @@ export class SshProvider implements InfrastructureProvider {
 
   async recover(signal: AbortSignal): Promise<void> {
     const { withheld } = await this.stock.look(this.connection.name);
-    await this.all(withheld, async ({ host, uid }) => {
+    await this.all(withheld, async (kept) => {
+      const { host } = kept;
       try {
-        await this.hosts.reset(this.asNow(host), uid, signal);
+        await this.hosts.reset(this.asNow(host), this.usedBy(kept), signal);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof WorldFailure) return; // It stays where it is; verify says why.
@@ -181,6 +201,16 @@ export class SshProvider implements InfrastructureProvider {
       }
       await this.stock.readmit(this.connection.name, host.name);
     });
+  }
+
+  async accept(name: string, asOf: number): Promise<void> {
+    const host = this.connection.own.hosts.find((own) => own.name === name);
+    if (host === undefined) return; // It was taken out of the inventory meanwhile.
+    await this.stock.accept({ connection: this.connection.name, host: name, address: host.address, asOf });
+  }
+
+  private usedBy({ uid, baseline }: Holding): Used {
+    return { of: uid, baseline, keepRuntime: this.connection.own.profile?.nodeBinary === AGENT_PATHS.node };
   }
 
   private get inventory(): readonly OwnHost[] {
@@ -194,14 +224,22 @@ export class SshProvider implements InfrastructureProvider {
   }
 
   /** Hosts that could be taken, and those in use, so that a refusal can count them. */
-  private async candidates(view: StockView, signal: AbortSignal): Promise<Candidates> {
+  private async candidates(group: GroupRef, view: StockView, signal: AbortSignal): Promise<Candidates> {
     const inUse = new Set([...view.held, ...view.withheld].map(({ host }) => host.name));
     const looked = await this.all(this.inventory, async (host) => {
-      const fit = inUse.has(host.name) || problemOf(host, await this.hosts.look(host, signal), view) === '';
-      return { host, fit };
+      if (inUse.has(host.name)) return { host, fit: true, baseline: null };
+      const found = await this.hosts.look(host, signal);
+      const baseline = found.kind === 'found' ? found.look.baseline : null;
+      return { host, fit: problemOf(host, found, view) === '', baseline };
     });
-    const fit = looked.filter((one) => one.fit).map(({ host }) => host);
-    return { hosts: fit, unfit: looked.length - fit.length };
+    const fit = looked.filter((one) => one.fit);
+    const shared = this.connection.own.hostReuse === 'any-namespace';
+    return {
+      hosts: fit.map(({ host }) => host),
+      unfit: looked.length - fit.length,
+      baselines: new Map(fit.flatMap(({ host, baseline }) => (baseline === null ? [] : [[host.name, baseline]]))),
+      ownSince: shared ? null : await this.trust.namespaceSince(group.namespace),
+    };
   }
 
   /** One control plane needs no balancer: its own address stays as long as it does. */
@@ -217,12 +255,12 @@ export class SshProvider implements InfrastructureProvider {
     return refuse('stock.api-address-missing', { connection: this.connection.name, count });
   }
 
-  /** A host that cannot be cleaned is lost to its cluster all the same: nobody waits for the dead. */
+  /** A host that cannot be cleaned is lost to its cluster all the same: no one waits for the dead. */
   private async giveBack(holding: Holding, signal: AbortSignal): Promise<void> {
     const { uid, machine } = holding;
     const back = { connection: this.connection.name, uid, machine, host: holding.host.name };
     try {
-      await this.hosts.reset(this.asNow(holding.host), uid, signal);
+      await this.hosts.reset(this.asNow(holding.host), this.usedBy(holding), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof WorldFailure)) throw error;
@@ -237,19 +275,12 @@ export class SshProvider implements InfrastructureProvider {
     return this.connection.own.hosts.find(({ name }) => name === host.name) ?? host;
   }
 
-  private runningOf(holding: Holding): Running {
+  private runningOf(holding: Holding, keys: HostKeys): Running {
     const { own, secretRef, region } = this.connection;
     const host = this.asNow(holding.host);
-    const hop = (to: {
-      address: string;
-      port: number;
-      user: string;
-      hostKey?: string | undefined;
-      keyRef?: SecretRef | undefined;
-    }) => {
+    const hop = (to: Hop, hostKey: string | null) => {
       const keyRef = to.keyRef ?? secretRef;
-      const { address, port, user, hostKey = null } = to;
-      return { host: address, port, user, hostKey, ...(keyRef === null ? {} : { keyRef }) };
+      return { host: to.address, port: to.port, user: to.user, hostKey, ...(keyRef === null ? {} : { keyRef }) };
     };
     return {
       id: idOf(holding),
@@ -260,7 +291,10 @@ export class SshProvider implements InfrastructureProvider {
       privateIp: host.address,
       region,
       zone: host.zone,
-      ssh: { ...hop(host), ...(own.jump === undefined ? {} : { jump: hop(own.jump) }) },
+      ssh: {
+        ...hop(host, this.hosts.keyOf(keys, host)),
+        ...(own.jump === undefined ? {} : { jump: hop(own.jump, this.hosts.jumpKey(keys)) }),
+      },
       ...(own.profile === undefined ? {} : { profile: own.profile }),
       ...(Object.keys(host.labels).length === 0 ? {} : { labels: host.labels }),
     };

@@ -28,7 +28,8 @@ export const realFiles = (root: string): HostFiles => {
     stat: async (path) => {
       try {
         const { dev, ino, size, mtimeNs, ctimeNs } = await stat(at(path), { bigint: true });
-        return { identity: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`, size: Number(size) };
+        const identity = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+        return { identity, size: Number(size), modifiedMs: Number(mtimeNs / 1_000_000n) };
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw error;

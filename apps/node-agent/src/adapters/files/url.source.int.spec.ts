@@ -1,9 +1,9 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Mirror } from '../../software/mirror.js';
 import { MemoryHost } from '../../../test/memory.host.js';
@@ -19,14 +19,12 @@ describe('a mirror at a web address', () => {
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
   const asked: string[] = [];
 
-  const source = () => {
-    const { port } = server.address() as AddressInfo;
-    return urlSource(`http://127.0.0.1:${port}/mirror/`, realFiles(root));
-  };
+  const location = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/mirror/`;
+  const source = () => urlSource(location(), realFiles(root));
 
   beforeEach(async () => {
     asked.length = 0;
-    root = await mkdtemp(join(tmpdir(), 'fairlead-url-'));
+    root = newFolder('url');
     server = createServer((request, response) => {
       asked.push(`${request.url} ${request.headers.range ?? ''}`.trim());
       answer(request, response);
@@ -36,7 +34,7 @@ describe('a mirror at a web address', () => {
   afterEach(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    await rm(root, { recursive: true, force: true });
+    removeFolder(root);
   });
 
   it('gives a file with its mode and its checksum', async () => {
@@ -62,7 +60,7 @@ describe('a mirror at a web address', () => {
     expect(asked[1]).toMatch(/^\/mirror\/kubelet bytes=\d+-$/);
   });
 
-  it('that knows no ranges begins anew', async () => {
+  it('that knows no ranges begins again', async () => {
     let times = 0;
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length });
@@ -94,14 +92,28 @@ describe('a mirror at a web address', () => {
     const wrong = Buffer.from(CONTENT);
     wrong[CONTENT.length - 1] = 0;
     answer = (request, response) => {
-      if (request.url?.endsWith('catalogue.json') === true) response.writeHead(404).end();
-      else response.end(request.url?.endsWith('.sha256') === true ? SHA256 : wrong);
+      if (request.url?.endsWith('.sha256') === true) response.end(createHash('sha256').update(wrong).digest('hex'));
+      else response.end(wrong);
     };
-    const mirror = new Mirror(source(), realFiles(root), new MemoryHost());
+    const trust = { digests: { 'release/kubelet': SHA256 } };
+    const mirror = new Mirror({ location: location(), trust, files: source() }, realFiles(root), new MemoryHost());
     await expect(mirror.place('release/kubelet', '/usr/bin/kubelet', 0o755)).rejects.toMatchObject({
       target: expect.stringContaining('/mirror/release/kubelet'),
       message: expect.stringMatching(/SHA-256|checksum/i),
     });
     expect(await readdir(join(root, 'usr/bin')).catch(() => [])).toEqual([]);
+    expect(asked).toEqual(['/mirror/release/kubelet']);
   });
+
+  it.each([{}, { unsigned: true as const }])(
+    'over http is not even asked where nothing pins its files: %o',
+    async (trust) => {
+      answer = (_request, response) => response.end(CONTENT);
+      const mirror = new Mirror({ location: location(), trust, files: source() }, realFiles(root), new MemoryHost());
+      await expect(mirror.place('release/kubelet', '/usr/bin/kubelet', 0o755)).rejects.toMatchObject({
+        operation: 'trust',
+      });
+      expect(asked).toEqual([]);
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Ask } from '../../change/change.ports.js';
 
 /**
- * Asks by HTTP(S) and reads nothing of the answer but its status. Certificates are not verified: the question is whether somebody
+ * Asks by HTTP(S) and reads nothing of the answer but its status. Certificates are not verified: the question is whether someone
  * answers there, nothing secret is sent, and what is asked may carry a certificate of its own cluster only.
  */
 export const httpAsk: Ask = (url, timeoutMs) =>

@@ -1,15 +1,15 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JournalFile } from './journal.file.js';
 
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fairlead-journal-'));
+  folder = newFolder('journal');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => removeFolder(folder));
 
 it('the journal of a host keeps the newest lines, in two files of a bounded size', async () => {
   const path = join(folder, 'log/agent.log');
@@ -30,7 +30,7 @@ it('an agent that starts again goes on in the same file', async () => {
   expect(await readFile(path, 'utf8')).toBe('before\nafter\n');
 });
 
-it('a journal that cannot be written is said once and keeps nobody from working', async () => {
+it('a journal that cannot be written is said once and keeps no one from working', async () => {
   await writeFile(join(folder, 'file'), '');
   const troubles: string[] = [];
   const journal = new JournalFile(join(folder, 'file/agent.log'), (cause) => troubles.push(cause));

@@ -13,7 +13,7 @@ const kill = (pid: number | undefined): void => {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // The group is gone already: that is what was wanted.
+    // The group is gone already: that is what was desired.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 };
@@ -41,7 +41,7 @@ const run = (command: string, args: readonly string[], options: CommandOptions):
       finish(NOT_STARTED);
     });
     child.on('close', finish);
-    // A command that does not read its input closes it; that is no failure of the command.
+    // A command that does not read its input closes it; that is not a failure of the command.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.stdin ?? '');
   });

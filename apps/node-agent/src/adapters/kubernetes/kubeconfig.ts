@@ -58,7 +58,7 @@ const materialOf = async (
   return text;
 };
 
-/** undefined: the host has not joined a cluster (yet). Read anew at each connect, because kubelet renews its certificate. */
+/** undefined: the host has not joined a cluster (yet). Read again at each connect, because kubelet renews its certificate. */
 export const readKubeAccess = async (host: HostPort): Promise<KubeAccess | undefined> => {
   const text = await host.readFile(KUBELET_CONF);
   if (text === undefined) return undefined;

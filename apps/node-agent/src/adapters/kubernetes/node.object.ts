@@ -39,15 +39,15 @@ export const viewOf = (node: NodeObject): NodeView => {
 };
 
 const missing = (
-  wanted: Readonly<Record<string, string>>,
+  desired: Readonly<Record<string, string>>,
   found: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(wanted).filter(([key, value]) => found?.[key] !== value));
+  Object.fromEntries(Object.entries(desired).filter(([key, value]) => found?.[key] !== value));
 
 /** A merge patch with only what differs; undefined: nothing to write. What others wrote stays. */
-export const patchOf = (node: NodeObject, wanted: NodeMetadata): object | undefined => {
-  const labels = missing(wanted.labels, node.metadata.labels);
-  const annotations = missing(wanted.annotations, node.metadata.annotations);
+export const patchOf = (node: NodeObject, desired: NodeMetadata): object | undefined => {
+  const labels = missing(desired.labels, node.metadata.labels);
+  const annotations = missing(desired.annotations, node.metadata.annotations);
   if (Object.keys(labels).length + Object.keys(annotations).length === 0) return undefined;
   return { metadata: { labels, annotations } };
 };

@@ -33,7 +33,7 @@ describe('a Node object', () => {
 });
 
 describe('what is written to it', () => {
-  const wanted = { labels: { pool: 'w' }, annotations: { ready: 'true', revision: '2' } };
+  const desired = { labels: { pool: 'w' }, annotations: { ready: 'true', revision: '2' } };
   it('is only what differs', () =>
     expect(
       patchOf(
@@ -45,11 +45,11 @@ describe('what is written to it', () => {
             annotations: { ready: 'true', revision: '1' },
           },
         }),
-        wanted,
+        desired,
       ),
     ).toEqual({
       metadata: { labels: {}, annotations: { revision: '2' } },
     }));
   it('is nothing when nothing does', () =>
-    expect(patchOf(nodeOf({ metadata: { name: 'w1', resourceVersion: '1', ...wanted } }), wanted)).toBeUndefined());
+    expect(patchOf(nodeOf({ metadata: { name: 'w1', resourceVersion: '1', ...desired } }), desired)).toBeUndefined());
 });

@@ -23,7 +23,7 @@ export const checkNats = async ({ config, credentials, limitMs }: Check): Promis
     const connection = await connect({
       servers: [...natsUrls],
       name: `check of ${namespace}/${cluster}/${node}`,
-      ...natsTrust(natsCa, natsUrls),
+      ...natsTrust(natsCa === undefined ? undefined : () => natsCa, natsUrls),
       ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
       reconnect: false,
       maxReconnectAttempts: 1,

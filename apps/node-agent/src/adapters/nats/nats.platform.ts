@@ -18,11 +18,13 @@ import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { AgentLog, Platform } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
+import { checkNats } from './nats.check.js';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const RECONNECT = { firstMs: 250, maxMs: 5_000 };
 /** A server that is gone without a word is noticed after two missed pings. */
 const PING_INTERVAL_MS = 20_000;
+const CHECK_MS = 10_000;
 
 export interface NatsPlatformOptions {
   readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'uid' | 'natsUrls' | 'natsCa'>;
@@ -82,6 +84,8 @@ export class NatsPlatform implements Platform {
   /** Failed connects in a row. */
   private attempt = 0;
   private credentials: string;
+  /** PEM; undefined: TLS is not required. */
+  private authorities: string | undefined;
   private readonly onConnects: (() => void)[] = [];
   private hearDesired: (desired: AgentDesiredMessage) => void = () => undefined;
   private readonly waiting = new Set<Waiting>();
@@ -89,6 +93,7 @@ export class NatsPlatform implements Platform {
 
   constructor(private readonly options: NatsPlatformOptions) {
     this.credentials = options.credentials;
+    this.authorities = options.config.natsCa;
     this.opened = this.open();
   }
 
@@ -144,6 +149,17 @@ export class NatsPlatform implements Platform {
     this.credentials = text;
   }
 
+  async useAuthorities(pem: string): Promise<void> {
+    const config = { ...this.options.config, natsCa: pem };
+    const { reached, sentence } = await checkNats({ config, credentials: this.credentials, limitMs: CHECK_MS });
+    if (!reached)
+      throw new WorldFailure({ operation: 'connect with new authorities', target: 'NATS', message: sentence });
+    this.authorities = pem;
+  }
+
+  /** Read at each connect. Without an authority there is no TLS, and a rotation does not begin it. */
+  private readonly trusted = (): string => this.authorities ?? '';
+
   async close(): Promise<void> {
     this.closing = true;
     this.connected = false;
@@ -159,7 +175,7 @@ export class NatsPlatform implements Platform {
         this.nc = await connect({
           servers: [...config.natsUrls],
           name: `agent ${config.namespace}/${config.cluster}/${config.node}`,
-          ...natsTrust(config.natsCa, config.natsUrls),
+          ...natsTrust(this.authorities === undefined ? undefined : this.trusted, config.natsUrls),
           // Asked at each connect, so that renewed credentials count from the next one on.
           ...(this.credentials === ''
             ? {}

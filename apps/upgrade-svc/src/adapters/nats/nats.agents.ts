@@ -8,7 +8,7 @@ import {
   type NodeAddress,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { readLast } from '@fairlead/event-sourcing/jetstream';
+import { readNewest } from '@fairlead/event-sourcing/jetstream';
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, type JsMsg } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { Logger } from '@nestjs/common';
@@ -56,8 +56,8 @@ export class NatsAgents implements AgentChannel {
     this.nc.publish(agentOutputSubject(address, output), JSON.stringify(message));
   }
 
-  last(subject: string): Promise<StoredEvent | undefined> {
-    return readLast(this.nc, subject);
+  newest(filters: readonly string[]): Promise<readonly StoredEvent[]> {
+    return readNewest(this.nc, filters);
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,113 @@
+import type { NodeName } from '@fairlead/contracts';
+import { later, type Reconciler, type Task } from '@fairlead/event-sourcing';
+import {
+  bootstrap as decider,
+  failCluster,
+  failStep,
+  revokeCredentials,
+  type BootstrapCommand,
+  type BootstrapFact,
+} from './bootstrap.decider.js';
+import { keyOf, plan, type Operation } from './bootstrap.planner.js';
+import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
+import { reasonOf } from './reasons.js';
+
+/** How long others may take; then the cluster has failed, with the last thing that was heard as the cause. */
+export interface Limits {
+  /** From the agent's start to its report that every package is there. Downloads are in it. */
+  readonly agentMs: number;
+  /** From a node's join to Kubernetes calling it Ready. */
+  readonly readyMs: number;
+}
+
+export const DEFAULT_LIMITS: Limits = { agentMs: 15 * 60_000, readyMs: 15 * 60_000 };
+
+/** What a step's handler needs besides the state. */
+export interface StepData {
+  readonly [key: string]: unknown;
+  /** Absent: it is about the cluster as a whole. */
+  readonly node?: NodeName;
+}
+
+const taskOf = (operation: Operation): Task => {
+  const data: StepData = 'node' in operation ? { node: operation.node } : {};
+  return { type: operation.step, key: keyOf(operation), reason: operation.reason, data };
+};
+
+interface Wait {
+  readonly host: Host;
+  readonly dueAt: string;
+  readonly what: 'agent' | 'ready';
+}
+
+const latest = (one: string, other: string): string => (one > other ? one : other);
+
+/** Hosts that the cluster waits for, and until when. Hosts without an agent are our own work, which has limits of its own. */
+const waits = (bootstrap: Bootstrap, limits: Limits): readonly Wait[] => {
+  if (bootstrap.status !== 'building') return [];
+  const waiting = newHostsOf(bootstrap).flatMap((host): readonly Wait[] => {
+    const { agentStartedAt, joinedAt, initialized, ready } = host;
+    if (agentStartedAt !== null && !initialized) {
+      return [{ host, what: 'agent', dueAt: later(latest(agentStartedAt, bootstrap.runStartedAt), limits.agentMs) }];
+    }
+    if (joinedAt !== null && !ready) {
+      return [{ host, what: 'ready', dueAt: later(latest(joinedAt, bootstrap.runStartedAt), limits.readyMs) }];
+    }
+    return [];
+  });
+  return waiting.toSorted((one, other) => (one.dueAt < other.dueAt ? -1 : 1));
+};
+
+const failureOf = ({ host, what }: Wait, limits: Limits): Failure => {
+  const node = host.machine.name;
+  const minutes = (what === 'agent' ? limits.agentMs : limits.readyMs) / 60_000;
+  const silence = {
+    operation: what === 'agent' ? 'prepare the node' : 'become Ready',
+    target: node,
+    message:
+      what === 'agent'
+        ? `its agent was started and reported nothing for ${minutes} minutes`
+        : `it joined, and Kubernetes did not call it Ready within ${minutes} minutes`,
+  };
+  const joinReason = isControlPlane(host) ? 'JoinControlPlaneFailedReason' : 'JoinWorkerFailedReason';
+  return {
+    step: what === 'agent' ? 'InitializeNode' : 'AwaitNodeReady',
+    node,
+    reason: what === 'agent' ? 'SetupBoostrapFailedReason' : joinReason,
+    cause: host.trouble ?? silence,
+  };
+};
+
+/** Why a cluster cannot become ready by itself: infra-svc gave up, or a node has taken too long. */
+const failures = (bootstrap: Bootstrap, now: string, limits: Limits): readonly BootstrapFact[] => {
+  if (bootstrap.status !== 'building') return [];
+  if (bootstrap.broken !== null) return failCluster(bootstrap, bootstrap.broken);
+  const [overdue] = waits(bootstrap, limits);
+  return overdue === undefined || overdue.dueAt > now ? [] : failCluster(bootstrap, failureOf(overdue, limits));
+};
+
+/** Hosts become a cluster: what the plan names is done, and what follows without work is stated. */
+export const bootstrapReconciler = (
+  limits: Limits = DEFAULT_LIMITS,
+): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
+  name: 'bootstrap',
+  version: 6,
+  context: 'bootstrap',
+  decider,
+  generation: (state) => (state.status === 'absent' ? '' : `${state.uid}/${state.run}`),
+  tasks: (state) => plan(state).map(taskOf),
+  facts: (state, now) => [...revokeCredentials(state), ...failures(state, now, limits)],
+  wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? null,
+
+  failed: (state, { type: step, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
+    const { node } = data as StepData;
+    const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step, cause.operation), cause };
+    return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });
+  },
+
+  /** Secrets outlive the cluster by one task: they are needed until its machines are gone. */
+  finalizers: ({ type, data }) =>
+    type === 'ClusterDeleted'
+      ? [{ type: 'DestroySecrets', key: 'DestroySecrets', reason: 'its machines are gone', data: { uid: data.uid } }]
+      : [],
+});

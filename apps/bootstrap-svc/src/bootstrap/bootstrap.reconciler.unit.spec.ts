@@ -1,0 +1,383 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fact, NodeName, UpgradeId } from '@fairlead/contracts';
+import {
+  advance,
+  reconcilerDecider,
+  reconcilerProcess,
+  desiredTask,
+  type Reaction,
+  type TaskFailure,
+} from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import {
+  agentStarted,
+  balanced,
+  controlPlaneInitialized,
+  cp,
+  created,
+  desired,
+  fit,
+  initialized,
+  machine,
+  machinesOf,
+  networkReady,
+  OTHER_UID,
+  reached,
+  requested,
+  stateAfter,
+  UID,
+  w,
+  wholeCluster,
+} from './bootstrap.fixtures.js';
+import { failCluster } from './bootstrap.decider.js';
+import { bootstrapReconciler } from './bootstrap.reconciler.js';
+import type { Known } from './bootstrap.state.js';
+
+const reconciler = bootstrapReconciler({ agentMs: 60_000, readyMs: 120_000 });
+const flow = reconcilerProcess(reconciler);
+const NOW = '2026-01-01T00:00:59.000Z';
+
+const say = (reaction: Reaction): string => {
+  switch (reaction.kind) {
+    case 'job':
+      return String(reaction.data['key']).replace('/', ' ');
+    case 'timer':
+      return `timer ${reaction.key} ${reaction.dueAt}`;
+    case 'cancel-timer':
+      return `cancel ${reaction.key}`;
+  }
+};
+
+/** What each fact makes the process ask for. */
+const after = (...facts: readonly Fact[]) => {
+  const changes = advance(
+    flow,
+    () => undefined,
+    facts.map((fact, index) => stored(fact, index + 1)),
+  );
+  const state = changes.states.get('default/demo')?.state;
+  return {
+    state,
+    reactions: changes.reactions.map(({ reaction }) => reaction),
+    last: changes.reactions.filter(({ event }) => event.meta.seq === facts.length).map(({ reaction }) => say(reaction)),
+    jobs: changes.reactions
+      .map(({ reaction }) => reaction)
+      .filter(({ kind }) => kind === 'job')
+      .map(say),
+    poisons: changes.poisons,
+  };
+};
+
+it('asks for every step of a cluster once', () => {
+  const { jobs, poisons } = after(...wholeCluster());
+  const five = [cp(1), cp(2), cp(3), w(1), w(2)];
+  expect(poisons).toEqual([]);
+  expect([...jobs].sort()).toEqual(
+    [
+      ...five.map((node) => `BootstrapHost ${node}`),
+      ...five.map((node) => `VerifyNode ${node}`),
+      `InitControlPlane ${cp(1)}`,
+      'InstallNetwork',
+      `JoinControlPlane ${cp(2)}`,
+      `JoinControlPlane ${cp(3)}`,
+      'VerifyControlPlane',
+      `JoinWorker ${w(1)}`,
+      `JoinWorker ${w(2)}`,
+      'InstallAddons',
+    ].sort(),
+  );
+});
+
+it('gives each job what names its task: generation and key', () => {
+  const { reactions } = after(requested(1, 0), created(machinesOf(1, 0)), desired(cp(1)));
+  expect(reactions).toEqual([
+    {
+      kind: 'job',
+      type: 'BootstrapHost',
+      data: {
+        reconciler: 'bootstrap',
+        generation: `${UID}/1`,
+        key: `BootstrapHost/${cp(1)}`,
+        seq: 3,
+        now: '2026-01-01T00:00:03.000Z',
+      },
+    },
+  ]);
+});
+
+it('asks for the failed step again when someone retries, and for no other', () => {
+  const failed: Fact = {
+    type: 'ClusterFailed',
+    data: {
+      uid: UID,
+      step: 'InstallNetwork',
+      reason: 'SetupNetworkCNIFailedReason',
+      cause: { operation: 'apply', target: 'demo', message: 'no answer' },
+    },
+  };
+  const facts = [requested(1, 0), created(machinesOf(1, 0)), balanced, ...fit(cp(1)), controlPlaneInitialized, failed];
+  expect(after(...facts).last).toEqual([`cancel wake`]);
+  const { last } = after(...facts, { type: 'ClusterRetryRequested', data: { uid: UID } });
+  expect(last[0]).toBe('InstallNetwork');
+  expect(last.filter((said) => !said.startsWith('timer'))).toEqual(['InstallNetwork']);
+});
+
+it('asks again for what is under way when someone retries while infra-svc is the one that failed', () => {
+  const broken: Fact = {
+    type: 'InfrastructureFailed',
+    data: { uid: UID, step: 's', reason: 'r', cause: { operation: 'o', target: 't', message: 'm' } },
+  };
+  const { last } = after(requested(1, 0), created(machinesOf(1, 0)), desired(cp(1)), broken, {
+    type: 'ClusterRetryRequested',
+    data: { uid: UID },
+  });
+  expect(last).toEqual([`BootstrapHost ${cp(1)}`]);
+});
+
+it('prepares more hosts as those before them are done', () => {
+  const many = Array.from({ length: 21 }, (_, index) => w(100 + index));
+  const facts = [requested(1, 21), created([...many.map((name) => machine(name))]), ...many.map(desired)];
+  expect(after(...facts).jobs).toHaveLength(20);
+  expect(after(...facts, reached(w(100)), agentStarted(w(100))).last).toContain(`BootstrapHost ${w(120)}`);
+});
+
+describe('waiting for agents and nodes', () => {
+  const begun = [
+    requested(1, 0),
+    created(machinesOf(1, 0)),
+    balanced,
+    desired(cp(1)),
+    reached(cp(1)),
+    agentStarted(cp(1)),
+  ];
+
+  it('has a limit from the start of the agent', () => {
+    expect(after(...begun).last).toEqual(['timer wake 2026-01-01T00:01:06.000Z']);
+    expect(after(...begun, initialized(cp(1))).last).toEqual([`VerifyNode ${cp(1)}`, 'cancel wake']);
+  });
+
+  it("fails the cluster with the agent's last words when the limit is over", () => {
+    const trouble: Fact = {
+      type: 'NodeInitializationFailed',
+      data: {
+        uid: UID,
+        node: cp(1),
+        revision: 1,
+        item: 'kubelet',
+        command: 'apt-get install kubelet',
+        message: 'Unable to locate package kubelet',
+        attempt: 4,
+      },
+    };
+    const { state } = after(...begun, trouble);
+    const dueAt = '2026-01-01T00:01:06.000Z';
+    expect(flow.due?.(state!, { key: 'wake', dueAt, data: {} })).toMatchObject([{ kind: 'job', type: 'StateFacts' }]);
+    expect(reconciler.facts?.(state!.state, dueAt)).toMatchObject([
+      {
+        type: 'ClusterFailed',
+        data: {
+          step: 'InitializeNode',
+          node: cp(1),
+          reason: 'SetupBoostrapFailedReason',
+          cause: { operation: 'apt-get install kubelet', message: 'Unable to locate package kubelet' },
+        },
+      },
+    ]);
+  });
+
+  it('ignores a timer that was overtaken', () => {
+    const { state } = after(...begun);
+    const due = { key: 'wake', dueAt: '2026-01-01T00:00:30.000Z', data: {} };
+    expect(flow.due?.(state!, due)).toEqual([
+      { kind: 'timer', key: 'wake', dueAt: '2026-01-01T00:01:06.000Z', data: {} },
+    ]);
+    expect(reconciler.facts?.(state!.state, due.dueAt)).toEqual([]);
+  });
+
+  it('gives a joined node its own limit', () => {
+    const joined = [...begun, initialized(cp(1)), ...fit(cp(1)).slice(-1), controlPlaneInitialized, networkReady];
+    const { state } = after(...joined);
+    expect(state?.wakeAt).toBe('2026-01-01T00:02:09.000Z');
+  });
+});
+
+it('destroys the secrets of a deleted cluster and forgets it', () => {
+  const { last, state } = after(
+    ...wholeCluster(),
+    { type: 'ClusterDeletionRequested', data: { uid: UID } },
+    { type: 'ClusterDismantled', data: { uid: UID } },
+    { type: 'ClusterDeleted', data: { uid: UID } },
+  );
+  expect(last).toEqual(['DestroySecrets']);
+  expect(state).toBeUndefined();
+});
+
+it('takes no notice of facts about another cluster of the name', () => {
+  const facts = wholeCluster();
+  const stranger: Fact = {
+    type: 'ClusterDeletionRequested',
+    data: { uid: '7f9619ff-8b86-4d01-b42d-00cf4fc964ff' as typeof UID },
+  };
+  expect(after(...facts, stranger).last).toEqual([]);
+});
+
+const readyToInit: Fact[] = [
+  requested(3, 2),
+  created(machinesOf(3, 2)),
+  balanced,
+  ...fit(...[cp(1), cp(2), cp(3), w(1), w(2)]),
+];
+const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
+const failed = (step: string): Fact => ({
+  type: 'ClusterFailed',
+  data: {
+    uid: UID,
+    step,
+    node: w(1),
+    reason: 'JoinWorkerFailedReason',
+    cause: { operation: 'o', target: 't', message: 'm' },
+  },
+});
+
+/** Whether a task that was queued in a run of a cluster is desired after these facts. */
+const isDesired = (at: { readonly key: string; readonly generation: string }, ...facts: readonly Fact[]): boolean =>
+  desiredTask(reconciler, stateAfter(...facts), { reconciler: 'bootstrap', seq: 1, now: NOW, ...at }, NOW) !==
+  undefined;
+
+describe('a step', () => {
+  const init = { key: `InitControlPlane/${cp(1)}`, generation: `${UID}/1` };
+
+  it('begins when it is what the cluster needs', () => expect(isDesired(init, ...readyToInit)).toBe(true));
+
+  it('is refused before it is due', () => expect(isDesired(init, ...readyToInit.slice(0, -1))).toBe(false));
+
+  it('is refused for a cluster that was deleted and made again under the same name', () =>
+    expect(isDesired({ ...init, generation: `${OTHER_UID}/1` }, ...readyToInit)).toBe(false));
+
+  it('is refused when it belongs to a run before the last retry', () => {
+    const retried = [...readyToInit, failed('InitControlPlane'), retry];
+    expect(isDesired(init, ...retried)).toBe(false);
+    expect(isDesired({ ...init, generation: `${UID}/2` }, ...retried)).toBe(true);
+  });
+
+  it('never initialises a control plane that was initialised, whatever happened since', () =>
+    expect(
+      isDesired(
+        { ...init, generation: `${UID}/2` },
+        ...[...readyToInit, controlPlaneInitialized, failed('InstallNetwork'), retry],
+      ),
+    ).toBe(false));
+
+  it('is refused once the end of the cluster was asked for', () =>
+    expect(isDesired(init, ...readyToInit, deletion)).toBe(false));
+
+  it('of a name that is used again is a fresh start', () =>
+    expect(
+      isDesired(
+        { key: `BootstrapHost/${cp(1)}`, generation: `${UID}/1` },
+        ...[...wholeCluster(), deletion, { type: 'ClusterDeleted', data: { uid: UID } } as Fact],
+        ...[requested(3, 2), created(machinesOf(3, 2)), desired(cp(1))],
+      ),
+    ).toBe(true));
+});
+
+describe('a failure', () => {
+  const cause = { operation: 'kubeadm init', target: cp(1), message: 'the port is taken' };
+  const again: TaskFailure = { cause, attempt: 1, attemptsMax: 3, nextAttemptAt: '2026-01-01T00:01:00.000Z', now: NOW };
+  const last: TaskFailure = { ...again, attempt: 3, nextAttemptAt: null };
+
+  /** What is stated when the task fails after these facts; nothing of a task that is not desired. */
+  const failing = (key: string, failure: TaskFailure, ...facts: readonly Fact[]) =>
+    reconcilerDecider(reconciler).decide(stateAfter(...facts), {
+      type: 'RecordFailure',
+      data: { ref: { reconciler: 'bootstrap', generation: `${UID}/1`, key, seq: 1, now: NOW }, failure },
+    });
+  const stepFailed = (step: string, node: NodeName, { attempt, nextAttemptAt }: TaskFailure): Fact => ({
+    type: 'BootstrapStepFailed',
+    data: { uid: UID, step, node, cause, attempt, attemptsMax: 3, nextAttemptAt },
+  });
+  const init = `InitControlPlane/${cp(1)}`;
+
+  it('that is tried again is told with its next attempt', () =>
+    expect(failing(init, again, ...readyToInit)).toEqual([stepFailed('InitControlPlane', cp(1), again)]));
+
+  it("that is the last one makes the cluster Failed, with Ladybug's reason and the cause", () =>
+    expect(failing(init, last, ...readyToInit)).toEqual([
+      stepFailed('InitControlPlane', cp(1), last),
+      {
+        type: 'ClusterFailed',
+        data: { uid: UID, step: 'InitControlPlane', node: cp(1), reason: 'InitControlPlaneFailedReason', cause },
+      },
+    ]));
+
+  it('of another step is not told once the cluster has failed', () =>
+    expect(failing(init, last, ...readyToInit, failed('BootstrapHost'))).toEqual([]));
+
+  it('of a removal leaves the cluster as it is', () => {
+    const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
+    expect(failing(`RemoveNode/${w(1)}`, last, ...wholeCluster(), removal)).toEqual([
+      stepFailed('RemoveNode', w(1), last),
+    ]);
+  });
+
+  it('of the secrets of a cluster that is gone is nothing to a later one of its name', () => {
+    const finalizer = { type: 'DestroySecrets', key: 'DestroySecrets', reason: '', data: { uid: OTHER_UID } };
+    const ref = { reconciler: 'bootstrap', generation: '', key: 'DestroySecrets', seq: 1, now: NOW, finalizer };
+    const recorded = { type: 'RecordFailure', data: { ref, failure: last } } as const;
+    expect(reconcilerDecider(reconciler).decide(stateAfter(...readyToInit), recorded)).toEqual([]);
+  });
+
+  it('that a deadline finds is one of a cluster that is being built', () => {
+    const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'JoinWorkerFailedReason', cause };
+    expect(failCluster(stateAfter(...readyToInit) as Known, failure)).toEqual([
+      { type: 'ClusterFailed', data: { uid: UID, ...failure } },
+    ]);
+    expect(reconciler.facts?.(stateAfter(...wholeCluster()), '2027-01-01T00:00:00.000Z')).toEqual([]);
+  });
+
+  it('that infra-svc states is that of the cluster, in its words', () => {
+    const failure = {
+      step: 'CreateMachines',
+      reason: 'CreateMCISFailedReason',
+      cause: { operation: 'create machines', target: 'lab', message: 'quota exceeded' },
+    };
+    const broken: Fact = { type: 'InfrastructureFailed', data: { uid: UID, ...failure } };
+    expect(reconciler.facts?.(stateAfter(requested(3, 2), broken), NOW)).toEqual([
+      { type: 'ClusterFailed', data: { uid: UID, ...failure } },
+    ]);
+  });
+
+  describe('of an extra machine', () => {
+    const withExtra: Fact[] = [
+      ...readyToInit,
+      controlPlaneInitialized,
+      created([{ ...machine(w(3)), surge: 'u-8f3k2m9q' as UpgradeId }]),
+      desired(w(3)),
+    ];
+
+    it('does not fail its cluster, and the machine goes', () => {
+      const stated = stepFailed('BootstrapHost', w(3), last);
+      expect(failing(`BootstrapHost/${w(3)}`, last, ...withExtra)).toEqual([stated]);
+      expect(isDesired({ key: `RemoveNode/${w(3)}`, generation: `${UID}/1` }, ...withExtra, stated)).toBe(true);
+    });
+
+    it('that is waited for too long does not fail its cluster, either', () => {
+      const failure = { step: 'InitializeNode', node: w(3), reason: 'x', cause };
+      expect(failCluster(stateAfter(...withExtra) as Known, failure)).toEqual([
+        {
+          type: 'BootstrapStepFailed',
+          data: {
+            uid: UID,
+            step: 'InitializeNode',
+            node: w(3),
+            cause,
+            attempt: 1,
+            attemptsMax: 1,
+            nextAttemptAt: null,
+          },
+        },
+      ]);
+    });
+  });
+});

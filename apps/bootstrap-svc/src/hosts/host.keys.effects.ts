@@ -1,0 +1,40 @@
+import {
+  HOST_KEYS_PINNED_FILTER,
+  hostKeysAfter,
+  knownHostKey,
+  NO_HOST_KEYS,
+  REGISTERED_FILTER,
+  sshAddress,
+  type HostKeys,
+  type Machine,
+} from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { LatestFold } from '@fairlead/event-sourcing/jetstream';
+import type { MachineHostKeys } from './hosts.ports.js';
+
+const OWN_HOST = /^ssh:\/\/([^/]+)\//;
+
+/** What the log says now of the host keys of your own hosts: an accepted key counts for clusters that are there already. */
+export class LogHostKeys implements MachineHostKeys {
+  private readonly keys: LatestFold<HostKeys>;
+
+  constructor(store: EventStore) {
+    this.keys = new LatestFold(store, {
+      filters: [REGISTERED_FILTER, HOST_KEYS_PINNED_FILTER],
+      initial: NO_HOST_KEYS,
+      evolve: hostKeysAfter,
+    });
+  }
+
+  async of({ providerId, connection, ssh }: Machine): Promise<{ readonly host?: string; readonly jump?: string }> {
+    const host = OWN_HOST.exec(providerId)?.[1];
+    if (host === undefined) return {};
+    const keys = await this.keys.latest();
+    const keyOf = (name: string | null, at: { readonly host: string; readonly port: number }): string | undefined =>
+      knownHostKey(keys, connection, { host: name, address: sshAddress({ address: at.host, port: at.port }) })
+        ?.fingerprint;
+    const known = keyOf(host, ssh);
+    const jump = ssh.jump === undefined ? undefined : keyOf(null, ssh.jump);
+    return { ...(known === undefined ? {} : { host: known }), ...(jump === undefined ? {} : { jump }) };
+  }
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { CliFailure, wordsOf } from '../failures.js';
+
+/** As the global one, for a request that is whole. */
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** Statuses that have no body. */
+const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/** The global fetch, or one that trusts an authority (PEM) in the place of those of Node.js, which only knows its own way to be told. */
+export const fetchTrusting = (ca: string | undefined): Fetch => {
+  if (ca === undefined) return (request) => fetch(request);
+  const agent = new Agent({ ca });
+  return async (request) => {
+    if (!request.url.startsWith('https:')) return fetch(request);
+    const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
+    const answer = await answerOf(request, body, agent);
+    const status = answer.statusCode ?? 0;
+    const stream = EMPTY.has(status) ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
+    return new Response(stream, { status, statusText: answer.statusMessage ?? '', headers: headersOf(answer) });
+  };
+};
+
+/** Rejects as fetch does: with a TypeError, and what it was as its cause. */
+const answerOf = (request: Request, body: Buffer | undefined, agent: Agent): Promise<IncomingMessage> =>
+  new Promise((settle, reject) => {
+    const { method, signal } = request;
+    const headers = Object.fromEntries(request.headers);
+    const sent = httpsRequest(request.url, { method, headers, agent, signal }, settle);
+    sent.once('error', (cause) => reject(new TypeError('fetch failed', { cause })));
+    sent.end(body);
+  });
+
+const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+  return headers;
+};
+
+/** Throws a `CliFailure` when it cannot be read. */
+export const readAuthority = (cwd: string, file: string | undefined): string | undefined => {
+  if (file === undefined || file === '') return undefined;
+  try {
+    return readFileSync(resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw new CliFailure('usage', {
+      code: 'cli.ca-unreadable',
+      message: `The file of the authority, ${file}, cannot be read: ${wordsOf(error)}`,
+      help: 'Give another one with --ca-file or FAIRLEAD_CA_FILE.',
+      cause: error,
+    });
+  }
+};

@@ -1,0 +1,119 @@
+import { HostKey } from '@fairlead/contracts';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { ConnectionView } from '../api/api.ports.js';
+import { addCommand, runs } from '../command/command.js';
+import { usageFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+
+type Hosts = NonNullable<ConnectionView['hosts']>;
+/** A server of an earlier release says nothing of keys. */
+type Key = Hosts[number]['hostKey'] | undefined;
+
+const keyText = (key: Key): string => (key ? `${key.fingerprint} (${key.source})` : 'none known yet');
+
+/** What keeps tenants on the hosts of a provider apart. */
+const boundaryOf = ({ provider }: ConnectionView): string => {
+  if (provider === 'nspawn')
+    return 'none: its hosts share the kernel of this machine, so they are no security boundary';
+  if (provider === 'ssh')
+    return 'a host goes back to the stock wiped, and to another namespace only where the settings say so (hostReuse)';
+  return 'machines are deleted, not used again';
+};
+
+const hostLines = (name: string, hosts: Hosts): readonly string[] =>
+  hosts.flatMap((host) => [
+    `  ${host.name} ${host.address}: ${host.state}${host.cluster === '' ? '' : `, ${host.cluster}`}`,
+    `    host key: ${keyText(host.hostKey)}`,
+    ...(host.lastNamespace === '' ? [] : [`    used last by namespace ${host.lastNamespace}`]),
+    ...(host.problem === '' ? [] : [`    problem: ${host.problem}`]),
+    ...(host.state === 'kept-out'
+      ? [
+          `    try again: fairlead connection verify ${name}; after it was reinstalled: fairlead connection accept-host ${name} ${host.name}`,
+        ]
+      : []),
+  ]);
+
+export const describeText = (item: ConnectionView): string => {
+  const { name, provider, region, problem, namespaces, hosts = [], jump } = item;
+  return [
+    `Connection ${name}`,
+    `  provider: ${provider}${region === '' ? '' : `, region ${region}`}`,
+    `  isolation: ${boundaryOf(item)}`,
+    ...(namespaces === undefined ? [] : [`  granted to: ${namespaces.join(', ')}`]),
+    ...(problem === '' ? [] : [`  problem: ${problem}`]),
+    ...(jump === undefined
+      ? []
+      : [`Jump host ${jump.user}@${jump.address}:${jump.port}`, `    host key: ${keyText(jump.hostKey)}`]),
+    ...(hosts.length === 0 ? [] : ['Hosts', ...hostLines(name, hosts)]),
+  ].join('\n');
+};
+
+export const addDescribe = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'describe <connection>',
+    summary: 'Show a connection: what keeps its tenants apart, its hosts and their SSH host keys',
+    examples: [
+      ['fairlead connection describe site', 'Which host key each host and the jump host have to show, and why'],
+    ],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const item = await session.api.connection(name);
+      return { data: item, table: describeText(item), names: [item.name] };
+    }),
+  );
+};
+
+const fingerprint = (text: string): string => {
+  if (HostKey.safeParse(text).success) return text;
+  throw new InvalidArgumentError('Give the fingerprint that ssh-keygen -lf prints: SHA256:<43 characters>.');
+};
+
+export const addAcceptHostKey = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'accept-host-key <connection>',
+    summary: 'Accept the SSH host key of a host of an inventory, or of the jump host',
+    description:
+      'Accept the SSH host key of a host of an inventory, or of the jump host. Read it on the host itself (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub): a machine in between shows a new key, too.',
+    examples: [
+      [
+        'fairlead connection accept-host-key site --host rack-1 --key SHA256:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg',
+        'After rack-1 was reinstalled',
+      ],
+      [
+        'fairlead connection accept-host-key site --jump --key SHA256:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg',
+        'After the jump host was',
+      ],
+    ],
+  })
+    .option('--host <name>', 'host of the inventory')
+    .option('--jump', 'the jump host')
+    .requiredOption('--key <fingerprint>', 'fingerprint of the new host key', fingerprint)
+    .action(
+      runs(io, async (session, name: string, options: { host?: string; jump?: boolean; key: string }) => {
+        const { host, jump = false, key } = options;
+        if ((host === undefined) !== jump) throw usageFailure('Give either --host <name> or --jump');
+        await session.api.acceptHostKey(name, host ?? null, key);
+        const table = `${key} is the host key of ${host ?? 'the jump host'} from now on; the hosts are being looked at.`;
+        return { data: { name, host: host ?? null, hostKey: key }, table, names: [name] };
+      }),
+    );
+};
+
+export const addAcceptHost = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'accept-host <connection> <host>',
+    summary: 'Accept a host of an inventory as it is, e.g. after it was reinstalled',
+    description:
+      'Accept a host of an inventory as it is, e.g. after it was reinstalled: one that was kept out is free, and one that another namespace used last is free for all that the connection is granted to. Nothing is done to the host.',
+    examples: [['fairlead connection accept-host site rack-2', 'Instead of another try to wipe it (verify)']],
+  }).action(
+    runs(io, async (session, name: string, host: string) => {
+      await session.api.acceptHost(name, host);
+      return {
+        data: { name, host },
+        table: `The host ${host} of connection ${name} is accepted as it is.`,
+        names: [host],
+      };
+    }),
+  );
+};

@@ -1,0 +1,234 @@
+import { REVOKER, SERVICES } from '@fairlead/contracts';
+import {
+  isAlive,
+  mintReloader,
+  natsTrustIn,
+  newAuthority,
+  openDataFolder,
+  prepareDataFolder,
+  readAuthorities,
+  readIfAny,
+  rotateCredentials,
+  serverNames,
+  takeLock,
+  writeAuthorities,
+  writeDurably,
+  type Authorities,
+} from '@fairlead/embedded';
+import {
+  authenticatorOf,
+  masterKeysText,
+  natsTrust,
+  newMasterKey,
+  parseMasterKeys,
+} from '@fairlead/embedded/credentials';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CliFailure, wordsOf } from '../failures.js';
+import { readInstance } from '../instance/instance.store.js';
+import { handOut } from '../provision/holders.store.js';
+import { rotateAuthority, type AuthorityRotated, type AuthorityWorld } from './authority.rotation.effects.js';
+import { rotateMaster, type Rotated, type RotationWorld } from './master.rotation.effects.js';
+import { natsOwnerKeys } from './owner.keys.store.js';
+
+export interface MasterRotationSettings {
+  readonly dataDir: string;
+  /** Copies for services are here, if there is such a folder. */
+  readonly secretsDir: string;
+  /** undefined: that of the instance that serves from the data folder. */
+  readonly nats: string | undefined;
+  /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
+  readonly natsCa: string | undefined;
+}
+
+/** A service's write to NATS ends within 5 s, by its answer or without one. */
+const SETTLE_MS = 10_000;
+
+/** Rotates the master key of a data folder. Throws a `CliFailure`; run again, it goes on where it ended. */
+export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs = SETTLE_MS): Promise<Rotated> => {
+  const { dataDir, secretsDir } = settings;
+  const file = join(dataDir, 'keys', 'master.key');
+  if (!existsSync(file)) throw notProvisioned(file);
+  prepareDataFolder(dataDir);
+  // Not the folder's own lock: the instance that serves from it has that, and goes on.
+  const lock = takeLock(join(dataDir, 'keys', 'rotation.lock'));
+  if (lock.status === 'held') throw underWay(lock.holder.pid);
+  try {
+    const nc = await connectAsAdministrator(settings);
+    try {
+      const world: RotationWorld = {
+        ownerKeys: await natsOwnerKeys(nc),
+        readMasterKeys: () => parseMasterKeys(readIfAny(file) ?? ''),
+        writeMasterKeys: (keys) => writeDurably(file, masterKeysText(keys)),
+        handOut: () => (existsSync(secretsDir) ? handOut({ dataDir, secretsDir }, SERVICES) : undefined),
+        settle: () => sleep(settleMs),
+      };
+      return await rotateMaster(world, newMasterKey());
+    } finally {
+      await nc.close();
+    }
+  } finally {
+    lock.release();
+  }
+};
+
+/** Rotates the keys of NATS in a data folder from which nothing serves. Throws an `EnvironmentFault` or a `CliFailure`. */
+export const rotateNatsIn = ({
+  dataDir,
+  agentsForMs,
+}: {
+  readonly dataDir: string;
+  readonly agentsForMs: number;
+}): void => {
+  const seeds = join(dataDir, 'keys', 'nats-operator.json');
+  if (!existsSync(seeds)) throw notProvisioned(seeds);
+  const folder = openDataFolder(dataDir);
+  try {
+    rotateCredentials(dataDir, { now: new Date(), nodesForMs: agentsForMs });
+    // The next start creates it again, with another key.
+    rmSync(join(dataDir, 'keys', 'nats-server.pem'), { force: true });
+  } finally {
+    folder.release();
+  }
+};
+
+/** Without the services' folders there is one copy of everything, in the data folder. */
+const HOLDERS_OF_AUTHORITY = [...SERVICES, REVOKER, 'nats'] as const;
+const RELOAD_TIMEOUT_MS = 30_000;
+const RELOAD_POLL_MS = 500;
+
+/** Takes the rotation of NATS' authority a step further, while everything runs. Throws a `CliFailure`. */
+export const rotateAuthorityIn = async (
+  settings: MasterRotationSettings & { readonly agentsForMs: number },
+  now: () => Date = () => new Date(),
+): Promise<AuthorityRotated> => {
+  const { dataDir, secretsDir, agentsForMs } = settings;
+  const authoritiesIn = (): Authorities => readAuthorities(dataDir) ?? withoutCertificate(dataDir);
+  authoritiesIn();
+  const url = settings.nats ?? natsOfInstance(dataDir);
+  const names = serverNames(dataDir);
+  const lock = takeLock(join(dataDir, 'keys', 'rotation.lock'));
+  if (lock.status === 'held') throw underWay(lock.holder.pid);
+  try {
+    const world: AuthorityWorld = {
+      readAuthorities: authoritiesIn,
+      writeAuthorities: async (authorities) => {
+        await writeAuthorities(dataDir, authorities, { names, now: now() });
+      },
+      handOut: () => (existsSync(secretsDir) ? handOut({ dataDir, secretsDir }, HOLDERS_OF_AUTHORITY) : undefined),
+      reloadServer: (current) => untilServerShows({ dataDir, url, current }),
+      now,
+    };
+    return await rotateAuthority(world, { made: await newAuthority(now()), agentsForMs });
+  } finally {
+    lock.release();
+  }
+};
+
+interface Shown {
+  readonly dataDir: string;
+  readonly url: string;
+  /** PEM: the authority whose certificate the server has to show. */
+  readonly current: string;
+}
+
+const untilServerShows = async ({ dataDir, url, current }: Shown): Promise<void> => {
+  const deadline = performance.now() + RELOAD_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await askToReload({ dataDir, url });
+      await (await connectWith(dataDir, url, () => current)).close();
+      return;
+    } catch (error) {
+      if (performance.now() < deadline) {
+        await sleep(RELOAD_POLL_MS);
+        continue;
+      }
+      throw new CliFailure('unreachable', {
+        code: 'cli.nats-certificate-unchanged',
+        message: `NATS at ${url} does not show the new certificate: ${wordsOf(error)}`,
+        help: 'Both authorities are trusted until it does. Restart NATS, and run this command again.',
+        cause: error,
+      });
+    }
+  }
+};
+
+/** By a credential that ends within a minute: no other may have the server read its files again. */
+const askToReload = async ({ dataDir, url }: Pick<Shown, 'dataDir' | 'url'>): Promise<void> => {
+  const nc = await connectWith(dataDir, url, () => readIfAny(join(dataDir, 'keys', 'nats-ca.pem')) ?? '');
+  try {
+    await nc.request(`$SYS.REQ.SERVER.${nc.info?.server_id ?? ''}.RELOAD`, '', { timeout: RELOAD_POLL_MS * 10 });
+  } finally {
+    await nc.close();
+  }
+};
+
+const connectWith = (dataDir: string, url: string, authority: () => string): Promise<NatsConnection> =>
+  connect({
+    servers: url,
+    name: 'fairlead-keys',
+    reconnect: false,
+    authenticator: authenticatorOf(mintReloader(dataDir)),
+    ...natsTrust(authority, [url]),
+  });
+
+const withoutCertificate = (dataDir: string): never => {
+  throw new CliFailure('not-found', {
+    code: 'cli.nats-without-certificate',
+    message: `NATS of ${dataDir} has no certificate of its own`,
+    help: 'An instance whose NATS is reached on loopback only has none. Name the data folder of an installation that uses TLS.',
+  });
+};
+
+const connectAsAdministrator = async (settings: MasterRotationSettings): Promise<NatsConnection> => {
+  const { dataDir } = settings;
+  const url = settings.nats ?? natsOfInstance(dataDir);
+  const credsFile = join(dataDir, 'creds', 'admin.creds');
+  const creds = readIfAny(credsFile);
+  if (creds === undefined) throw notProvisioned(credsFile);
+  const own = join(dataDir, 'keys', 'nats-ca.pem');
+  const caFile = settings.natsCa ?? (url.startsWith('tls:') && existsSync(own) ? own : undefined);
+  try {
+    return await connect({
+      servers: url,
+      name: 'fairlead-keys',
+      reconnect: false,
+      authenticator: authenticatorOf(creds),
+      ...natsTrustIn(caFile, [url]),
+    });
+  } catch (error) {
+    throw new CliFailure('unreachable', {
+      code: 'cli.nats-unreachable',
+      message: `NATS at ${url} cannot be used with ${credsFile}: ${wordsOf(error)}`,
+      help: 'The sealed keys are in NATS, so it must run; services may run or not.',
+      cause: error,
+    });
+  }
+};
+
+const natsOfInstance = (dataDir: string): string => {
+  const instance = readInstance(dataDir);
+  if (instance?.natsUrl !== undefined && isAlive(instance.process)) return instance.natsUrl;
+  throw new CliFailure('usage', {
+    code: 'cli.nats-unknown',
+    message: `No Fairlead serves from ${dataDir}, and --nats does not say where NATS is`,
+    help: 'The sealed keys are in NATS, so it must run: start Fairlead (fairlead up), or give --nats.',
+  });
+};
+
+const notProvisioned = (file: string): CliFailure =>
+  new CliFailure('not-found', {
+    code: 'cli.not-provisioned',
+    message: `There is no ${file}`,
+    help: 'Name the data folder that has the keys of this installation.',
+  });
+
+const underWay = (pid: number): CliFailure =>
+  new CliFailure('conflict', {
+    code: 'cli.rotation-under-way',
+    message: `Process ${pid} rotates keys of this data folder already`,
+    help: 'Wait until it has ended.',
+  });

@@ -1,7 +1,0 @@
-import type { ParkedReleaseRequest } from '../api/api.ports.js';
-
-/** The modes of contracts; repeated, because its schemas would slow down the start of every command. The type keeps them the same. */
-export const PARKED_RELEASE_MODES = Object.keys({ retry: 1, skip: 1, replay: 1 } satisfies Record<
-  ParkedReleaseRequest['mode'],
-  1
->);

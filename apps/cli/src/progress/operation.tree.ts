@@ -1,0 +1,178 @@
+import type { ClusterAt, NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import { formatDuration } from '../output/duration.js';
+import { attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
+import type { Branch, Mark } from './tree.js';
+
+/** An operation on a cluster, and the nodes to show with it. */
+export interface ShownOperation {
+  readonly at: ClusterAt;
+  /** Version of the cluster; empty where it is not known. */
+  readonly version: string;
+  readonly operation: OperationView;
+  readonly nodes: readonly NodeProgressView[];
+}
+
+export interface TreeOptions {
+  readonly nowMs: number;
+  /** Opens what is done and equal too: every step and every node. */
+  readonly all: boolean;
+}
+
+/** The operation as a tree: what is done or equal is one line, what runs or fails is open. */
+export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
+  const { at, operation, version } = shown;
+  const { finishedAt, startedAt } = operation;
+  const nowMs = finishedAt === null ? options.nowMs : Date.parse(finishedAt);
+  const isDone = operation.phase === 'Succeeded';
+  const tookMs = nowMs - Date.parse(startedAt);
+  const nodes = nodesBranch(shown, options);
+  const took = isDone ? `took ${formatDuration(tookMs)}` : '';
+  return {
+    mark: markOfOperation(operation, nodes),
+    label: `${at.namespace}/${at.cluster}`,
+    detail: [summaryOf(operation), version, took].filter(Boolean).join(', '),
+    durationMs: isDone ? undefined : tookMs,
+    children: [...failureBranch(operation), ...phaseBranches(operation, { ...options, nowMs }), ...nodes],
+  };
+};
+
+const markOfOperation = (operation: OperationView, nodes: readonly Branch[]): Mark => {
+  if (hasFailed(operation)) return 'failed';
+  const isTroubled =
+    nodes.some(({ mark }) => mark === 'trouble' || mark === 'failed') ||
+    operation.steps.some(({ failure }) => failure !== null);
+  if (isTroubled) return 'trouble';
+  return operation.phase === 'Succeeded' ? 'done' : 'running';
+};
+
+/** The failed step says why; a failure that belongs to no step is shown here. */
+const failureBranch = (operation: OperationView): readonly Branch[] => {
+  const { message, steps } = operation;
+  const isShown = steps.some((step) => troubleOf(step, operation) === message);
+  return hasFailed(operation) && message !== '' && !isShown ? [{ mark: 'failed', label: message, children: [] }] : [];
+};
+
+type Group<T> = readonly [T, ...T[]];
+
+/** Items with the same key together, in the order of their first ones. */
+const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): readonly Group<T>[] => {
+  const groups = new Map<string, Group<T>>();
+  for (const item of items) {
+    const [first, ...others] = groups.get(keyOf(item)) ?? [];
+    groups.set(keyOf(item), first === undefined ? [item] : [first, ...others, item]);
+  }
+  return [...groups.values()];
+};
+
+// --- steps and the parts that they belong to --------------------------------------------------------------------------------------
+
+const phaseBranches = (operation: OperationView, options: TreeOptions): readonly Branch[] =>
+  groupBy(operation.steps, ({ group }) => group).map((steps) => {
+    const [{ group }] = steps;
+    const children = steps.map((step) => stepBranch(step, operation, options));
+    const mark = markOfAll(children.map((child) => child.mark));
+    const isFolded = !options.all && (mark === 'done' || mark === 'waiting');
+    const notes = steps.map(({ note }) => note).filter(Boolean);
+    return {
+      mark,
+      label: group,
+      detail: isFolded && mark === 'done' ? notes.join(', ') || undefined : undefined,
+      durationMs: spanOf(steps, options.nowMs),
+      children: isFolded ? [] : children,
+    };
+  });
+
+const markOfAll = (marks: readonly Mark[]): Mark => {
+  if (marks.includes('failed')) return 'failed';
+  if (marks.includes('trouble')) return 'trouble';
+  if (marks.every((mark) => mark === 'waiting')) return 'waiting';
+  return marks.every((mark) => mark === 'done') ? 'done' : 'running';
+};
+
+const spanOf = (steps: readonly StepView[], nowMs: number): number | undefined => {
+  const begun = steps.flatMap(({ startedAt, finishedAt }) =>
+    startedAt === null
+      ? []
+      : [{ from: Date.parse(startedAt), to: finishedAt === null ? nowMs : Date.parse(finishedAt) }],
+  );
+  if (begun.length === 0) return undefined;
+  return Math.max(...begun.map(({ to }) => to)) - Math.min(...begun.map(({ from }) => from));
+};
+
+const stepBranch = (step: StepView, operation: OperationView, { nowMs }: TreeOptions): Branch => {
+  const { state, title, note, failure } = step;
+  const trouble = troubleOf(step, operation);
+  const attempt = failure !== null && state === 'running' ? attemptOf(failure, nowMs) : '';
+  return {
+    mark: state === 'running' && trouble !== '' ? 'trouble' : state,
+    label: title,
+    detail: [countOf(step), note, attempt].filter(Boolean).join(', ') || undefined,
+    durationMs: spanOf([step], nowMs),
+    children: trouble === '' ? [] : [troubleBranch(trouble, state === 'failed' || failure?.nextAttemptAt === null)],
+  };
+};
+
+const countOf = ({ state, done, total }: StepView): string => {
+  if (total === null || done === null || state === 'waiting') return '';
+  return state === 'done' ? String(total) : `${done} of ${total}`;
+};
+
+const troubleBranch = (label: string, isFinal: boolean): Branch => ({
+  mark: isFinal ? 'failed' : 'trouble',
+  label,
+  children: [],
+});
+
+// --- nodes ------------------------------------------------------------------------------------------------------------------------
+
+const ROLE_WORDS = { 'control-plane': ['control plane', 'control planes'], worker: ['worker', 'workers'] } as const;
+
+const nodesBranch = ({ nodes, operation }: ShownOperation, options: TreeOptions): readonly Branch[] => {
+  if (nodes.length === 0) return [];
+  const groups = groupsOf(nodes, options.all);
+  const ready = nodes.filter(({ state }) => state === 'ready').length;
+  return [
+    {
+      mark: markOfAll(groups.map(([node]) => markOfNode(node))),
+      label: 'Machines',
+      detail: `${ready} of ${nodes.length} Ready`,
+      children: groups.map((group) => groupBranch(group, operation, options.nowMs)),
+    },
+  ];
+};
+
+/** Equal nodes are one line; a node with a problem always has its own. */
+const groupsOf = (nodes: readonly NodeProgressView[], all: boolean): readonly Group<NodeProgressView>[] =>
+  groupBy(nodes, ({ name, role, stage, state, version, reason }) =>
+    all || reason !== '' || state === 'lost' || state === 'not-ready' ? name : `${role}/${stage}/${version}`,
+  );
+
+const markOfNode = ({ state, reason }: NodeProgressView): Mark => {
+  switch (state) {
+    case 'failed':
+      return 'failed';
+    case 'lost':
+    case 'not-ready':
+      return 'trouble';
+    default:
+      if (reason !== '') return 'trouble';
+      return state === 'ready' ? 'done' : state;
+  }
+};
+
+const groupBranch = (group: Group<NodeProgressView>, operation: OperationView, nowMs: number): Branch => {
+  const [node] = group;
+  const [one, many] = ROLE_WORDS[node.role];
+  const failure = operation.failures.findLast(
+    ({ node: name, sentence }) => name === node.name && sentence === node.reason,
+  );
+  const isShown = operation.steps.some((step) => troubleOf(step, operation) === node.reason);
+  return {
+    mark: markOfNode(node),
+    label: group.length === 1 ? `${node.name} (${one})` : `${group.length} ${many}`,
+    detail: [nodeWords(node), failure === undefined || isOver(operation) ? '' : attemptOf(failure, nowMs)]
+      .filter(Boolean)
+      .join(', '),
+    children: node.reason === '' || isShown ? [] : [troubleBranch(node.reason, node.state === 'failed')],
+  };
+};

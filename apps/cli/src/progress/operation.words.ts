@@ -1,0 +1,73 @@
+import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import { formatDuration } from '../output/duration.js';
+
+type Failure = OperationView['failures'][number];
+type Kind = OperationView['kind'];
+
+const DOING: Readonly<Record<Kind, string>> = {
+  create: 'creating',
+  'add-nodes': 'adding nodes',
+  'remove-node': 'removing a node',
+  delete: 'deleting',
+  upgrade: 'upgrading',
+  retry: 'retrying',
+};
+const DONE: Readonly<Record<Kind, string>> = {
+  create: 'Ready',
+  'add-nodes': 'Ready',
+  'remove-node': 'Ready',
+  delete: 'Deleted',
+  upgrade: 'Upgraded',
+  retry: 'Ready',
+};
+
+/** What an operation does: for a retry, what is done again. */
+export const courseOf = ({ kind, retryOf }: OperationView): Kind => retryOf ?? kind;
+
+/** The operation in a few words. */
+export const summaryOf = (operation: OperationView): string => {
+  const { phase, retries, reason } = operation;
+  const again = retries === 0 ? '' : ` (retry ${retries})`;
+  switch (phase) {
+    case 'Running':
+      return `${DOING[courseOf(operation)]}${again}`;
+    case 'Succeeded':
+      return DONE[courseOf(operation)];
+    default:
+      return `${phase}${again}${reason === '' ? '' : ` (${reason})`}`;
+  }
+};
+
+export const isOver = ({ phase }: OperationView): boolean => phase !== 'Running';
+export const hasFailed = ({ phase }: OperationView): boolean =>
+  phase === 'Failed' || phase === 'Rejected' || phase === 'Superseded';
+
+/** `attempt 2 of 5, next in 4.0s`. */
+export const attemptOf = ({ attempt, attemptsMax, nextAttemptAt }: Failure, nowMs: number): string => {
+  const count = `attempt ${attempt} of ${attemptsMax}`;
+  if (nextAttemptAt === null) return count;
+  const nextMs = Date.parse(nextAttemptAt) - nowMs;
+  return `${count}, ${nextMs > 0 ? `next in ${formatDuration(nextMs)}` : 'trying again'}`;
+};
+
+/** Why the step does not get further, if it is known; a failed step says what the operation does. */
+export const troubleOf = ({ failure, state }: StepView, { message }: OperationView): string =>
+  failure?.sentence ?? (state === 'failed' ? message : '');
+
+const STAGE_WORDS: Readonly<Record<NodeProgressView['stage'], string>> = {
+  planned: 'machine requested',
+  created: 'machine runs',
+  reached: 'reached over SSH',
+  'agent-started': 'agent runs',
+  initialized: 'software installed',
+  bootstrapped: 'prepared',
+  joined: 'joined',
+  ready: 'Ready',
+  drained: 'drained',
+  removed: 'out of the cluster',
+};
+
+export const nodeWords = ({ stage, state, version }: NodeProgressView): string => {
+  const words = state === 'not-ready' ? 'NotReady' : `${STAGE_WORDS[stage]}${state === 'lost' ? ', no heartbeat' : ''}`;
+  return [words, version].filter(Boolean).join(' ');
+};

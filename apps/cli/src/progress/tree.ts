@@ -1,0 +1,10 @@
+export type Mark = 'done' | 'running' | 'waiting' | 'failed' | 'trouble';
+
+/** One line of a tree, and what hangs below it. */
+export interface Branch {
+  readonly mark: Mark;
+  readonly label: string;
+  readonly detail?: string | undefined;
+  readonly durationMs?: number | undefined;
+  readonly children: readonly Branch[];
+}

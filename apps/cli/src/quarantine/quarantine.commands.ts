@@ -1,0 +1,104 @@
+import { Option, type Command } from 'commander';
+import { QUARANTINE_RELEASE_MODES } from './quarantine.modes.js';
+import type { QuarantineReleaseRequest } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import type { Io } from '../io/io.js';
+
+interface ReleaseOptions {
+  readonly service: string;
+  readonly consumer: string;
+  readonly mode: QuarantineReleaseRequest['mode'];
+}
+
+export const addQuarantineCommands = (program: Command, io: Io): void => {
+  const quarantined = addGroup(program, 'quarantine', 'Clusters whose events a service could not process');
+  addCommand(quarantined, {
+    usage: 'list',
+    summary: 'List what is quarantined, and why',
+    examples: [['fairlead quarantine list', 'Other clusters go on; a quarantined one waits for an operator']],
+  })
+    .alias('ls')
+    .action(
+      runs(io, async (session) => {
+        const items = await session.api.quarantined();
+        return {
+          data: items,
+          table: {
+            columns: ['namespace', 'cluster', 'service', 'consumer', 'seq', 'error'],
+            rows: items.map(({ namespace, cluster, service, consumer, seq, error }) => [
+              namespace,
+              cluster,
+              service,
+              consumer,
+              String(seq),
+              error,
+            ]),
+            empty: 'Nothing is quarantined.',
+          },
+          names: items.map(({ namespace, cluster }) => `${namespace}/${cluster}`),
+        };
+      }),
+    );
+  addRejected(quarantined, io);
+  addRelease(quarantined, io);
+};
+
+const addRejected = (quarantined: Command, io: Io): void => {
+  addCommand(quarantined, {
+    usage: 'rejected',
+    summary: 'List messages in the log that are not events',
+    description:
+      'List streams of the log with messages that are not events: the body cannot be read, or does not agree with its subject. Every service skips them. Whoever wrote them has a credential for that subject.',
+    examples: [['fairlead quarantine rejected', 'Nodes whose messages are rejected appear here']],
+  }).action(
+    runs(io, async (session) => {
+      const items = await session.api.rejected();
+      return {
+        data: items,
+        table: {
+          columns: ['stream', 'reason', 'count', 'last seq', 'detail'],
+          rows: items.map(({ stream, reason, count, lastSeq, detail }) => [
+            stream,
+            reason,
+            String(count),
+            String(lastSeq),
+            detail,
+          ]),
+          empty: 'Every message of the log is an event.',
+        },
+        names: items.map(({ stream }) => stream),
+      };
+    }),
+  );
+};
+
+const addRelease = (quarantined: Command, io: Io): void => {
+  addCommand(quarantined, {
+    usage: 'release <cluster>',
+    summary: 'Release a quarantined cluster',
+    description:
+      'Release a quarantined cluster, after what was wrong is fixed. It is recorded in the history of the cluster.',
+    examples: [
+      ['fairlead quarantine release demo --service infra-svc --consumer clusters', 'Take the event again'],
+      ['fairlead quarantine release demo --service infra-svc --consumer clusters --mode skip', 'Go on after it'],
+    ],
+  })
+    .requiredOption('--service <name>', 'whose consumer quarantined it')
+    .requiredOption('--consumer <name>', 'which of its consumers')
+    .addOption(
+      new Option('--mode <mode>', 'retry the event, skip it, or replay the cluster from the log')
+        .choices(QUARANTINE_RELEASE_MODES)
+        .default('retry'),
+    )
+    .action(
+      runs(io, async (session, cluster: string, { service, consumer, mode }: ReleaseOptions) => {
+        const { namespace } = session;
+        await session.api.releaseQuarantined({ service, consumer, namespace, cluster, mode });
+        return {
+          data: { service, consumer, namespace, cluster, mode },
+          table: `${namespace}/${cluster} goes on at ${service} (${mode}).`,
+          names: [cluster],
+        };
+      }),
+    );
+};

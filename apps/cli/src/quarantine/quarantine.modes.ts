@@ -1,0 +1,7 @@
+import type { QuarantineReleaseRequest } from '../api/api.ports.js';
+
+/** The modes of contracts; repeated, because its schemas would slow down the start of every command. The type keeps them the same. */
+export const QUARANTINE_RELEASE_MODES = Object.keys({ retry: 1, skip: 1, replay: 1 } satisfies Record<
+  QuarantineReleaseRequest['mode'],
+  1
+>);

@@ -1,0 +1,240 @@
+import {
+  ClusterPath,
+  MachineList,
+  NodeList,
+  NodePath,
+  NodesRequest,
+  NodeView,
+  ListQuery,
+  ReadQuery,
+  refuse,
+  StatusView,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { ClusterCommands } from './clusters.commands.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { OperatorCommand } from '../http/operator.command.js';
+import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { Refused } from '../http/refused.js';
+import { machineView } from '../nodes/nodes.view.js';
+import { NodeQueries } from '../nodes/nodes.queries.js';
+
+const ADDITION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterReady',
+  'ClusterFailed',
+  'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
+  'ClusterDeletionRequested',
+]);
+
+const isAdditionEnd = ({ type }: StoredEvent): boolean => ADDITION_ENDS.has(type);
+const isGone =
+  (node: string) =>
+  (event: StoredEvent): boolean =>
+    event.type === 'VmDeleted' && event.data.name === node;
+
+const removalStatus = (node: string, gone: boolean): StatusView => ({
+  kind: 'Status',
+  code: gone ? 200 : 202,
+  message: `Node '${node}' ${gone ? 'is removed' : 'is being removed'}.`,
+});
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster'))
+export class NodesHttp {
+  constructor(
+    @Inject(ClusterCommands) private readonly commands: ClusterCommands,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
+    @Inject(NodeQueries) private readonly nodes: NodeQueries,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
+  ) {}
+
+  @Get('nodes')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listNodes',
+    tag: 'nodes',
+    summary: 'The nodes of a cluster',
+    answers: [{ status: 200, description: 'The nodes', schema: NodeList }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
+    @IsWhole() isWhole: boolean,
+  ): Promise<NodeList> {
+    await this.answers.shown(minSeq);
+    await this.requireCluster(path);
+    const request = pageRequest(`nodes/${path.namespace}/${path.cluster}`, query, isWhole);
+    const { items } = await this.listOf(path);
+    return { kind: 'NodeList', ...pageOf(request, items, { keyOf: ({ name }) => name }) };
+  }
+
+  @Post('nodes')
+  @OperatorCommand()
+  @Documented({
+    id: 'addNodes',
+    tag: 'nodes',
+    summary: 'Ask for more workers',
+    answers: [
+      { status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList },
+      { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },
+    ],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'node.control-plane-unsupported',
+      'cluster.worker-missing',
+      'cluster.too-many-sets',
+      'cluster.connection-empty',
+      'connection.name-invalid',
+      'cluster.spec-empty',
+      'cluster.worker-count',
+      'cluster.not-ready',
+      'cluster.busy',
+      'upgrade.open',
+      'cluster.single-connection',
+      'cluster.too-many-nodes',
+      'cluster.pod-cidr-small',
+      'connection.unknown',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  add(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Body({ schema: NodesRequest }) request: NodesRequest,
+    @FromExchange() exchange: Exchange,
+  ): Promise<NodeList> {
+    return this.answers.of(exchange, this.commands.addNodes(path, request, exchange.caller), {
+      address: path,
+      location: operationLocation(path),
+      isOver: isAdditionEnd,
+      view: () => this.listOf(path),
+    });
+  }
+
+  @Post('nodes/abandon')
+  @OperatorCommand()
+  @Documented({
+    id: 'abandonNodes',
+    tag: 'nodes',
+    summary: 'Give up requests for nodes that are not done',
+    description:
+      'Requests that are under way, and requests that failed and were kept. Their nodes and machines go; nodes that are part of the cluster stay.',
+    answers: [{ status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList }],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.deleting',
+      'nodes.nothing-to-abandon',
+      'conflict.concurrent',
+      'idempotency.key-reused',
+    ],
+  })
+  abandon(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<NodeList> {
+    return this.answers.of(exchange, this.commands.abandonNodes(path, exchange.caller), {
+      address: path,
+      location: `/ns/${path.namespace}/clusters/${path.cluster}/operations`,
+      view: async ({ seq }) => {
+        await this.answers.shown(seq);
+        return this.listOf(path);
+      },
+    });
+  }
+
+  @Get('nodes/:node')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getNode',
+    tag: 'nodes',
+    summary: 'A node',
+    answers: [{ status: 200, description: 'The node', schema: NodeView }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'node.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async get(
+    @Param({ schema: NodePath }) { namespace, cluster, node }: NodePath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<NodeView> {
+    await this.answers.shown(minSeq);
+    await this.requireCluster({ namespace, cluster });
+    const view = await this.nodes.view(namespace, cluster, node);
+    if (view === undefined) throw new Refused(refuse('node.unknown', { namespace, cluster, node }));
+    return view;
+  }
+
+  @Delete('nodes/:node')
+  @OperatorCommand()
+  @Documented({
+    id: 'removeNode',
+    tag: 'nodes',
+    summary: 'Ask for a node to be drained and removed',
+    answers: [
+      { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
+      { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
+    ],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'node.unknown',
+      'node.initial-control-plane',
+      'node.etcd-external',
+      'node.quorum',
+      'cluster.not-ready',
+      'cluster.busy',
+      'upgrade.open',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  remove(
+    @Param({ schema: NodePath }) { namespace, cluster, node }: NodePath,
+    @FromExchange() exchange: Exchange,
+  ): Promise<StatusView> {
+    const path = { namespace, cluster };
+    return this.answers.of(exchange, this.commands.removeNode(path, node, exchange.caller), {
+      address: path,
+      location: operationLocation(path),
+      isOver: isGone(node),
+      view: ({ ended }) => removalStatus(node, ended),
+    });
+  }
+
+  @Get('machines')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listMachines',
+    tag: 'nodes',
+    summary: 'The machines of a cluster, as their providers know them',
+    answers: [{ status: 200, description: 'The machines', schema: MachineList }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async machines(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
+    @IsWhole() isWhole: boolean,
+  ): Promise<MachineList> {
+    await this.answers.shown(minSeq);
+    await this.requireCluster(path);
+    const docs = await this.nodes.all(path.namespace, path.cluster);
+    const request = pageRequest(`machines/${path.namespace}/${path.cluster}`, query, isWhole);
+    return { kind: 'MachineList', ...pageOf(request, docs.map(machineView), { keyOf: ({ name }) => name }) };
+  }
+
+  private async requireCluster(address: ClusterAddress): Promise<void> {
+    const { namespace, cluster } = address;
+    if (!(await this.clusters.exists(namespace, cluster))) throw new Refused(clusterUnknown(address));
+  }
+
+  private async listOf({ namespace, cluster }: ClusterAddress): Promise<NodeList> {
+    return { kind: 'NodeList', items: await this.nodes.views(namespace, cluster) };
+  }
+}

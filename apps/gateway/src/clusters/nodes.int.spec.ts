@@ -1,0 +1,240 @@
+import type {
+  ClusterView,
+  ErrorView,
+  Fact,
+  MachineList,
+  NodeList,
+  NodeView,
+  OperationView,
+  SecretRef,
+  StatusView,
+} from '@fairlead/contracts';
+import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
+import { NatsSecrets } from '@fairlead/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { playIssuer } from './issuer.fixtures.js';
+import { localActor, request, useGateway } from '../gateway.fixtures.js';
+import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixtures.js';
+import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
+
+const gateway = useGateway(async () => {
+  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
+  uid = body.uid;
+  expect((await gateway.ask('GET', `${path}?minSeq=${body.lastSeq}`)).status).toBe(200);
+});
+let uid: string;
+
+const path = '/ns/default/clusters/demo';
+
+/** The story's facts, about the cluster that the gateway made. */
+const about = (fact: Fact): Fact => JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact;
+const state = (fact: Fact) => gateway.state(about(fact));
+
+const worker = [{ connection: 'lab', count: 1, spec: 'lab.small' }];
+
+describe('a cluster that is being built', () => {
+  it('has no kubeconfig yet, and takes no nodes', async () => {
+    const kubeconfig = await gateway.ask<ErrorView>('GET', `${path}/kubeconfig`);
+    expect([kubeconfig.status, kubeconfig.body.reason]).toEqual([409, 'cluster.kubeconfig-not-ready']);
+    const more = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body: { worker } });
+    expect([more.status, more.body.message]).toEqual([409, "Unable to add a node. status is 'Pending'."]);
+  });
+
+  it('shows every event of its story, to the end', async () => {
+    let seq = 0;
+    for (const fact of CREATE.slice(1)) seq = (await state(fact)).meta.seq;
+    const { body } = await gateway.ask<ClusterView>('GET', `${path}?minSeq=${seq}`);
+    expect([body.status.phase, body.cpLeader, body.nodes.length]).toEqual(['Provisioned', 'demo-cp-1', 5]);
+    expect(body.progress?.steps.map(({ state: at }) => at)).toEqual(body.progress?.steps.map(() => 'done'));
+    expect(body.conditions.map(({ status }) => status)).toEqual(['True', 'True', 'True', 'True', 'True']);
+  });
+});
+
+describe('the nodes of a cluster', () => {
+  it('and its machines can be listed, and each be had by name', async () => {
+    const nodes = (await gateway.ask<NodeList>('GET', `${path}/nodes`)).body;
+    expect([nodes.kind, nodes.items.map(({ name, role, phase }) => `${name} ${role} ${phase}`)]).toEqual([
+      'NodeList',
+      [
+        'demo-cp-1 control-plane Ready',
+        'demo-cp-2 control-plane Ready',
+        'demo-cp-3 control-plane Ready',
+        'demo-w-1 worker Ready',
+        'demo-w-2 worker Ready',
+      ],
+    ]);
+    const one = (await gateway.ask<NodeView>('GET', `${path}/nodes/demo-w-1`)).body;
+    expect(one).toMatchObject({
+      kind: 'Node',
+      zoneLabel: 'topology.kubernetes.io/zone=lab-1a',
+      software: { kubelet: '1.34.4' },
+    });
+    const machines = (await gateway.ask<MachineList>('GET', `${path}/machines`)).body;
+    expect(machines.items.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'running'));
+    const none = await gateway.ask<ErrorView>('GET', `${path}/nodes/demo-w-9`);
+    expect([none.status, none.body.message]).toEqual([404, "Could not be found a node-entity 'demo-w-9'"]);
+  });
+
+  it('can be asked to be more, once for all repetitions of one key', async () => {
+    const headers = { 'idempotency-key': 'more-1' };
+    const first = await gateway.ask<NodeList>('POST', `${path}/nodes`, { body: { worker }, headers });
+    const second = await gateway.ask<NodeList>('POST', `${path}/nodes`, { body: { worker }, headers });
+    expect([first.status, second.status, second.headers.get('location')]).toEqual([
+      202,
+      202,
+      first.headers.get('location'),
+    ]);
+    expect((await gateway.log('evt.*.default.demo.request.NodesRequested')).length).toBe(1);
+    const busy = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body: { worker } });
+    expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
+    const abandoned = await gateway.ask<NodeList>('POST', `${path}/nodes/abandon`);
+    expect([abandoned.status, abandoned.body.items.length]).toEqual([202, 5]);
+    const again = await gateway.ask<ErrorView>('POST', `${path}/nodes/abandon`);
+    expect([again.status, again.body.reason]).toEqual([409, 'nodes.nothing-to-abandon']);
+    const operation = await gateway.ask<OperationView>('GET', `${first.headers.get('location')}`);
+    expect([operation.status, operation.body.kind, operation.body.phase, operation.body.message]).toEqual([
+      200,
+      'add-nodes',
+      'Failed',
+      'The request for nodes was given up',
+    ]);
+  });
+
+  it.each([
+    [{ controlPlane: worker, worker }, 400, 'node.control-plane-unsupported', 'controlPlane'],
+    [{ worker: [] }, 400, 'cluster.worker-missing', 'worker'],
+    [{ worker: [{ ...worker[0], connection: 'moon' }] }, 422, 'connection.unknown', 'worker[0].connection'],
+    [{ workers: [] }, 400, 'request.unknown-field', 'workers'],
+  ])('cannot be asked to be more by %j', async (body, status, reason, field) => {
+    const before = (await gateway.log()).length;
+    const answer = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body });
+    expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
+    expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('can be asked to go, but not the leader', async () => {
+    const leader = await gateway.ask<ErrorView>('DELETE', `${path}/nodes/demo-cp-1`);
+    expect([leader.status, leader.body.message]).toEqual([409, 'Could not be delete a control-plane leader node.']);
+    const answer = gateway.ask<StatusView>('DELETE', `${path}/nodes/demo-w-2`, { headers: { prefer: 'wait=30' } });
+    const deadline = Date.now() + 5_000;
+    while ((await gateway.log('evt.*.default.demo.request.NodeRemovalRequested')).length === 0)
+      if (Date.now() > deadline) throw new Error('nobody asked for the removal');
+    await state(nodeFact('NodeDrained', 'demo-w-2', { evictedPods: 0, dead: false }));
+    await state(nodeFact('NodeRemoved', 'demo-w-2'));
+    await state({ type: 'VmDeleted', data: { uid: storyUid, name: 'demo-w-2' as never } });
+    const { status, body } = await answer;
+    expect([status, body.message]).toEqual([200, "Node 'demo-w-2' is removed."]);
+    const left = (await gateway.ask<NodeList>('GET', `${path}/nodes`)).body.items.map(({ name }) => name);
+    expect(left).toEqual(['demo-cp-1', 'demo-cp-2', 'demo-cp-3', 'demo-w-1']);
+  });
+});
+
+describe('the administrator kubeconfig', () => {
+  const administrator = `${path}/kubeconfig/administrator`;
+
+  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader', async () => {
+    const master = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
+    const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', master);
+    const ref = `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
+    const { genuine, tricks } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
+    for (const { text, says } of tricks.filter((trick) => trick.text.length < 100_000)) {
+      await bootstrap.put(ref, text, uid);
+      const refused = await gateway.ask<ErrorView>('GET', administrator);
+      expect([refused.status, refused.body.reason]).toEqual([409, 'cluster.kubeconfig-refused']);
+      expect(refused.body.message).toContain(says);
+    }
+    const secret = kubeconfigOf('demo', sealedAdministrator(genuine, 'demo'));
+    await bootstrap.put(ref, genuine, uid);
+    const { status, headers, body } = await gateway.ask<string>('GET', administrator);
+    expect([status, body]).toEqual([200, secret]);
+    expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      expect.stringContaining('application/yaml'),
+      'no-store',
+    ]);
+    const reads = await gateway.log('evt.*.default.demo.audit.KubeconfigRead');
+    expect(reads.map(({ meta, data }) => [meta.actor, data])).toEqual([[localActor(gateway), { uid }]]);
+    const key = /client-key-data: (\S+)/.exec(secret)?.[1] ?? '';
+    expect(key).not.toBe('');
+    expect(JSON.stringify(await gateway.log())).not.toContain(key);
+  });
+});
+
+describe("an operator's kubeconfig", () => {
+  const kubeconfig = `${path}/kubeconfig`;
+  const operator = async (name: string): Promise<{ readonly id: string; readonly token: string }> => {
+    const roles = [{ namespace: 'default', role: 'operator' }];
+    return (await gateway.ask<{ id: string; token: string }>('POST', '/tokens', { body: { name, roles } })).body;
+  };
+
+  it('is a new one for each request, of the token that asks, and administrators alone get the other', async () => {
+    const issuer = await playIssuer(gateway);
+    try {
+      const [alice, bob] = [await operator('alice'), await operator('bob')];
+      for (const { id, token } of [alice, bob, alice]) {
+        const { status, headers, body } = await gateway.ask<string>('GET', kubeconfig, { token });
+        expect([status, body]).toEqual([200, issuer.issued.at(-1)?.text]);
+        expect([body, headers.get('cache-control')]).toEqual([
+          expect.stringContaining(`fairlead:token:${id} `),
+          'no-store',
+        ]);
+      }
+      const asked = await gateway.log('evt.*.default.demo.audit.KubeconfigRequested');
+      expect(asked.map(({ meta, data }) => [meta.actor, data])).toEqual(
+        [alice, bob, alice].map(({ id }, index) => [
+          `user/${index === 1 ? 'bob' : 'alice'}#${id}`,
+          expect.objectContaining({ uid, user: `fairlead:token:${id}`, ttlSeconds: 28_800 }),
+        ]),
+      );
+      const refused = await gateway.ask<ErrorView>('GET', `${kubeconfig}/administrator`, { token: alice.token });
+      expect([refused.status, refused.body.reason]).toEqual([403, 'auth.role-missing']);
+    } finally {
+      await issuer.stop();
+    }
+  });
+
+  it('is refused in the words of a cluster that does not sign, and for a time that is not allowed', async () => {
+    const issuer = await playIssuer(gateway);
+    try {
+      issuer.words = 'connect ECONNREFUSED 198.18.7.1:6443';
+      const failed = await gateway.ask<ErrorView>('GET', kubeconfig);
+      expect([failed.status, failed.body.reason]).toEqual([503, 'cluster.kubeconfig-failed']);
+      expect(failed.body.message).toContain(issuer.words);
+      for (const ttl of ['599', '86401', '1e3', '-1', ''])
+        expect([ttl, (await gateway.ask('GET', `${kubeconfig}?ttlSeconds=${ttl}`)).status]).toEqual([ttl, 400]);
+    } finally {
+      await issuer.stop();
+    }
+  });
+});
+
+describe('what is quarantined', () => {
+  const quarantined = { service: 'infra-svc', consumer: 'process:create', namespace: 'default', cluster: 'demo' };
+
+  it('is listed until someone lets it go on, which is on record', async () => {
+    const fact: Fact = {
+      type: 'ClusterQuarantined',
+      data: { service: 'infra-svc', consumer: 'process:create', eventSeq: 3, eventId: 'e3', error: 'a fault' },
+    };
+    const { meta } = await gateway.state(fact, { context: 'quarantine-infra-svc' });
+    const { body } = await gateway.ask<{ items: unknown[] }>('GET', `/quarantine?minSeq=${meta.seq}`);
+    expect(body.items).toEqual([expect.objectContaining({ ...quarantined, seq: 3, error: 'a fault' })]);
+    const unknown = await gateway.ask<ErrorView>('POST', '/quarantine/release', {
+      body: { ...quarantined, consumer: 'x', mode: 'skip' },
+    });
+    expect([unknown.status, unknown.body.reason]).toEqual([404, 'quarantine.unknown']);
+    const released = await gateway.ask('POST', '/quarantine/release', { body: { ...quarantined, mode: 'skip' } });
+    expect(released.status).toBe(202);
+    const after = await gateway.ask<{ items: unknown[] }>(
+      'GET',
+      `/quarantine?minSeq=${released.headers.get('x-fairlead-seq')}`,
+    );
+    expect(after.body.items).toEqual([]);
+    const [record] = await gateway.log('evt.*.default.demo.audit.ClusterQuarantineReleased');
+    expect([record?.meta.actor, record?.data]).toEqual([
+      localActor(gateway),
+      { service: 'infra-svc', consumer: 'process:create', mode: 'skip' },
+    ]);
+  });
+});

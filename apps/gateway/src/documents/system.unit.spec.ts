@@ -1,0 +1,11 @@
+import { CNIS, VersionView } from '@fairlead/contracts';
+import { expect, it } from '@jest/globals';
+import { VersionHttp } from './system.http.js';
+
+it('the version says of every network whether its data plane was ever run: only that of flannel from a mirror was', () => {
+  const { networks } = VersionView.parse(new VersionHttp().version());
+  expect(networks.filter(({ images }) => images === 'registry').map(({ cni }) => cni)).toEqual(CNIS);
+  expect(networks.filter(({ verifiedOn }) => verifiedOn === 'real')).toEqual([
+    { cni: 'flannel', version: 'v0.28.4', images: 'mirror', verifiedOn: 'real' },
+  ]);
+});

@@ -1,0 +1,79 @@
+import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
+import { givenUpIn } from './additions.js';
+import { phaseAfter } from './cluster.phase.js';
+
+export interface PresentNode {
+  readonly role: NodeRole;
+  readonly pool: string;
+}
+
+/** What requests about the nodes of a cluster have to know of it. */
+export interface PresentCluster {
+  readonly uid: ClusterUid;
+  readonly phase: ClusterPhase;
+  readonly etcd: ClusterSpec['kubernetes']['etcd'];
+  readonly nodes: ReadonlyMap<string, PresentNode>;
+  /** Workers were asked for and are not all there. */
+  readonly isGrowing: boolean;
+  /** Nodes that were asked to go and still have a machine. */
+  readonly removing: ReadonlySet<string>;
+}
+
+const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
+  uid: data.uid,
+  phase: 'Pending',
+  etcd: data.spec.kubernetes.etcd,
+  nodes: new Map(),
+  isGrowing: false,
+  removing: new Set(),
+});
+
+const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
+  new Set([...names].filter((one) => one !== name));
+
+const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster => {
+  switch (event.type) {
+    case 'VmsPlanned': {
+      const planned = event.data.machines.map(({ name, role, pool }) => [name, { role, pool }] as const);
+      return { ...cluster, nodes: new Map([...cluster.nodes, ...planned]) };
+    }
+    case 'VmDeleted':
+      return {
+        ...cluster,
+        nodes: new Map([...cluster.nodes].filter(([name]) => name !== event.data.name)),
+        removing: without(cluster.removing, event.data.name),
+      };
+    case 'NodesRequested':
+      return { ...cluster, isGrowing: true };
+    case 'NodesRejected':
+    case 'ClusterReady':
+      return { ...cluster, isGrowing: false };
+    case 'VmsFailed':
+    case 'NodesFailed':
+    case 'NodesAbandoned':
+      return { ...cluster, isGrowing: false, removing: new Set([...cluster.removing, ...givenUpIn(event)]) };
+    case 'NodeRemovalRequested':
+      return { ...cluster, removing: new Set(cluster.removing).add(event.data.node) };
+    default:
+      return cluster;
+  }
+};
+
+/** Whether the event is about another incarnation of the cluster's name. */
+export const isForeign = ({ uid }: PresentCluster, event: StoredEvent): boolean =>
+  'uid' in event.data && event.data.uid !== uid;
+
+/** The cluster of a name after an event; undefined: there is none. */
+export const presentAfter = (cluster: PresentCluster | undefined, event: StoredEvent): PresentCluster | undefined => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (cluster === undefined || isForeign(cluster, event)) return cluster;
+  if (event.type === 'ClusterDeleted') return undefined;
+  return nodesAfter({ ...cluster, phase: phaseAfter(cluster.phase, event) }, event);
+};
+
+export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>
+  [...nodes.values()].some((node) => node.pool === pool);
+
+/** The names of the pools that workers are in, in order. */
+export const workerPoolsOf = ({ nodes }: PresentCluster): readonly string[] =>
+  [...new Set([...nodes.values()].flatMap(({ role, pool }) => (role === 'worker' ? [pool] : [])))].sort();

@@ -1,0 +1,109 @@
+import {
+  refuse,
+  type EventData,
+  type Refusal,
+  type StoredEvent,
+  type UpgradeId,
+  type UpgradePhase,
+  type UPGRADE_MODES,
+} from '@fairlead/contracts';
+
+export type UpgradeMode = (typeof UPGRADE_MODES)[number];
+
+/** Which upgrade, and how far it is. */
+export interface PhasedUpgrade {
+  readonly id: UpgradeId;
+  readonly mode: UpgradeMode;
+  readonly phase: UpgradePhase;
+  /** Why no further node begins; null: it does. */
+  readonly pause: Pause | null;
+}
+
+export type PausedBy = EventData<'RolloutPaused'>['by'];
+
+export interface Pause {
+  readonly by: PausedBy;
+  readonly reason: string;
+}
+
+/** A pause of the world ends with its cause; one of a person or a probe when someone says so. */
+export const endsByItself = (by: PausedBy): boolean => by === 'window' || by === 'gate';
+
+const running = (phase: UpgradePhase, next: UpgradePhase): UpgradePhase => (phase === 'Aborting' ? phase : next);
+
+/** The phase of an upgrade after an event about it. Nothing but its end takes one out of Aborting. */
+export const upgradePhaseAfter = (phase: UpgradePhase, event: StoredEvent): UpgradePhase => {
+  switch (event.type) {
+    case 'UpgradeRejected':
+      return 'Rejected';
+    case 'UpgradePlanned':
+      return running(phase, 'Planned');
+    case 'UpgradeApproved':
+      return running(phase, 'Approved');
+    case 'RolloutStarted':
+    case 'RolloutResumed':
+      return running(phase, 'Running');
+    case 'OperationStarted':
+      return phase === 'Halted' ? 'Running' : phase;
+    case 'RolloutPaused':
+      return running(phase, 'Paused');
+    case 'RolloutHalted':
+      return running(phase, 'Halted');
+    case 'UpgradeAbortRequested':
+      return 'Aborting';
+    case 'RolloutAborted':
+      return 'Aborted';
+    case 'RolloutCompleted':
+      return 'Completed';
+    default:
+      return phase;
+  }
+};
+
+const OVER: ReadonlySet<UpgradePhase> = new Set<UpgradePhase>(['Rejected', 'Aborted', 'Completed']);
+
+/** Whether it may still change the cluster: while one may, nothing else begins (B1). */
+export const isOpen = ({ mode, phase }: Pick<PhasedUpgrade, 'mode' | 'phase'>): boolean =>
+  !OVER.has(phase) && !(mode === 'dry-run' && phase === 'Planned');
+
+/** The latest upgrade of a cluster after an event. */
+export const latestUpgradeAfter = (
+  before: PhasedUpgrade | undefined,
+  event: StoredEvent,
+): PhasedUpgrade | undefined => {
+  if (event.type === 'UpgradeRequested')
+    return { id: event.data.upgradeId, mode: event.data.mode, phase: 'Planning', pause: null };
+  if (before === undefined || !('upgradeId' in event.data) || event.data.upgradeId !== before.id) return before;
+  const phase = upgradePhaseAfter(before.phase, event);
+  if (event.type === 'RolloutPaused')
+    return { ...before, phase, pause: { by: event.data.by, reason: event.data.reason } };
+  if (phase === before.phase) return before;
+  return { ...before, phase, pause: phase === 'Paused' ? before.pause : null };
+};
+
+/** How it gets on, for those who wait for its end. */
+const wayOn = ({ phase, pause }: PhasedUpgrade, cluster: string): string => {
+  switch (phase) {
+    case 'Planned':
+      return `Approve it (fairlead upgrade approve ${cluster})`;
+    case 'Halted':
+      return `Repair the cause and try it again (fairlead upgrade retry ${cluster})`;
+    case 'Paused':
+      return pause === null || endsByItself(pause.by)
+        ? 'It goes on by itself: wait for its end'
+        : `Let it go on (fairlead upgrade resume ${cluster})`;
+    default:
+      return 'Wait for its end';
+  }
+};
+
+/** Nothing else begins while it is open (B1), however long it stands: who asks is told what it is, and how to end it. */
+export const refuseBeside = (
+  upgrade: PhasedUpgrade,
+  { namespace, cluster }: { readonly namespace: string; readonly cluster: string },
+  action: string,
+): Refusal => {
+  const { id, phase, pause } = upgrade;
+  const state = pause === null ? phase : `${phase}: ${pause.reason} (${pause.by})`;
+  return refuse('upgrade.open', { namespace, cluster, upgrade: id, action, state, wayOn: wayOn(upgrade, cluster) });
+};

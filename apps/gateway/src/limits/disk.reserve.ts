@@ -1,0 +1,144 @@
+import { refuse, wordsOf } from '@fairlead/contracts';
+import { NATS } from '@fairlead/event-sourcing/jetstream';
+import { Alarms, METRICS, type ServiceMetrics } from '@fairlead/service-kit';
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { Refused } from '../http/refused.js';
+import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';
+
+/** What all tokens together may write in this time is far less than the reserve. */
+const LOOK_EVERY_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 2_000;
+
+const limit = z.number().transform((bytes) => (bytes < 0 ? undefined : bytes));
+const AccountInfo = z.object({ storage: z.number(), limits: z.object({ max_storage: limit }) });
+const ServerInfo = z.object({ storage: z.number(), config: z.object({ max_storage: limit }) });
+
+/**
+ * Keeps a part of the disk of the log for what has begun: commands that begin something are refused before JetStream itself takes nothing
+ * any more. Looks in the background, so that no request waits for it.
+ */
+@Injectable()
+export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly log = new Logger('disk');
+  private readonly stopping = new AbortController();
+  private readonly told = new Map<string, string>();
+  private freeBytes: number | undefined;
+
+  constructor(
+    @Inject(GATEWAY_CONFIG) private readonly config: Pick<GatewayConfig, 'disk'>,
+    @Inject(NATS) private readonly nats: NatsConnection,
+    @Inject(METRICS) metrics: ServiceMetrics,
+    @Inject(Alarms) alarms: Alarms,
+  ) {
+    alarms.add('disk', () => this.report());
+    const bytes = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
+    metrics.addGauge({
+      name: 'fairlead_log_free_bytes',
+      help: 'What may still be written to the disk of the event log; absent while it is not known',
+      labels: [],
+      read: () => bytes(this.freeBytes),
+    });
+    metrics.addGauge({
+      name: 'fairlead_log_reserve_bytes',
+      help: 'With less than this left, commands that begin something are refused',
+      labels: [],
+      read: () => bytes(config.disk.reserveBytes),
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.look();
+    void this.follow();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort();
+  }
+
+  /** Refuses what begins something while less than the reserve is left. */
+  check(method: string, path: string): void {
+    const { freeBytes } = this;
+    if (freeBytes === undefined || !this.isLow() || !begins(method, path)) return;
+    throw new Refused(
+      refuse('log.disk-reserve', { free: bytesText(freeBytes), reserve: bytesText(this.config.disk.reserveBytes) }),
+    );
+  }
+
+  /** `ok`, or what is wrong. */
+  private report(): string {
+    if (this.freeBytes === undefined)
+      return this.isWatched() ? 'how much is left to the event log cannot be found out' : 'ok';
+    if (!this.isLow()) return 'ok';
+    const [free, reserve] = [bytesText(this.freeBytes), bytesText(this.config.disk.reserveBytes)];
+    return `only ${free} are left to the event log, less than its reserve of ${reserve}: nothing new is begun`;
+  }
+
+  private isWatched(): boolean {
+    const { storeDir, monitorUrl } = this.config.disk;
+    return storeDir !== undefined || monitorUrl !== undefined;
+  }
+
+  private isLow(): boolean {
+    return this.freeBytes !== undefined && this.freeBytes < this.config.disk.reserveBytes;
+  }
+
+  private async follow(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) await this.look();
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { storeDir, monitorUrl } = this.config.disk;
+    const [account, server, diskFreeBytes] = await Promise.all([
+      this.try('JetStream', () => this.account()),
+      monitorUrl === undefined ? undefined : this.try('NATS_MONITOR_URL', () => this.server(monitorUrl)),
+      storeDir === undefined ? undefined : this.try('NATS_STORE_DIR', () => diskFree(storeDir)),
+    ]);
+    const wasLow = this.isLow();
+    this.freeBytes = roomBytes({ account, server, diskFreeBytes });
+    if (this.isLow() !== wasLow) this.log.warn(wasLow ? 'there is room for the event log again' : this.report());
+  }
+
+  private async account(): Promise<Storage> {
+    const answer = await this.nats.request('$JS.API.INFO', undefined, { timeout: ANSWER_TIMEOUT_MS });
+    const { storage, limits } = AccountInfo.parse(answer.json());
+    return { usedBytes: storage, maxBytes: limits.max_storage };
+  }
+
+  private async server(monitorUrl: string): Promise<Storage> {
+    const answer = await fetch(new URL('/jsz', monitorUrl), {
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      redirect: 'error',
+    });
+    const { storage, config } = ServerInfo.parse(await answer.json());
+    return { usedBytes: storage, maxBytes: config.max_storage };
+  }
+
+  /** undefined: it cannot be read now; why is said once. */
+  private async try<Result>(what: string, look: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      const result = await look();
+      this.told.delete(what);
+      return result;
+    } catch (error) {
+      const words = wordsOf(error);
+      if (this.told.get(what) !== words && !this.stopping.signal.aborted)
+        this.log.warn(`${what} does not say how much is left to the event log: ${words}`);
+      this.told.set(what, words);
+      return undefined;
+    }
+  }
+}
+
+const diskFree = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+};

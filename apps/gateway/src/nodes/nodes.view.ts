@@ -1,0 +1,125 @@
+import type { MachineView, NodePhase, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
+import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
+import { MILESTONES, type Milestone, type NodeDoc } from './nodes.projection.js';
+
+const LOST = 'no heartbeat of its agent comes';
+
+/** What the phase of a node follows from. */
+export type NodeCondition = Pick<NodeDoc, 'isRemoving' | 'isLost' | 'isReady'> & {
+  readonly wasReady: boolean;
+  readonly bootstrapped: boolean;
+  readonly hasMachine: boolean;
+};
+
+export const nodePhase = (node: NodeCondition): NodePhase => {
+  if (node.isRemoving) return 'Removing';
+  if (node.isLost) return 'Lost';
+  if (node.isReady) return 'Ready';
+  if (node.wasReady) return 'NotReady';
+  if (node.bootstrapped) return 'Joining';
+  return node.hasMachine ? 'Bootstrapping' : 'Planned';
+};
+
+const phaseOf = ({ milestones, machine, ...doc }: NodeDoc): NodePhase =>
+  nodePhase({
+    ...doc,
+    wasReady: milestones.ready !== undefined,
+    bootstrapped: milestones.bootstrapped !== undefined,
+    hasMachine: machine !== null,
+  });
+
+const STAGES: Readonly<Record<Milestone, NodeStage>> = {
+  created: 'created',
+  reached: 'reached',
+  agentStarted: 'agent-started',
+  initialized: 'initialized',
+  bootstrapped: 'bootstrapped',
+  joined: 'joined',
+  ready: 'ready',
+  drained: 'drained',
+  removed: 'removed',
+};
+
+const lastMilestone = ({ milestones }: NodeDoc): Milestone | undefined =>
+  MILESTONES.findLast((milestone) => milestones[milestone] !== undefined);
+
+const stageOf = (doc: NodeDoc): NodeStage => {
+  const last = lastMilestone(doc);
+  return last === undefined ? 'planned' : STAGES[last];
+};
+
+const stateOf = (doc: NodeDoc): NodeProgressView['state'] => {
+  const stage = stageOf(doc);
+  if (doc.isLost) return 'lost';
+  if (stage === 'ready') return doc.isReady ? 'ready' : 'not-ready';
+  return stage === 'planned' ? 'waiting' : 'running';
+};
+
+const reasonOf = (doc: NodeDoc): string => (doc.isLost ? LOST : doc.reason);
+
+const sinceOf = (doc: NodeDoc): string => {
+  const last = lastMilestone(doc);
+  const reached = (last && doc.milestones[last]) ?? doc.plannedAt;
+  return doc.isLost || stateOf(doc) === 'not-ready' ? doc.changedAt : reached;
+};
+
+/** How far a node is. */
+export const nodeProgress = (doc: NodeDoc): NodeProgressView => {
+  const { kubelet } = doc.software;
+  return {
+    name: doc.name,
+    role: doc.role,
+    stage: stageOf(doc),
+    since: sinceOf(doc),
+    state: stateOf(doc),
+    reason: reasonOf(doc),
+    version: kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`,
+  };
+};
+
+const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
+
+/** The labels are CB-Ladybug's. */
+export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
+  name: doc.name,
+  kind: 'Node',
+  publicIp: doc.machine?.publicIp ?? '',
+  privateIp: doc.machine?.privateIp ?? '',
+  role: doc.role,
+  spec: doc.spec,
+  csp: doc.machine?.csp ?? '',
+  createdTime: doc.milestones.created ?? '',
+  cspLabel: label('topology.cloud-barista.github.io/csp', doc.machine?.csp),
+  regionLabel: label('topology.kubernetes.io/region', doc.machine?.region),
+  zoneLabel: label('topology.kubernetes.io/zone', doc.machine?.zone),
+  phase: phaseOf(doc),
+  stage: stageOf(doc),
+  leader: doc.leader,
+  connection: doc.connection,
+  ready: doc.isReady && !doc.isLost,
+  reason: reasonOf(doc),
+  software: doc.software,
+  pool: doc.pool,
+  ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
+  updatesDisabled: holdOf(holds, doc)?.reason ?? null,
+  changedAt: doc.changedAt,
+});
+
+export const machineView = (doc: NodeDoc): MachineView => ({
+  name: doc.name,
+  role: doc.role,
+  pool: doc.pool,
+  leader: doc.leader,
+  connection: doc.connection,
+  spec: doc.spec,
+  status: doc.machine === null ? 'planned' : 'running',
+  providerId: doc.machine?.providerId ?? null,
+  publicIp: doc.machine?.publicIp ?? null,
+  privateIp: doc.machine?.privateIp ?? null,
+  sshPort: doc.machine?.ssh.port ?? null,
+  csp: doc.machine?.csp ?? null,
+  region: doc.machine?.region ?? null,
+  zone: doc.machine?.zone ?? null,
+  plannedAt: doc.plannedAt,
+  createdAt: doc.milestones.created ?? null,
+});

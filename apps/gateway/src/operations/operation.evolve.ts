@@ -1,0 +1,120 @@
+import type { Cause, EventType, OperationKind, OperationPhase, StoredEvent } from '@fairlead/contracts';
+import type { Planned } from './passed.js';
+
+export interface StepFailure {
+  readonly at: string;
+  readonly step: string;
+  readonly node: string | null;
+  readonly cause: Cause;
+  readonly attempt: number;
+  readonly attemptsMax: number;
+  readonly nextAttemptAt: string | null;
+}
+
+/** A request about a cluster and what came of it. */
+export interface OperationDoc {
+  /** Id and sequence of the event that requested it. */
+  readonly id: string;
+  readonly seq: number;
+  readonly kind: OperationKind;
+  /** What is done: for a retry, what is done again. */
+  readonly course: Exclude<OperationKind, 'retry'>;
+  readonly phase: OperationPhase;
+  readonly actor: string;
+  readonly startedAt: string;
+  /** When the steps began: for a retry, when the first attempt did. */
+  readonly stepsSince: string;
+  readonly finishedAt: string | null;
+  readonly marks: { readonly [T in EventType]?: string };
+  /** What the facts resulted in, for people. */
+  readonly notes: { readonly [T in EventType]?: string };
+  /** How many nodes were requested. */
+  readonly requested: Planned;
+  /** How many machines it deleted. */
+  readonly deleted: number;
+  /** How often what it does was tried again so far. */
+  readonly retries: number;
+  /** The nodes of these plans are the operation's. */
+  readonly planSeqs: readonly number[];
+  readonly planned: Planned;
+  readonly node: string | null;
+  readonly requestId: string | null;
+  readonly failures: readonly StepFailure[];
+  readonly failuresTotal: number;
+  readonly reason: string;
+  readonly message: string;
+  /** The step at which it failed, in the words of the service. */
+  readonly failedStep: string | null;
+  /** It failed, and a retry does not take it up: it was rolled back, given up, or taken up already. */
+  readonly isOver?: true;
+}
+
+const REQUESTS = [
+  'ClusterRequested',
+  'ClusterRetryRequested',
+  'ClusterDeletionRequested',
+  'NodesRequested',
+  'NodeRemovalRequested',
+  'UpgradeRequested',
+] as const satisfies readonly EventType[];
+export type Requested = StoredEvent<(typeof REQUESTS)[number]>;
+
+export const isRequest = (event: StoredEvent): event is Requested => REQUESTS.some((type) => type === event.type);
+
+const NONE_PLANNED: Planned = { all: 0, follower: 0, worker: 0 };
+
+const sumOf = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, { count }) => sum + count, 0);
+
+const requestedBy = (event: Requested): Planned => {
+  if (event.type === 'NodesRequested') {
+    const workers = sumOf(event.data.workers);
+    return { all: workers, follower: 0, worker: workers };
+  }
+  if (event.type !== 'ClusterRequested') return NONE_PLANNED;
+  const { controlPlane, workers } = event.data.spec;
+  const worker = sumOf(workers);
+  return { all: controlPlane.count + worker, follower: controlPlane.count - 1, worker };
+};
+
+const requestIdOf = (event: Requested): string | null => {
+  if (event.type === 'UpgradeRequested') return event.data.upgradeId;
+  return event.type === 'NodesRequested' ? event.data.requestId : null;
+};
+
+export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
+  id: event.meta.id,
+  seq: event.meta.seq,
+  kind,
+  course: kind,
+  phase: 'Running',
+  actor: event.meta.actor,
+  startedAt: event.meta.time,
+  stepsSince: event.meta.time,
+  finishedAt: null,
+  marks: {},
+  notes: {},
+  requested: requestedBy(event),
+  deleted: 0,
+  retries: 0,
+  planSeqs: [],
+  planned: NONE_PLANNED,
+  node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
+  requestId: requestIdOf(event),
+  failures: [],
+  failuresTotal: 0,
+  reason: '',
+  message: '',
+  failedStep: null,
+});
+
+/** A retry goes on where the failed operation stopped, with the steps that were done. */
+export const retried = (event: Requested, failed: OperationDoc | undefined): OperationDoc => {
+  const fresh = begun(event, 'create');
+  if (failed === undefined) {
+    const { time } = event.meta;
+    return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
+  }
+  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
+  const kept = { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node };
+  return { ...fresh, ...kept, kind: 'retry', retries: retries + 1 };
+};

@@ -1,0 +1,106 @@
+import { ClusterView, OperationView, type Fact, type NodeSet } from '@fairlead/contracts';
+import { expect, it } from '@jest/globals';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { clusterView } from '../clusters/clusters.view.js';
+import {
+  clusterReady,
+  CREATE,
+  created,
+  nodeFact,
+  NODES,
+  planned,
+  prepared,
+  ready,
+  requested,
+  uid,
+  WORKERS,
+  world,
+} from '../story.fixtures.js';
+
+const FILE = fileURLToPath(new URL('../../../../libs/contracts/src/views/samples/operations.ndjson', import.meta.url));
+
+/** The story of a creation up to and including the count-th event of the type. */
+const upTo = (type: Fact['type'], count = 1): readonly Fact[] => {
+  const positions = CREATE.flatMap((fact, index) => (fact.type === type ? [index] : []));
+  return CREATE.slice(0, (positions[count - 1] ?? CREATE.length) + 1);
+};
+
+const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'timed out waiting for the condition' };
+const attempt = (step: string, node: string, nextAttemptAt: string | null): Fact => ({
+  type: 'BootstrapStepFailed',
+  data: { uid, step, node: node as never, cause, attempt: 1, attemptsMax: 5, nextAttemptAt },
+});
+const retrying = [...upTo('NodeBootstrapped', 5), attempt('InitControlPlane', 'demo-cp-1', '2026-01-01T00:01:00.000Z')];
+const failed: readonly Fact[] = [
+  ...retrying,
+  { type: 'ClusterFailed', data: { uid, step: 'InitControlPlane', reason: 'InitControlPlaneFailedReason', cause } },
+];
+const retried: readonly Fact[] = [...failed, { type: 'ClusterRetryRequested', data: { uid } }];
+const workers = [{ count: 1 }] as unknown as NodeSet[];
+const grown: readonly Fact[] = [...CREATE, { type: 'NodesRequested', data: { uid, requestId: 'r1', workers } }];
+const removal: readonly Fact[] = [...CREATE, nodeFact('NodeRemovalRequested', 'demo-w-1')];
+const deletion: readonly Fact[] = [
+  ...CREATE,
+  { type: 'ClusterDeletionRequested', data: { uid } },
+  { type: 'ClusterDismantled', data: { uid } },
+  { type: 'LoadBalancerDeleted', data: { uid } },
+];
+const gone = (name: string): Fact => ({ type: 'VmDeleted', data: { uid, name: name as never } });
+const addon = (name: string): Fact => ({ type: 'AddonInstalled', data: { uid, addon: name, version: '1' } });
+
+/** Moments in the life of a cluster. */
+const MOMENTS: Readonly<Record<string, readonly Fact[]>> = {
+  requested: [requested],
+  machines: upTo('VmCreated', 2),
+  hosts: upTo('AgentStarted', 3),
+  initialised: upTo('ControlPlaneInitialized'),
+  joining: upTo('ControlPlaneJoined'),
+  workers: upTo('WorkerJoined'),
+  ready: [...CREATE.slice(0, -1), addon('kube-proxy'), addon('coredns'), clusterReady],
+  lost: [...CREATE, nodeFact('NodeLost', 'demo-w-2', { lastSeenAt: null, limitMs: 1 })],
+  retrying,
+  failed,
+  retried,
+  rejected: [
+    requested,
+    { type: 'ClusterRejected', data: { uid, code: 'cluster.spec-unknown', message: 'There is no spec lab.huge' } },
+  ],
+  unnamed: [...upTo('VmsCreated'), attempt('BootstrapHost', 'demo-cp-2', '2026-01-01T00:01:00.000Z')],
+  adding: [...grown, planned(['demo-w-3']), ...created(['demo-w-3'])],
+  added: [
+    ...grown,
+    planned(['demo-w-3']),
+    ...created(['demo-w-3']),
+    ...prepared(['demo-w-3']),
+    nodeFact('WorkerJoined', 'demo-w-3'),
+    ...ready(['demo-w-3']),
+    clusterReady,
+  ],
+  removing: [...removal, nodeFact('NodeDrained', 'demo-w-1', { evictedPods: 1, dead: false })],
+  removed: [...removal, nodeFact('NodeRemoved', 'demo-w-1'), gone('demo-w-1')],
+  deleting: [...deletion, ...WORKERS.map(gone)],
+  deleted: [...deletion, ...NODES.map(gone), { type: 'ClusterDeleted', data: { uid } }],
+};
+
+/** The cluster itself is kept at these moments only; at the others it is left out. */
+const WITH_CLUSTER: readonly string[] = ['ready', 'added'];
+
+const sampleOf = (moment: string, facts: readonly Fact[]): string => {
+  const { cluster, nodes, operations, views } = world(facts);
+  const kept = cluster === undefined || WITH_CLUSTER.includes(moment);
+  const view = cluster && ClusterView.parse(clusterView({ cluster, seq: facts.length, nodes, operations }));
+  const operationsShown = views.map((one) => OperationView.parse(one));
+  return JSON.stringify({ moment, ...(kept ? { cluster: view ?? null } : {}), operations: operationsShown });
+};
+
+/** The command line draws these: it has no model of operations of its own. */
+it('the samples of operations are what the gateway answers', () => {
+  const lines = Object.entries(MOMENTS).map(([moment, facts]) => sampleOf(moment, facts));
+  if (process.env['UPDATE_GOLDEN'] === '1') {
+    mkdirSync(dirname(FILE), { recursive: true });
+    writeFileSync(FILE, `${lines.join('\n')}\n`);
+  }
+  expect(lines).toEqual(readFileSync(FILE, 'utf8').trimEnd().split('\n'));
+});

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clusters } from '../clusters/clusters.js';
+import type { RunningHost } from '../hosts/host.platform.js';
+import { SshServer } from '../ssh/ssh.server.js';
+import type { Delays } from '../time/delays.js';
+import type { Faults } from './faults.js';
+import { SSH_PORT, SSH_USER, type MachineRecord, type MachineStatus } from './machine.record.js';
+
+export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal';
+
+export interface MachineWorld {
+  readonly delays: Delays;
+  readonly faults: Faults;
+  readonly clusters: Clusters;
+  authorizedKeys(sshKey: string): readonly string[];
+  createHost(machine: Machine): Promise<RunningHost>;
+  statusChanged(machine: Machine): void;
+}
+
+const CONNECT_DELAY_DEFAULT_MS = 3_000;
+const BOOT_SLOW_DEFAULT_MS = 5_000;
+
+/** One machine of the simulated cloud: its power, its host and the host's SSH server. What is asked of it happens one after the other. */
+export class Machine {
+  running: RunningHost | undefined;
+  private sshServer: SshServer | undefined;
+  private queue: Promise<void> = Promise.resolve();
+  private readonly gone = new AbortController();
+
+  constructor(
+    readonly record: MachineRecord,
+    private readonly world: MachineWorld,
+  ) {}
+
+  get name(): string {
+    return this.record.request.name;
+  }
+
+  /** Whether packets reach the host. */
+  get isReachable(): boolean {
+    return this.running?.host.power === 'on';
+  }
+
+  /** Brings a machine to where its record says it is: a new one boots, one from before a restart of the lab goes on. */
+  begin(): Promise<void> {
+    return this.inOrder(async () => {
+      switch (this.record.status) {
+        case 'creating':
+          return this.firstBoot();
+        case 'running':
+          return this.resume();
+        case 'stopped':
+          return this.assemble();
+        case 'failed':
+          return;
+      }
+    });
+  }
+
+  power(action: PowerAction): Promise<void> {
+    return this.inOrder(() => this.change(action));
+  }
+
+  /** The host asks to go down, and perhaps up again. */
+  shutDown(again: boolean): void {
+    void this.power(again ? 'reboot' : 'stop').catch((error: unknown) => this.log(`shutdown failed: ${String(error)}`));
+  }
+
+  /** Ends everything and removes every file. */
+  delete(): Promise<void> {
+    this.gone.abort();
+    return this.inOrder(async () => {
+      await this.goDown('deleted');
+      if (this.running !== undefined) await this.world.clusters.removeHost(this.running.host);
+      await this.running?.close();
+      await this.running?.destroy();
+      this.running = undefined;
+    });
+  }
+
+  /** The lab stops: the host ends, and goes on when the lab starts again. */
+  close(): Promise<void> {
+    this.gone.abort();
+    return this.inOrder(async () => {
+      await this.sshServer?.close();
+      await this.running?.close();
+    });
+  }
+
+  /** Takes the host away without anybody being told, if such a fault is asked for. */
+  async loseIfAsked(): Promise<void> {
+    if (!this.isReachable) return;
+    const fault = this.world.faults.strike('host-lost', this.name);
+    if (fault === undefined) return;
+    this.log(fault.message ?? 'the host is lost because a fault was asked for');
+    await this.goDown('lost');
+  }
+
+  private inOrder(work: () => Promise<void>): Promise<void> {
+    const result = this.queue.then(work);
+    this.queue = result.catch((error: unknown) => this.log(`failed: ${String(error)}`));
+    return result;
+  }
+
+  private async firstBoot(): Promise<void> {
+    const { delays, faults } = this.world;
+    const { signal } = this.gone;
+    try {
+      await delays('boot', signal);
+      const slow = faults.strike('boot-slow', this.name);
+      if (slow !== undefined) await sleep(slow.delayMs ?? BOOT_SLOW_DEFAULT_MS, undefined, { signal });
+    } catch (error) {
+      if (signal.aborted) return; // Deleted, or the lab stops: it boots when the lab starts again.
+      throw error;
+    }
+    const failure = faults.strike('boot-failure', this.name);
+    if (failure !== undefined) {
+      this.setStatus('failed', failure.message ?? `machine ${this.name} did not boot (fault of the lab)`);
+      return;
+    }
+    await this.assemble();
+    await this.up();
+    this.record.booted = true;
+    this.setStatus('running');
+    await this.loseIfAsked();
+  }
+
+  private async assemble(): Promise<void> {
+    if (this.running !== undefined) return;
+    this.running = await this.world.createHost(this);
+    this.world.clusters.addHost(this.running.host);
+    await this.running.open();
+  }
+
+  private async resume(): Promise<void> {
+    await this.assemble();
+    await this.running?.host.resume();
+    await this.openSsh();
+    if (this.record.partitioned) await this.partition();
+  }
+
+  private async up(): Promise<void> {
+    await this.running?.host.boot();
+    await this.openSsh();
+  }
+
+  private async openSsh(): Promise<void> {
+    const running = this.running;
+    if (running === undefined) return;
+    this.sshServer ??= new SshServer({
+      address: this.record.address,
+      port: SSH_PORT,
+      user: SSH_USER,
+      hostKeyPem: this.record.hostKeyPem,
+      files: running.host.files,
+      shell: running.shell,
+      authorizedKeys: () => this.world.authorizedKeys(this.record.request.sshKey),
+      connectDelayMs: () => this.connectDelayMs(),
+    });
+    await this.sshServer.open();
+  }
+
+  private connectDelayMs(): number | null {
+    const { faults } = this.world;
+    if (faults.strike('ssh-never', this.name) !== undefined) return null;
+    const slow = faults.strike('ssh-slow', this.name);
+    return slow === undefined ? 0 : (slow.delayMs ?? CONNECT_DELAY_DEFAULT_MS);
+  }
+
+  private async change(action: PowerAction): Promise<void> {
+    if (this.running === undefined || this.record.status === 'failed') return;
+    const isOn = this.running.host.power !== 'off';
+    switch (action) {
+      case 'start':
+        if (!isOn) await this.start();
+        return;
+      case 'stop':
+        if (isOn) await this.stop();
+        return;
+      case 'reboot':
+        if (isOn) await this.goDown('reboot');
+        return this.start();
+      case 'power-cut':
+        await this.goDown('power cut');
+        return this.setStatus('stopped');
+      case 'partition':
+        if (isOn) await this.partition();
+        return;
+      case 'heal':
+        return this.heal();
+    }
+  }
+
+  private async start(): Promise<void> {
+    await this.world.delays('boot');
+    await this.up();
+    this.record.partitioned = false;
+    this.setStatus('running');
+  }
+
+  private async stop(): Promise<void> {
+    await this.world.delays('shutdown');
+    await this.goDown('shut down');
+    this.setStatus('stopped');
+  }
+
+  private async goDown(words: string): Promise<void> {
+    const running = this.running;
+    await this.sshServer?.close();
+    if (running === undefined) return;
+    await running.host.powerOff(words);
+    await running.killAll();
+    await this.world.clusters.hostChanged(running.host, undefined);
+  }
+
+  private async partition(): Promise<void> {
+    const running = this.running;
+    if (running === undefined) return;
+    this.record.partitioned = true;
+    running.host.power = 'partitioned';
+    this.sshServer?.silence();
+    await running.freeze();
+    await this.world.clusters.hostChanged(running.host, undefined);
+    this.world.statusChanged(this);
+  }
+
+  private async heal(): Promise<void> {
+    const running = this.running;
+    if (running?.host.power !== 'partitioned') return;
+    this.record.partitioned = false;
+    running.host.power = 'on';
+    this.sshServer?.answer();
+    await running.thaw();
+    await this.world.clusters.hostChanged(running.host, undefined);
+    this.world.statusChanged(this);
+  }
+
+  private setStatus(status: MachineStatus, message?: string): void {
+    this.record.status = status;
+    if (message === undefined) delete this.record.message;
+    else this.record.message = message;
+    this.world.statusChanged(this);
+  }
+
+  private log(line: string): void {
+    this.running?.host.log(line);
+  }
+}

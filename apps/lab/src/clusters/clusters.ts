@@ -1,0 +1,357 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Stats } from '../stats/stats.js';
+import type { Host } from '../hosts/host.js';
+import { KERNEL_VERSION } from '../hosts/host.record.js';
+import {
+  EtcdMembers,
+  SimulatedCluster,
+  type ApiListener,
+  type ClusterSnapshot,
+  type EtcdUnderTool,
+  type SimulationDelays,
+  type Taint,
+} from '../kubernetes/index.js';
+import type { DocumentStore } from '../persistence/document.store.js';
+import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
+import { manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
+
+export const API_PORT = 6443;
+const KIND = 'clusters';
+/** A kubelet watches the folder of its manifests; here someone has to look. */
+const MANIFESTS_LOOK_MS = 1_000;
+const EMPTY_ETCD_BYTES = 20 * 1024;
+const NO_PODS: readonly StaticPod[] = [];
+
+const StoredCluster = z.object({
+  id: z.string(),
+  endpoint: z.string(),
+  sans: z.array(z.string()),
+  version: z.string(),
+  kubernetes: z.custom<ClusterSnapshot>((value) => typeof value === 'object' && value !== null),
+});
+
+export interface ClusterRequest {
+  readonly name: string;
+  readonly version: string;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  /** `host:port` that certificates and kubeconfigs name. */
+  readonly endpoint: string;
+  readonly sans: readonly string[];
+  /** The members of an etcd that kubeadm does not run; undefined: it does. */
+  readonly etcd: readonly EtcdMemberPeer[] | undefined;
+}
+
+export interface EtcdMemberPeer {
+  readonly name: string;
+  readonly peerUrl: string;
+  readonly clientUrl: string;
+}
+
+/** The etcd that a host's unit belongs to, as tools on the host see it. */
+export interface UnitEtcd {
+  /** The host's own member. */
+  readonly self: string;
+  readonly etcd: EtcdUnderTool;
+}
+
+/** What kubeadm's configuration says about the node itself. */
+export interface KubeadmNodeSpec {
+  readonly name: string;
+  readonly role: 'control-plane' | 'worker';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly providerId: string | undefined;
+  /** undefined: those that kubeadm gives. */
+  readonly taints: readonly Taint[] | undefined;
+  readonly kubeletVersion: string;
+  readonly containerRuntimeVersion: string;
+}
+
+/** A simulated Kubernetes cluster as kubeadm made it. */
+export interface Cluster {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly sans: readonly string[];
+  version: string;
+  readonly kubernetes: SimulatedCluster;
+}
+
+/** Where a TCP address leads: the addresses behind a load balancer, or the address itself. */
+export type ResolveEndpoint = (
+  host: string,
+  port: number,
+) => readonly { readonly host: string; readonly port: number }[];
+
+export interface ClustersParts {
+  readonly store: DocumentStore;
+  readonly stats: Stats;
+  readonly delays: Partial<SimulationDelays>;
+  readonly certificateAgeMs: number;
+  readonly resolve: ResolveEndpoint;
+}
+
+/** All simulated Kubernetes clusters of the lab, and which host serves which. */
+export class Clusters {
+  private readonly clusters = new Map<string, Cluster>();
+  /** API servers by the address of their host. */
+  private readonly listeners = new Map<
+    string,
+    { readonly cluster: Cluster; readonly listener: Promise<ApiListener> }
+  >();
+  private readonly hosts = new Map<string, Host>();
+  /** The static pods that run on each control plane, by its machine. */
+  private readonly staticPods = new Map<string, readonly StaticPod[]>();
+  /** Whether the manifests of a host were others than its pods when they were last looked at. */
+  private readonly suspicious = new Set<string>();
+  private looking: NodeJS.Timeout | undefined;
+
+  constructor(private readonly parts: ClustersParts) {}
+
+  async load(): Promise<void> {
+    this.looking = setInterval(() => void this.lookAtManifests(), MANIFESTS_LOOK_MS).unref();
+    for (const document of await this.parts.store.readAll(KIND)) {
+      const { kubernetes: state, ...stored } = StoredCluster.parse(document);
+      const { name, podCidr, serviceCidr, version } = state;
+      const { delays } = this.parts;
+      this.add({
+        ...stored,
+        kubernetes: await SimulatedCluster.create({ name, podCidr, serviceCidr, version, delays, state }),
+      });
+    }
+  }
+
+  /** Makes the host known, so that its membership counts again after a restart of the lab. */
+  addHost(host: Host): void {
+    this.hosts.set(host.facts.machineId, host);
+  }
+
+  /** The host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster goes with its last machine. */
+  async removeHost(host: Host): Promise<void> {
+    this.hosts.delete(host.facts.machineId);
+    this.staticPods.delete(host.facts.machineId);
+    const cluster = this.of(host);
+    await this.stopServing(host);
+    if (cluster === undefined) return;
+    await this.discardIfEmpty(cluster);
+  }
+
+  of(host: Host): Cluster | undefined {
+    const { membership } = host.record;
+    return membership === null ? undefined : this.clusters.get(membership.clusterId);
+  }
+
+  servesApi(host: Host): boolean {
+    return this.listeners.has(host.facts.address);
+  }
+
+  async create(request: ClusterRequest): Promise<Cluster> {
+    const { name, version, podCidr, serviceCidr, endpoint, sans, etcd } = request;
+    const { delays, stats, certificateAgeMs } = this.parts;
+    const kubernetes = await SimulatedCluster.create({
+      name,
+      version,
+      podCidr,
+      serviceCidr,
+      delays,
+      certificateAgeMs,
+      controlPlaneEndpoint: endpoint,
+      ...(etcd === undefined ? {} : { etcdEndpoints: etcd.map(({ clientUrl }) => clientUrl) }),
+    });
+    for (const member of etcd ?? []) kubernetes.etcd.add(member.name, member.peerUrl);
+    const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, kubernetes };
+    stats.wasCreated('cluster', name);
+    this.add(cluster);
+    this.changed(cluster);
+    return cluster;
+  }
+
+  /** The cluster whose API answers at `host:port`; undefined when none does. */
+  behind(host: string, port: number): Cluster | undefined {
+    for (const target of this.parts.resolve(host, port)) {
+      const cluster = target.port === API_PORT ? this.listeners.get(target.host)?.cluster : undefined;
+      if (cluster !== undefined && cluster.kubernetes.etcd.hasQuorum()) return cluster;
+    }
+    return undefined;
+  }
+
+  /** Makes the host a node of the cluster: from now on its kubelet and its power count there. */
+  join(host: Host, cluster: Cluster, request: KubeadmNodeSpec): void {
+    host.record.membership = { clusterId: cluster.id, nodeName: request.name, role: request.role };
+    host.changed();
+    cluster.kubernetes.registerNode({
+      name: request.name,
+      role: request.role,
+      internalIP: host.facts.address,
+      kubeletVersion: request.kubeletVersion,
+      containerRuntimeVersion: request.containerRuntimeVersion,
+      osImage: host.facts.osImage,
+      kernelVersion: KERNEL_VERSION,
+      labels: request.labels,
+      cpu: host.facts.cpuCount,
+      memory: `${host.facts.memoryGiB}Gi`,
+      ...(request.taints === undefined ? {} : { taints: request.taints }),
+      ...(request.providerId === undefined ? {} : { providerID: request.providerId }),
+    });
+  }
+
+  addEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
+    cluster.kubernetes.etcd.add(nodeName, `https://${host.facts.address}:2380`);
+  }
+
+  /** undefined: no etcd runs as a unit of the host. */
+  async unitEtcdOf(host: Host): Promise<UnitEtcd | undefined> {
+    const own = await unitEtcdOn(host);
+    if (own === undefined) return undefined;
+    const cluster = this.using(own);
+    if (cluster !== undefined) return { self: own.name, etcd: cluster.kubernetes.etcd.underTool() };
+    const peers = await Promise.all([...this.hosts.values()].map(unitEtcdOn));
+    const running = peers.filter((peer) => peer?.token === own.token && peer.running).map((peer) => peer?.name);
+    const members = new EtcdMembers();
+    for (const [name, url] of own.initialCluster) {
+      members.add(name, url);
+      members.set(name, { running: running.includes(name) });
+    }
+    return { self: own.name, etcd: emptyEtcd(own, members) };
+  }
+
+  /** Starts the API server of a control plane, if it does not run. */
+  async serve(host: Host, cluster: Cluster): Promise<void> {
+    if (this.servesApi(host)) return;
+    const { address, name } = host.facts;
+    const listener = cluster.kubernetes.listen({
+      host: address,
+      port: API_PORT,
+      sans: [...new Set([address, name, ...cluster.sans])],
+      node: host.record.membership?.nodeName ?? name,
+    });
+    // Set before it listens: whoever asks in the meantime must not start another one.
+    this.listeners.set(address, { cluster, listener });
+    await listener;
+  }
+
+  async stopServing(host: Host): Promise<void> {
+    const serving = this.listeners.get(host.facts.address);
+    this.listeners.delete(host.facts.address);
+    await (await serving?.listener)?.close();
+  }
+
+  /** The host forgets its cluster; its Node object stays, as after `kubeadm reset`. */
+  async leave(host: Host): Promise<void> {
+    const cluster = this.of(host);
+    const { membership } = host.record;
+    await this.stopServing(host);
+    if (cluster === undefined || membership === null) return;
+    if (membership.role === 'control-plane' && !cluster.kubernetes.externalEtcd)
+      cluster.kubernetes.etcd.remove(membership.nodeName);
+    this.staticPods.delete(host.facts.machineId);
+    cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
+    host.record.membership = null;
+    host.changed();
+    await this.discardIfEmpty(cluster);
+  }
+
+  /** Looks again at what the host does: its kubelet, its static pods, its vote in etcd. */
+  async hostChanged(host: Host, kubeletVersion: string | undefined): Promise<void> {
+    await this.unitEtcdChanged(host);
+    const cluster = this.of(host);
+    const { membership } = host.record;
+    if (cluster === undefined || membership === null) return;
+    const running = host.power === 'on' && (await host.services.isRunning('kubelet'));
+    if (membership.role === 'control-plane') await this.runStaticPods(host, cluster, running);
+    else if (host.power !== 'on') await this.stopServing(host);
+    cluster.kubernetes.setKubelet(membership.nodeName, {
+      running,
+      ...(kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` }),
+    });
+  }
+
+  /** What runs on a control plane: containers of its static pods go on without their kubelet, but not without power. */
+  podsOn(host: Host): readonly StaticPod[] {
+    return host.power === 'on' ? (this.staticPods.get(host.facts.machineId) ?? NO_PODS) : NO_PODS;
+  }
+
+  /** The kubelet runs exactly what has its manifest; where it does not run, everything stays as it is. */
+  private async runStaticPods(host: Host, cluster: Cluster, kubeletRuns: boolean): Promise<void> {
+    const { machineId } = host.facts;
+    const known = this.staticPods.get(machineId);
+    const pods = kubeletRuns || known === undefined ? await manifestsOn(host) : known;
+    this.staticPods.set(machineId, pods);
+    this.suspicious.delete(machineId);
+    const node = host.record.membership?.nodeName ?? host.facts.name;
+    if (!cluster.kubernetes.externalEtcd) {
+      if (host.power === 'on' && pods.includes('etcd'))
+        cluster.kubernetes.etcd.start(node, await restoredEtcdOn(host.files));
+      else cluster.kubernetes.etcd.stop(node);
+    }
+    if (host.power !== 'on' || !pods.includes('kube-apiserver')) await this.stopServing(host);
+    else if (kubeletRuns) await this.serve(host, cluster);
+  }
+
+  /** The cluster that keeps its objects in the member's etcd. */
+  private using({ name, initialCluster }: UnitEtcdMember): Cluster | undefined {
+    const isOurs = (member: EtcdMemberPeer): boolean =>
+      member.name === name && member.peerUrl === initialCluster.get(name);
+    return [...this.clusters.values()].find(
+      ({ kubernetes }) => kubernetes.externalEtcd && kubernetes.etcd.list().some(isOurs),
+    );
+  }
+
+  private async unitEtcdChanged(host: Host): Promise<void> {
+    const own = await unitEtcdOn(host);
+    if (own !== undefined) this.using(own)?.kubernetes.etcd.set(own.name, { running: own.running });
+  }
+
+  /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
+  private async lookAtManifests(): Promise<void> {
+    for (const host of this.hosts.values()) {
+      const known = this.staticPods.get(host.facts.machineId);
+      if (known === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') continue;
+      const found = await manifestsOn(host);
+      if (found.join() === known.join()) this.suspicious.delete(host.facts.machineId);
+      else if (this.suspicious.has(host.facts.machineId)) await this.hostChanged(host, undefined);
+      else this.suspicious.add(host.facts.machineId);
+    }
+  }
+
+  /** To be called after a change of the cluster that its Kubernetes does not know of. */
+  changed(cluster: Cluster): void {
+    if (!this.clusters.has(cluster.id)) return;
+    this.parts.store.put(KIND, cluster.id, () => ({ ...cluster, kubernetes: cluster.kubernetes.snapshot() }));
+  }
+
+  count(): number {
+    return this.clusters.size;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.looking);
+    await Promise.all([...this.clusters.values()].map(({ kubernetes }) => kubernetes.close()));
+    this.listeners.clear();
+  }
+
+  private add(cluster: Cluster): void {
+    this.clusters.set(cluster.id, cluster);
+    cluster.kubernetes.onChange(() => this.changed(cluster));
+  }
+
+  private async discardIfEmpty(cluster: Cluster): Promise<void> {
+    const isUsed = [...this.hosts.values()].some(({ record }) => record.membership?.clusterId === cluster.id);
+    if (isUsed) return;
+    this.clusters.delete(cluster.id);
+    this.parts.store.remove(KIND, cluster.id);
+    await cluster.kubernetes.close();
+  }
+}
+
+/** Members that no one has stored anything in yet. */
+const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): EtcdUnderTool => ({
+  name: token,
+  members: () => members.list({ versionOf: () => version, dbSizeBytes: EMPTY_ETCD_BYTES }),
+  hasQuorum: () => members.hasQuorum(),
+  revision: () => 1,
+  keys: () => 0,
+  contents: () => Buffer.from(JSON.stringify({ revision: 1, keys: 0, objects: [] })),
+  moveLeader: (name) => members.moveLeader(name),
+  removeMember: (name) => members.remove(name),
+});

@@ -1,0 +1,81 @@
+import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from './apt.commands.js';
+import type { Command } from './command.js';
+import { etcdctl } from './etcdctl.command.js';
+import { etcdutl } from './etcdutl.command.js';
+import { containerd, crictl, ctr, kubectl, kubelet } from './container.commands.js';
+import { kubeadm } from '../kubeadm/kubeadm.command.js';
+import { packageNamed } from './packages.js';
+import { journalctl, systemctl } from './systemctl.commands.js';
+import * as system from './system.commands.js';
+
+/** Programs that every host has. */
+const ALWAYS: Readonly<Record<string, Command>> = {
+  'apt-get': aptGet,
+  apt: aptGet,
+  'apt-mark': aptMark,
+  'apt-cache': aptCache,
+  'dpkg-query': dpkgQuery,
+  dpkg,
+  systemctl,
+  journalctl,
+  etcdutl,
+  sysctl: system.sysctl,
+  swapoff: system.swapoff,
+  swapon: system.swapon,
+  modprobe: system.modprobe,
+  lsmod: system.lsmod,
+  hostname: system.hostname,
+  hostnamectl: system.hostnamectl,
+  timedatectl: system.timedatectl,
+  uname: system.uname,
+  date: system.date,
+  id: system.id,
+  whoami: system.whoami,
+  reboot: system.reboot,
+  shutdown: system.shutdown,
+  poweroff: system.poweroff,
+  halt: system.poweroff,
+  ip: system.ip,
+  ss: system.ss,
+  mount: system.mount,
+  nproc: system.nproc,
+  pkill: system.pkill,
+  killall: system.pkill,
+  pgrep: system.pgrep,
+  pidof: system.pgrep,
+  free: system.free,
+  'systemd-detect-virt': system.systemdDetectVirt,
+  umount: system.nothingToDo,
+  chown: system.nothingToDo,
+  chgrp: system.nothingToDo,
+  iptables: system.nothingToDo,
+  nft: system.nothingToDo,
+  ldconfig: system.nothingToDo,
+  udevadm: system.nothingToDo,
+};
+
+/** Programs that come with a package. */
+const PACKAGED: Readonly<Record<string, Command>> = {
+  kubeadm,
+  kubelet,
+  kubectl,
+  containerd,
+  ctr,
+  crictl,
+  runc: system.nothingToDo,
+};
+
+/** Programs that someone has copied out of an image, to be called by their own path. */
+const COPIED: Readonly<Record<string, Command>> = { etcdctl };
+
+export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
+
+/** Programs that the installed packages bring. */
+export const programsOf = (packages: Readonly<Record<string, string>>): readonly string[] =>
+  Object.keys(packages)
+    .flatMap((name) => packageNamed(name)?.programs ?? [])
+    .filter((program) => program in PACKAGED);
+
+/** The stand-in of that name, if the host has it. */
+export const commandNamed = (name: string, packages: Readonly<Record<string, string>>): Command | undefined =>
+  ALWAYS[name] ?? COPIED[name] ?? (programsOf(packages).includes(name) ? PACKAGED[name] : undefined);

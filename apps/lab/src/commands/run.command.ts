@@ -1,0 +1,83 @@
+import type { Faults } from '../cloud/faults.js';
+import type { Stats } from '../stats/stats.js';
+import type { Host } from '../hosts/host.js';
+import { CommandFault, NOT_FOUND_EXIT_CODE, type CommandWorld } from './command.js';
+import { commandNamed } from './registry.js';
+
+/** A call of a simulated command as it comes in. */
+export interface CommandRequest {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+}
+
+/** Where the command's words go, line by line, and what ends it early. */
+export interface CommandOutput {
+  out(text: string): void;
+  err(text: string): void;
+  readonly signal: AbortSignal;
+}
+
+/** Exit code of a command whose caller or host went away. */
+const INTERRUPTED_EXIT_CODE = 130;
+const FAULT_EXIT_CODE = 1;
+
+/**
+ * Carries out simulated commands for hosts, after asking whether one must fail; every one is counted. `settled` resolves when what a command
+ * has changed may be relied on.
+ */
+export class CommandRunner {
+  constructor(
+    private readonly world: CommandWorld,
+    private readonly faults: Faults,
+    private readonly stats: Stats,
+    private readonly settled: () => Promise<void>,
+  ) {}
+
+  /** Never rejects for what the command does wrong: that is an exit code and words. */
+  async run(host: Host, request: CommandRequest, output: CommandOutput): Promise<number> {
+    const line = [request.name, ...request.args].join(' ');
+    const exitCode = await this.carryOut(host, request, line, output);
+    this.stats.commandRan({ machine: host.facts.name, command: line, exit: exitCode });
+    await this.settled();
+    return exitCode;
+  }
+
+  private async carryOut(host: Host, request: CommandRequest, line: string, output: CommandOutput): Promise<number> {
+    const command = commandNamed(request.name, host.record.packages);
+    if (command === undefined) {
+      output.err(`sh: 1: ${request.name}: not found`);
+      return NOT_FOUND_EXIT_CODE;
+    }
+    const fault = this.faults.strikeCommand(host.facts.name, line);
+    if (fault !== undefined) {
+      output.err(fault.message ?? `${request.name}: failed because a fault was asked for (Fairlead lab)`);
+      return FAULT_EXIT_CODE;
+    }
+    const ended = firstOf(output.signal, host.upSignal);
+    try {
+      return await command({ ...request, host, world: this.world, ...output, signal: ended.signal });
+    } catch (error) {
+      if (ended.signal.aborted) return INTERRUPTED_EXIT_CODE;
+      if (!(error instanceof CommandFault)) throw error;
+      output.err(error.message);
+      return error.exitCode;
+    } finally {
+      ended.release();
+    }
+  }
+}
+
+/** A signal that aborts with the first of several. Unlike AbortSignal.any it lets go of them: a host's own signal lives for days. */
+const firstOf = (...sources: readonly AbortSignal[]): { readonly signal: AbortSignal; release(): void } => {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  for (const source of sources) source.addEventListener('abort', abort);
+  if (sources.some(({ aborted }) => aborted)) abort();
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const source of sources) source.removeEventListener('abort', abort);
+    },
+  };
+};

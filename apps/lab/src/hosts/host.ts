@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { HostFiles } from '../files/host.files.js';
+import type { ServiceManager } from '../services/service.manager.js';
+import { BRIDGE_SYSCTLS, DEFAULT_SYSCTLS, KERNEL_VERSION, type HostFacts, type HostRecord } from './host.record.js';
+
+export type HostPower = 'on' | 'off' | 'partitioned';
+
+const CONSOLE_LENGTH_MAX = 64 * 1024;
+const SWAP_LINE = '/swapfile                               file\t\t1048572\t\t0\t\t-2\n';
+
+export interface HostHooks {
+  changed(host: Host): void;
+  programsChanged(host: Host): Promise<void>;
+}
+
+/** The operating system of one simulated machine: its settings, files, packages and services. The same in full and in light mode. */
+export class Host {
+  power: HostPower = 'off';
+  services!: ServiceManager;
+  private consoleText = '';
+  private up = new AbortController();
+
+  constructor(
+    readonly facts: HostFacts,
+    readonly record: HostRecord,
+    readonly files: HostFiles,
+    private readonly hooks: HostHooks,
+  ) {}
+
+  /** Aborted when the host goes down: what runs on it ends then. */
+  get upSignal(): AbortSignal {
+    return this.up.signal;
+  }
+
+  get isOn(): boolean {
+    return this.power === 'on';
+  }
+
+  /** To be called after a change of `record`, so that it is stored. */
+  changed(): void {
+    this.hooks.changed(this);
+  }
+
+  /** To be called after packages changed, so that exactly the installed programs can be called. */
+  programsChanged(): Promise<void> {
+    return this.hooks.programsChanged(this);
+  }
+
+  /** Starts the operating system: settings come from the files again, enabled units start. */
+  async boot(): Promise<void> {
+    this.record.bootId = randomUUID();
+    this.record.bootedAtMs = Date.now();
+    this.record.modules = await this.configuredModules();
+    this.record.sysctls = { ...DEFAULT_SYSCTLS };
+    for (const module of this.record.modules) this.moduleLoaded(module);
+    await this.applySysctlFiles();
+    this.record.swapOn = await this.swapInFstab();
+    for (const unit of Object.values(this.record.units)) unit.started = unit.enabled;
+    this.log(`Linux booted (simulated by Fairlead lab), boot id ${this.record.bootId}`);
+    await this.resume();
+  }
+
+  /** Goes on where the lab stopped: the same boot, the same units. */
+  async resume(): Promise<void> {
+    this.power = 'on';
+    if (this.up.signal.aborted) this.up = new AbortController();
+    await this.writeKernelFiles();
+    this.changed();
+    await this.services.startDesired();
+  }
+
+  /** Everything on the host ends at once, as when the power goes. */
+  async powerOff(words: string): Promise<void> {
+    if (this.power === 'off') return;
+    this.power = 'off';
+    this.up.abort();
+    this.log(words);
+    await this.services.killAll();
+    this.changed();
+  }
+
+  loadModule(name: string): void {
+    if (!this.record.modules.includes(name)) this.record.modules.push(name);
+    this.moduleLoaded(name);
+    this.changed();
+  }
+
+  /** Reads every `sysctl.d` file in the kernel's order. Returns what was set. */
+  async applySysctlFiles(): Promise<readonly (readonly [string, string])[]> {
+    const applied: (readonly [string, string])[] = [];
+    for (const file of ['/etc/sysctl.conf', ...(await this.configFiles('/etc/sysctl.d'))]) {
+      const text = (await this.files.readText(file)) ?? '';
+      for (const [key, value] of parseSettings(text)) {
+        if (this.setSysctl(key, value)) applied.push([key, value]);
+      }
+    }
+    return applied;
+  }
+
+  /** False when the kernel has no such setting. */
+  setSysctl(key: string, value: string): boolean {
+    if (!(key in this.record.sysctls) && isBridgeSysctl(key)) return false;
+    this.record.sysctls[key] = value;
+    this.changed();
+    return true;
+  }
+
+  /** One line on the machine's console. */
+  log(line: string): void {
+    this.consoleText = `${this.consoleText}${new Date().toISOString()} ${line}\n`.slice(-CONSOLE_LENGTH_MAX);
+  }
+
+  console(): string {
+    return this.consoleText;
+  }
+
+  setSwap(on: boolean): Promise<void> {
+    this.record.swapOn = on;
+    this.changed();
+    return this.writeKernelFiles();
+  }
+
+  /** What a kernel shows below /proc and software on hosts reads as files. */
+  private async writeKernelFiles(): Promise<void> {
+    const swaps = `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${this.record.swapOn ? SWAP_LINE : ''}`;
+    await this.files.writeText('/proc/sys/kernel/random/boot_id', `${this.record.bootId}\n`);
+    await this.files.writeText('/proc/sys/kernel/osrelease', `${KERNEL_VERSION}\n`);
+    await this.files.writeText('/proc/swaps', swaps);
+    await this.files.writeText('/proc/meminfo', `MemTotal: ${this.facts.memoryGiB * 1024 * 1024} kB\n`);
+  }
+
+  private moduleLoaded(name: string): void {
+    if (name !== 'br_netfilter') return;
+    for (const key of BRIDGE_SYSCTLS) this.record.sysctls[key] ??= '1';
+  }
+
+  private async configuredModules(): Promise<string[]> {
+    const names: string[] = [];
+    for (const file of ['/etc/modules', ...(await this.configFiles('/etc/modules-load.d'))]) {
+      const text = (await this.files.readText(file)) ?? '';
+      names.push(
+        ...text
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== '' && !/^[#;]/.test(line)),
+      );
+    }
+    return [...new Set(names)];
+  }
+
+  private async swapInFstab(): Promise<boolean> {
+    const fstab = (await this.files.readText('/etc/fstab')) ?? '';
+    return fstab.split('\n').some((line) => !line.trim().startsWith('#') && line.trim().split(/\s+/)[2] === 'swap');
+  }
+
+  private async configFiles(folder: string): Promise<readonly string[]> {
+    if (!(await this.files.exists(folder))) return [];
+    const names = (await this.files.list(folder)).map(({ name }) => name).filter((name) => name.endsWith('.conf'));
+    return names.sort().map((name) => `${folder}/${name}`);
+  }
+}
+
+/** `key = value` lines; comments begin with `#` or `;`; a leading `-` means that a failure does not matter. */
+export const parseSettings = (text: string): readonly (readonly [string, string])[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^[#;]/.test(line))
+    .flatMap((line) => {
+      const match = /^-?([^=]+)=(.*)$/.exec(line);
+      return match?.[1] === undefined ? [] : [[match[1].trim().replaceAll('/', '.'), (match[2] ?? '').trim()] as const];
+    });
+
+const isBridgeSysctl = (key: string): boolean => key.startsWith('net.bridge.');

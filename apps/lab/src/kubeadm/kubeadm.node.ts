@@ -1,0 +1,121 @@
+import { API_PORT, type Cluster, type KubeadmNodeSpec } from '../clusters/clusters.js';
+import { installedVersion } from '../commands/apt.commands.js';
+import type { CommandCall } from '../commands/command.js';
+import { containerdVersion } from '../commands/container.commands.js';
+import type { Host } from '../hosts/host.js';
+import type { NodeRequest } from './kubeadm.requests.js';
+
+const SIMULATED = '# Simulated by Fairlead lab: nothing secret is in this file.\n';
+
+const CONTROL_PLANE_COMPONENTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+
+/** Keys and certificates that exist on a real control plane and that nothing reads on a simulated one. */
+const PKI_FILES = [
+  'ca.key',
+  'apiserver.crt',
+  'apiserver.key',
+  'apiserver-kubelet-client.crt',
+  'apiserver-kubelet-client.key',
+  'front-proxy-ca.crt',
+  'front-proxy-ca.key',
+  'front-proxy-client.crt',
+  'front-proxy-client.key',
+  'sa.key',
+  'sa.pub',
+  'etcd/ca.crt',
+  'etcd/ca.key',
+  'etcd/server.crt',
+  'etcd/server.key',
+  'etcd/peer.crt',
+  'etcd/peer.key',
+  'etcd/healthcheck-client.crt',
+  'etcd/healthcheck-client.key',
+] as const;
+
+const PRIVATE = 0o600;
+
+/** The certificates of a control plane. */
+export const writePki = async ({ files }: Host, cluster: Cluster): Promise<void> => {
+  await files.writeText('/etc/kubernetes/pki/ca.crt', cluster.kubernetes.caPem);
+  const own = PKI_FILES.filter((name) => !cluster.kubernetes.externalEtcd || !name.startsWith('etcd/'));
+  for (const name of own) await files.writeText(`/etc/kubernetes/pki/${name}`, SIMULATED, PRIVATE);
+};
+
+/** The part of etcd's manifest that says who the member is, as kubeadm writes it. */
+const etcdSpec = ({ facts: { address } }: Host, node: string): string =>
+  [
+    'spec:',
+    '  containers:',
+    '  - command:',
+    '    - etcd',
+    '    - --data-dir=/var/lib/etcd',
+    `    - --initial-advertise-peer-urls=https://${address}:2380`,
+    `    - --initial-cluster=${node}=https://${address}:2380`,
+    `    - --name=${node}`,
+    '    image: registry.k8s.io/etcd',
+    '    name: etcd',
+    '',
+  ].join('\n');
+
+const ADMINISTRATORS = ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
+
+/** From now on the certificates of the control plane end a year later; kubeconfigs that were removed do not come back. */
+export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cluster): Promise<void> => {
+  host.record.certificatesAtMs = Date.now();
+  host.changed();
+  kubernetes.renewAdministrator();
+  const admin = await kubernetes.kubeconfig({ server: `https://${endpoint}`, user: 'admin' });
+  for (const name of ADMINISTRATORS) {
+    const path = `/etc/kubernetes/${name}`;
+    if (await host.files.exists(path)) await host.files.writeText(path, admin, PRIVATE);
+  }
+};
+
+/** The static pods of a control plane and the kubeconfigs of its components; admin.conf names the balanced address. */
+export const writeControlPlane = async (host: Host, cluster: Cluster, node: string): Promise<void> => {
+  const { files } = host;
+  const admin = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
+  for (const name of ADMINISTRATORS) {
+    await files.writeText(`/etc/kubernetes/${name}`, admin, PRIVATE);
+  }
+  const { externalEtcd } = cluster.kubernetes;
+  for (const component of CONTROL_PLANE_COMPONENTS.filter((name) => name !== 'etcd' || !externalEtcd)) {
+    const manifest = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${component}\n  namespace: kube-system\n`;
+    const spec = component === 'etcd' ? etcdSpec(host, node) : '';
+    await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest + spec, PRIVATE);
+  }
+  if (!externalEtcd) await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
+};
+
+/** What a kubelet needs to run, and starts it. A control plane's kubelet talks to its own API server, as kubeadm sets it up. */
+export const startKubelet = async (
+  call: CommandCall,
+  cluster: Cluster,
+  node: string,
+  local: boolean,
+): Promise<void> => {
+  const { host, world, signal } = call;
+  const server = local ? `https://${host.facts.address}:${API_PORT}` : `https://${cluster.endpoint}`;
+  const kubeconfig = await cluster.kubernetes.kubeconfig({ server, user: { node } });
+  await host.files.writeText('/etc/kubernetes/kubelet.conf', kubeconfig, PRIVATE);
+  await host.files.writeText('/etc/kubernetes/pki/ca.crt', cluster.kubernetes.caPem);
+  await host.files.writeText(
+    '/var/lib/kubelet/config.yaml',
+    `${SIMULATED}apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n`,
+  );
+  await host.files.writeText('/var/lib/kubelet/kubeadm-flags.env', 'KUBELET_KUBEADM_ARGS=""\n');
+  call.out('[kubelet-start] Writing kubelet configuration to file "/var/lib/kubelet/config.yaml"');
+  call.out('[kubelet-start] Starting the kubelet');
+  await world.delays('kubeletStart', signal);
+  await host.services.restart('kubelet');
+};
+
+export const nodeRequest = (host: Host, request: NodeRequest, role: KubeadmNodeSpec['role']): KubeadmNodeSpec => ({
+  name: request.name,
+  role,
+  labels: request.labels,
+  providerId: request.providerId,
+  taints: request.taints,
+  kubeletVersion: `v${installedVersion(host, 'kubelet') ?? '0.0.0'}`,
+  containerRuntimeVersion: `containerd://${containerdVersion(host) ?? '0.0.0'}`,
+});

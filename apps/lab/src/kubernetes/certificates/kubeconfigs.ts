@@ -1,0 +1,54 @@
+import type { Clock } from '../clock/clock.js';
+import type { CertificateAuthority, KeyPair } from './certificate.authority.js';
+import { kubeconfigText } from './kubeconfig.js';
+
+const ADMINISTRATOR = 'kubernetes-admin';
+
+export interface KubeconfigRequest {
+  readonly server: string;
+  readonly user: 'admin' | { readonly node: string };
+}
+
+export interface KubeconfigsOptions {
+  readonly cluster: string;
+  readonly authority: CertificateAuthority;
+  readonly clock: Clock;
+  /** The administrator's first client certificate counts as made so long ago. */
+  readonly certificateAgeMs: number;
+}
+
+/** Writes kubeconfigs with client certificates in them; a user's certificate is made once. */
+export class Kubeconfigs {
+  private readonly credentials = new Map<string, Promise<KeyPair>>();
+  private certificateAgeMs: number;
+
+  constructor(private readonly options: KubeconfigsOptions) {
+    this.certificateAgeMs = options.certificateAgeMs;
+  }
+
+  /** kubernetes-admin (system:masters), or a kubelet's (system:node:<name>). */
+  async write({ server, user }: KubeconfigRequest): Promise<string> {
+    const { cluster, authority, clock } = this.options;
+    const subject =
+      user === 'admin'
+        ? { commonName: ADMINISTRATOR, organizations: ['system:masters'] }
+        : { commonName: `system:node:${user.node}`, organizations: ['system:nodes'] };
+    const madeMs = clock.now() - (user === 'admin' ? this.certificateAgeMs : 0);
+    const credentials =
+      this.credentials.get(subject.commonName) ?? authority.issue({ ...subject, usage: 'client' }, madeMs);
+    this.credentials.set(subject.commonName, credentials);
+    return kubeconfigText({
+      cluster,
+      server,
+      caPem: authority.pair.certPem,
+      user: subject.commonName,
+      credentials: await credentials,
+    });
+  }
+
+  /** Kubeconfigs of the administrator that are written from now on hold a new certificate; those from before go on until theirs ends. */
+  renewAdministrator(): void {
+    this.credentials.delete(ADMINISTRATOR);
+    this.certificateAgeMs = 0;
+  }
+}

@@ -1,0 +1,131 @@
+import { microTimestamp, timestamp, type Clock } from '../clock/clock.js';
+import type { Heartbeats } from '../api/present.js';
+import type { ObjectApi } from '../api/object.api.js';
+import type { Kubelets } from '../nodes/kubelets.js';
+import { freeNodeCidr } from '../nodes/pod.network.js';
+import type { Lease, Node } from '../objects/core.types.js';
+import type { Draft } from '../objects/kube.object.js';
+import { LEASES, NODES } from '../resources/builtin.resources.js';
+import type { ObjectStore } from '../store/object.store.js';
+import type { NodeRegistration } from '../nodes/node.registration.js';
+import { LEADER_LEASES } from '../controlplane/leader.planner.js';
+import { planNode, readyCondition } from '../nodes/node.planner.js';
+
+const NODE_LEASES = 'kube-node-lease';
+const KUBE_SYSTEM = 'kube-system';
+/** Kubelets renew their lease every ten seconds and report their status every five minutes (kubelet's defaults). */
+const LEASE_INTERVAL_MS = 10_000;
+const STATUS_INTERVAL_MS = 5 * 60_000;
+/** Leader election of controller-manager and scheduler (--leader-elect-retry-period). */
+const LEADER_INTERVAL_MS = 2_000;
+
+export interface FleetOptions {
+  readonly store: ObjectStore;
+  readonly api: ObjectApi;
+  readonly kubelets: Kubelets;
+  readonly clock: Clock;
+  readonly podCidr: string;
+  readonly hasQuorum: () => boolean;
+}
+
+/** The machines of the cluster as its API shows them: Node objects, leases, static pods. */
+export class NodeFleet implements Heartbeats {
+  constructor(private readonly options: FleetOptions) {}
+
+  /** A kubelet joins: its Node object and its lease appear. A known node reports again. */
+  register(request: NodeRegistration): void {
+    const { store, api, clock, kubelets, podCidr } = this.options;
+    kubelets.setRunning(request.name, true, clock.now());
+    const now = timestamp(clock.now());
+    const nodes = store.list(NODES);
+    const known = nodes.find(({ metadata }) => metadata.name === request.name);
+    const cidr = known?.spec.podCIDR ?? freeNodeCidr(podCidr, nodes);
+    const draft = planNode(request, { now, podCidr: cidr, networkReady: kubelets.hasNetwork(request.name) });
+    if (known === undefined) api.create(NODES, draft);
+    else store.replace(NODES, rejoined(known, draft, now));
+    const node = this.node(request.name);
+    if (store.get(LEASES, NODE_LEASES, request.name) === undefined)
+      api.create(LEASES, nodeLease(node, microTimestamp(clock.now())));
+  }
+
+  setKubeletVersion(nodeName: string, version: string): void {
+    const node = this.node(nodeName);
+    const nodeInfo = { ...node.status?.nodeInfo, kubeletVersion: version };
+    this.options.store.replace(NODES, { ...node, status: { ...node.status, nodeInfo } });
+  }
+
+  /** A kubelet that stops leaves its last heartbeat behind. */
+  keepLastHeartbeat(nodeName: string): void {
+    const { store, clock } = this.options;
+    const lease = store.get(LEASES, NODE_LEASES, nodeName);
+    if (lease !== undefined)
+      store.replace(LEASES, { ...lease, spec: { ...lease.spec, renewTime: microTimestamp(clock.now()) } });
+    const node = store.get(NODES, undefined, nodeName);
+    const conditions = node?.status?.conditions?.map((condition) => ({
+      ...condition,
+      lastHeartbeatTime: timestamp(clock.now()),
+    }));
+    if (node !== undefined && conditions !== undefined)
+      store.replace(NODES, { ...node, status: { ...node.status, conditions } });
+  }
+
+  /** The Node object goes; its lease and its pods follow by garbage collection. */
+  remove(nodeName: string): void {
+    const { store, kubelets } = this.options;
+    kubelets.forget(nodeName);
+    const node = store.get(NODES, undefined, nodeName);
+    if (node !== undefined) store.remove(NODES, node);
+  }
+
+  leaseRenewal(lease: Lease): string | undefined {
+    const { kubelets, store, hasQuorum } = this.options;
+    const { name, namespace } = lease.metadata;
+    if (namespace === KUBE_SYSTEM && LEADER_LEASES.some((leader) => leader === name))
+      return hasQuorum() ? this.beat(LEADER_INTERVAL_MS) : undefined;
+    if (namespace !== NODE_LEASES || store.get(NODES, undefined, name) === undefined) return undefined;
+    return kubelets.stoppedMs(name) === undefined ? this.beat(LEASE_INTERVAL_MS) : undefined;
+  }
+
+  nodeHeartbeat(node: Node): string | undefined {
+    const { kubelets, clock } = this.options;
+    if (kubelets.stoppedMs(node.metadata.name) !== undefined) return undefined;
+    return timestamp(Math.floor(clock.now() / STATUS_INTERVAL_MS) * STATUS_INTERVAL_MS);
+  }
+
+  /** The last multiple of the interval: the same answer for all who ask between two heartbeats. */
+  private beat(intervalMs: number): string {
+    return microTimestamp(Math.floor(this.options.clock.now() / intervalMs) * intervalMs);
+  }
+
+  private node(name: string): Node {
+    const node = this.options.store.get(NODES, undefined, name);
+    if (node === undefined) throw new Error(`node ${name} is not registered in this simulated cluster`);
+    return node;
+  }
+}
+
+const nodeLease = ({ metadata: { name, uid } }: Node, now: string): Draft<Lease> => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name, namespace: NODE_LEASES, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
+  spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: now },
+});
+
+/** What others have written to the node (labels, annotations, cordon) outlives a kubelet that registers again. */
+const rejoined = (known: Node, draft: Draft<Node>, now: string): Node => {
+  const { metadata, status } = draft;
+  const reported = status as Node['status'];
+  const ready = reported?.conditions?.find(({ type }) => type === 'Ready') ?? readyCondition(false, now);
+  return {
+    ...known,
+    metadata: {
+      ...known.metadata,
+      labels: { ...known.metadata.labels, ...metadata.labels },
+      annotations: { ...known.metadata.annotations, ...metadata.annotations },
+    },
+    status: {
+      ...reported,
+      conditions: [...(known.status?.conditions ?? []).filter(({ type }) => type !== 'Ready'), ready],
+    },
+  };
+};

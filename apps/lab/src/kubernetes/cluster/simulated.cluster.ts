@@ -1,0 +1,419 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { Deletion } from '../api/deletion.js';
+import { ObjectApi } from '../api/object.api.js';
+import { CertificateAuthority } from '../certificates/certificate.authority.js';
+import { signedStatus } from '../certificates/signing.js';
+import { Kubeconfigs, type KubeconfigRequest } from '../certificates/kubeconfigs.js';
+import { timestamp, type Clock } from '../clock/clock.js';
+import { systemClock } from '../clock/system.clock.js';
+import { allControllers } from '../controllers/all.controllers.js';
+import { LEADER_ELECTION, STATIC_PODS } from '../controllers/controlplane.controllers.js';
+import { ControllerManager } from '../controllers/controller.manager.js';
+import { EventRecorder } from '../controllers/event.recorder.js';
+import { KUBELET, NODE_CONTROLLER, podKeysOnNode, nodeKeys } from '../controllers/node.controllers.js';
+import { PodIndex, type World } from '../controllers/world.js';
+import { listenApi, type ApiListener } from '../http/api.listener.js';
+import { DeprecatedRequests } from '../http/deprecated.requests.js';
+import type { ServedCluster } from '../http/exchange.js';
+import { Kubelets } from '../nodes/kubelets.js';
+import type { Node, Pod } from '../objects/core.types.js';
+import {
+  CERTIFICATE_SIGNING_REQUESTS,
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  NODES,
+  PODS,
+} from '../resources/builtin.resources.js';
+import { ResourceRegistry } from '../resources/resource.registry.js';
+import { ObjectStore } from '../store/object.store.js';
+import { BootstrapTokens } from './bootstrap.tokens.js';
+import { DEFAULT_DELAYS } from '../clock/simulation.delays.js';
+import type { NodeRegistration } from '../nodes/node.registration.js';
+import type { SimulatedClusterOptions } from './cluster.options.js';
+import type { ClusterSnapshot } from './cluster.snapshot.js';
+import { SimulatedEtcd } from '../etcd/simulated.etcd.js';
+import { ContainerFiles } from '../exec/container.files.js';
+import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
+import { NodeFleet } from './node.fleet.js';
+import { companionsOf, type ComponentFlags } from '../controlplane/static.pods.planner.js';
+
+/** How many changes a cluster remembers for watches that resume. */
+const HISTORY_MAX = 2_000;
+const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+const KUBE_SYSTEM = 'kube-system';
+
+const randomName = (length: number): string =>
+  Array.from({ length }, () => NAME_ALPHABET[randomInt(NAME_ALPHABET.length)]).join('');
+
+interface Identity {
+  readonly name: string;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  readonly authority: CertificateAuthority;
+}
+
+export interface ListenRequest {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Names and addresses for the serving certificate, beyond the host itself and the cluster's own service names. */
+  readonly sans: readonly string[];
+  /** The control plane whose API server this is: `/version` tells its static pods' version. Without it, the cluster's. */
+  readonly node?: string;
+}
+
+/**
+ * A simulated Kubernetes cluster: one object in this process, without containers, etcd or kubelets, that behaves towards API clients like a
+ * cluster that kubeadm built. Every API server of the cluster is a listener on this one state.
+ */
+export class SimulatedCluster {
+  readonly name: string;
+  readonly etcd: SimulatedEtcd;
+  /** Its etcd runs beside kubeadm, and has members before there is a node. */
+  readonly externalEtcd: boolean;
+  private readonly store: ObjectStore;
+  private readonly registry = new ResourceRegistry();
+  private readonly api: ObjectApi;
+  private readonly deletion: Deletion;
+  private readonly world: World;
+  private readonly manager: ControllerManager;
+  private readonly fleet: NodeFleet;
+  private readonly tokens: BootstrapTokens;
+  private readonly deprecatedRequests = new DeprecatedRequests();
+  private readonly listeners = new Map<ApiListener, string | undefined>();
+  private readonly containerFiles = new ContainerFiles();
+  private readonly kubeconfigs: Kubeconfigs;
+  private readonly watchers = new Set<() => void>();
+  private readonly controlPlaneVersions: Map<string, string>;
+  private readonly controlPlaneFlags: Map<string, ComponentFlags>;
+  private version: string;
+  private announcing = false;
+
+  private constructor(
+    private readonly identity: Identity,
+    private readonly options: SimulatedClusterOptions,
+    private readonly clock: Clock,
+  ) {
+    const { state } = options;
+    this.name = identity.name;
+    this.externalEtcd = state?.externalEtcd ?? options.etcdEndpoints !== undefined;
+    this.version = state?.version ?? options.version;
+    this.kubeconfigs = new Kubeconfigs({
+      cluster: identity.name,
+      authority: identity.authority,
+      clock,
+      certificateAgeMs: options.certificateAgeMs ?? 0,
+    });
+    this.controlPlaneVersions = new Map(Object.entries(state?.controlPlanes ?? {}));
+    this.controlPlaneFlags = new Map(Object.entries(state?.controlPlaneFlags ?? {}));
+    this.store = new ObjectStore({
+      now: () => timestamp(clock.now()),
+      newUid: randomUUID,
+      historyMax: options.watchHistoryMax ?? HISTORY_MAX,
+    });
+    this.api = new ObjectApi({
+      store: this.store,
+      serviceCidr: identity.serviceCidr,
+      random: randomName,
+    });
+    this.etcd = new SimulatedEtcd({
+      name: identity.name,
+      store: this.store,
+      registry: this.registry,
+      state,
+      versionOf: (member) => companionsOf(this.controlPlaneVersions.get(member) ?? this.version).etcdReports,
+      onChange: ({ regained }) => {
+        // What controllers missed while etcd took no writes is made up.
+        if (regained) this.manager.resync();
+        this.changed();
+      },
+    });
+    this.deletion = new Deletion(this.store, () => clock.now(), timestamp);
+    this.tokens = new BootstrapTokens(this.store, this.api, () => clock.now());
+    if (state !== undefined) this.load(state);
+    const kubelets = new Kubelets(state?.kubelets ?? { stopped: {}, networkDeclared: false, networkNodes: [] });
+    this.world = {
+      store: this.store,
+      kubelets,
+      clock,
+      delays: { ...DEFAULT_DELAYS, ...options.delays },
+      pods: new PodIndex(this.store),
+      controlPlaneVersions: this.controlPlaneVersions,
+      controlPlaneFlags: this.controlPlaneFlags,
+      externalEtcd: this.externalEtcd,
+    };
+    this.fleet = new NodeFleet({
+      store: this.store,
+      api: this.api,
+      kubelets,
+      clock,
+      podCidr: identity.podCidr,
+      hasQuorum: () => this.etcd.hasQuorum(),
+    });
+    this.manager = this.newManager();
+    this.store.subscribe(() => this.changed());
+  }
+
+  /** A new cluster as `kubeadm init` leaves it, without nodes; or the one of a snapshot. */
+  static async create(options: SimulatedClusterOptions): Promise<SimulatedCluster> {
+    const clock = options.clock ?? systemClock;
+    const { state } = options;
+    const pair = state?.ca ?? options.ca;
+    const authority =
+      pair === undefined ? await CertificateAuthority.create(clock.now()) : await CertificateAuthority.load(pair);
+    const { name, podCidr, serviceCidr } = state ?? options;
+    const cluster = new SimulatedCluster({ name, podCidr, serviceCidr, authority }, options, clock);
+    if (state === undefined) cluster.install();
+    cluster.manager.resync();
+    return cluster;
+  }
+
+  get caPem(): string {
+    return this.identity.authority.pair.certPem;
+  }
+
+  /** `sha256:<hex>` of the authority's public key, as `kubeadm join --discovery-token-ca-cert-hash` wants it. */
+  get caHash(): string {
+    return this.identity.authority.publicKeyHash;
+  }
+
+  /** Serves the API at an address over TLS. Many listeners share the state. Rejects when the address cannot be bound. */
+  async listen({ host, port, sans, node }: ListenRequest): Promise<ApiListener> {
+    const names = [
+      'kubernetes',
+      'kubernetes.default',
+      'kubernetes.default.svc',
+      'kubernetes.default.svc.cluster.local',
+      'localhost',
+    ];
+    const serving = await this.identity.authority.issue(
+      { commonName: 'kube-apiserver', usage: 'server', sans: [...new Set([host, ...sans, ...names, '127.0.0.1'])] },
+      this.clock.now(),
+    );
+    const listener = await listenApi(this.served(), {
+      host,
+      port,
+      caPem: this.caPem,
+      serving,
+      version: () => (node === undefined ? undefined : this.controlPlaneVersions.get(node)) ?? this.version,
+    });
+    const close = async (): Promise<void> => {
+      this.listeners.delete(open);
+      await listener.close();
+    };
+    const open: ApiListener = { ...listener, close };
+    this.listeners.set(open, node);
+    return open;
+  }
+
+  /** The text of a kubeconfig with a client certificate in it. */
+  kubeconfig(request: KubeconfigRequest): Promise<string> {
+    return this.kubeconfigs.write(request);
+  }
+
+  renewAdministrator(): void {
+    this.kubeconfigs.renewAdministrator();
+  }
+
+  /** A `ttlMs` of 0 never ends. @throws {Error} when the requested token is not of kubeadm's form. */
+  createBootstrapToken(nowMs: number, ttlMs: number, requested?: string): { readonly token: string } {
+    return { token: this.tokens.create(nowMs, ttlMs, requested) };
+  }
+
+  checkToken(token: string): boolean {
+    return this.tokens.check(token);
+  }
+
+  /** The key expires after two hours, and when the next one is made. */
+  uploadCertificates(nowMs: number): { readonly certificateKey: string } {
+    return { certificateKey: this.tokens.uploadCertificates(nowMs) };
+  }
+
+  checkCertificateKey(certificateKey: string): boolean {
+    return this.tokens.checkCertificateKey(certificateKey);
+  }
+
+  /** A kubelet joins. The node is NotReady until there is a network. */
+  registerNode(request: NodeRegistration): void {
+    if (request.role === 'control-plane') this.controlPlaneVersions.set(request.name, this.version);
+    this.fleet.register(request);
+    this.manager.look(STATIC_PODS, request.name);
+  }
+
+  /** A stopped kubelet renews nothing: after the grace period its node counts as lost. `version` is what a restarted kubelet reports. */
+  setKubelet(node: string, { running, version }: { readonly running: boolean; readonly version?: string }): void {
+    if (this.store.get(NODES, undefined, node) === undefined) return;
+    const changed = this.world.kubelets.setRunning(node, running, this.clock.now());
+    if (changed && !running) this.fleet.keepLastHeartbeat(node);
+    if (version !== undefined) this.fleet.setKubeletVersion(node, version);
+    if (!changed) return;
+    for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.look(controller, node);
+    this.manager.look(LEADER_ELECTION, 'all');
+    for (const key of podKeysOnNode(this.world, node)) this.manager.look(KUBELET, key);
+    this.changed();
+  }
+
+  /**
+   * Declares that the pod network works on every node. It also comes by itself, node by node, where a ready pod mounts /etc/cni of its host,
+   * as every network plugin does.
+   */
+  setNetworkReady(ready: boolean): void {
+    this.world.kubelets.declareNetwork(ready);
+    for (const key of nodeKeys(this.world)) this.manager.look(NODE_CONTROLLER, key.slice(1));
+    this.changed();
+  }
+
+  /** The Node object is deleted, and with it everything that was on the node. */
+  removeNode(name: string): void {
+    this.controlPlaneVersions.delete(name);
+    this.controlPlaneFlags.delete(name);
+    this.fleet.remove(name);
+  }
+
+  /** The version that kubeadm's ConfigMap, kube-proxy, CoreDNS and later control planes get: the cluster-wide part of `kubeadm upgrade apply`. */
+  setVersion(version: string): void {
+    this.version = version;
+    const dns = this.store.get(DEPLOYMENTS, KUBE_SYSTEM, 'coredns');
+    if (dns !== undefined)
+      this.api.update(DEPLOYMENTS, { ...dns, spec: { ...dns.spec, template: coreDns(version).spec.template } });
+    const proxy = this.store.get(DAEMON_SETS, KUBE_SYSTEM, 'kube-proxy');
+    if (proxy !== undefined)
+      this.api.update(DAEMON_SETS, { ...proxy, spec: { ...proxy.spec, template: kubeProxy(version).spec.template } });
+    const config = this.store.get(CONFIG_MAPS, KUBE_SYSTEM, 'kubeadm-config');
+    const text = config?.data?.['ClusterConfiguration']?.replace(
+      /kubernetesVersion: .*/,
+      `kubernetesVersion: ${version}`,
+    );
+    if (config !== undefined && text !== undefined)
+      this.store.replace(CONFIG_MAPS, { ...config, data: { ClusterConfiguration: text } });
+    this.changed();
+  }
+
+  /** The static pods of one control plane are replaced by those of a version: what `kubeadm upgrade apply` and `upgrade node` do there. */
+  setControlPlaneVersion(node: string, version: string, flags: ComponentFlags = {}): void {
+    this.controlPlaneVersions.set(node, version);
+    this.controlPlaneFlags.set(node, flags);
+    this.manager.look(STATIC_PODS, node);
+    this.changed();
+  }
+
+  snapshot(): ClusterSnapshot {
+    const { version, objects } = this.store.export();
+    return {
+      format: 1,
+      name: this.name,
+      version: this.version,
+      podCidr: this.identity.podCidr,
+      serviceCidr: this.identity.serviceCidr,
+      ca: this.identity.authority.pair,
+      resourceVersion: version,
+      objects,
+      ...this.etcd.stored(),
+      ...(this.externalEtcd ? { externalEtcd: true } : {}),
+      kubelets: this.world.kubelets.stored(),
+      controlPlanes: Object.fromEntries(this.controlPlaneVersions),
+      controlPlaneFlags: Object.fromEntries(this.controlPlaneFlags),
+    };
+  }
+
+  /** Calls back after changes, once for all that happen in one turn of the event loop. */
+  onChange(callback: () => void): () => void {
+    this.watchers.add(callback);
+    return () => this.watchers.delete(callback);
+  }
+
+  nodes(): readonly Node[] {
+    return this.store.list(NODES);
+  }
+
+  pods(namespace?: string): readonly Pod[] {
+    return this.store.list(PODS, namespace);
+  }
+
+  /** Has the controllers do now what they would do in the next turns of the event loop. Timers are not moved. */
+  settle(): void {
+    this.manager.settle();
+  }
+
+  /** Ends all listeners and control loops. The state stays readable. */
+  async close(): Promise<void> {
+    this.manager.close();
+    await Promise.all([...this.listeners.keys()].map((listener) => listener.close()));
+  }
+
+  private load(state: ClusterSnapshot): void {
+    // Definitions first: the objects of a custom resource can only be located when it is known.
+    for (const object of state.objects) {
+      if (object.kind === CUSTOM_RESOURCE_DEFINITIONS.kind) this.registry.define(object);
+    }
+    const stored = { version: state.resourceVersion, objects: state.objects };
+    this.store.import(stored, ({ apiVersion, kind }) => this.registry.findKind(apiVersion, kind));
+  }
+
+  private install(): void {
+    const planned = planKubeadmObjects({
+      name: this.name,
+      version: this.version,
+      podCidr: this.identity.podCidr,
+      serviceCidr: this.identity.serviceCidr,
+      controlPlaneEndpoint: this.options.controlPlaneEndpoint ?? 'localhost:6443',
+      etcdEndpoints: this.options.etcdEndpoints,
+      caPem: this.caPem,
+    });
+    for (const { resource, draft } of planned) this.api.create(resource, draft);
+  }
+
+  private newManager(): ControllerManager {
+    const events = new EventRecorder(this.store, this.clock, randomName);
+    return new ControllerManager({
+      store: this.store,
+      api: this.api,
+      deletion: this.deletion,
+      clock: this.clock,
+      events,
+      controllers: allControllers(this.world, this.registry, this.caPem),
+      mayWrite: () => this.etcd.hasQuorum(),
+    });
+  }
+
+  private served(): ServedCluster {
+    return {
+      deprecatedRequests: this.deprecatedRequests,
+      name: this.name,
+      store: this.store,
+      registry: this.registry,
+      api: this.api,
+      deletion: this.deletion,
+      clock: this.clock,
+      heartbeats: this.fleet,
+      checkToken: (token) => this.tokens.check(token),
+      sign: (name) => void this.sign(name),
+      hasQuorum: () => this.etcd.hasQuorum(),
+      etcd: this.etcd.underTool(),
+      filesOf: (pod) => this.containerFiles.of(pod),
+      // A listener of no node stands for all of them.
+      servesApi: (node) => [...this.listeners.values()].some((known) => known === undefined || known === node),
+    };
+  }
+
+  /** As kube-controller-manager does: a moment after the approval, if the request is still there. */
+  private async sign(name: string): Promise<void> {
+    const asked = this.store.get(CERTIFICATE_SIGNING_REQUESTS, undefined, name);
+    if (asked === undefined) return;
+    const status = await signedStatus(asked, this.identity.authority, this.clock.now());
+    const current = this.store.get(CERTIFICATE_SIGNING_REQUESTS, undefined, name);
+    if (status === undefined || current?.metadata.uid !== asked.metadata.uid) return;
+    this.api.updateStatus(CERTIFICATE_SIGNING_REQUESTS, { ...current, ...{ status } });
+  }
+
+  private changed(): void {
+    if (this.announcing || this.watchers.size === 0) return;
+    this.announcing = true;
+    setImmediate(() => {
+      this.announcing = false;
+      for (const watcher of this.watchers) watcher();
+    });
+  }
+}

@@ -1,0 +1,11 @@
+import type { Operation } from '../operations/operation.js';
+import type { Change } from '../store/object.store.js';
+
+/** One control loop: which of its keys a change concerns, and what to do about a key. */
+export interface Controller {
+  readonly name: string;
+  keysFor(change: Change): readonly string[];
+  /** Every key, for the start and after an outage. */
+  allKeys(): readonly string[];
+  plan(key: string): readonly Operation[];
+}

@@ -1,0 +1,83 @@
+import { timestamp, type Clock } from '../clock/clock.js';
+import type { ClusterEvent } from '../objects/core.types.js';
+import type { Draft, KubeObject } from '../objects/kube.object.js';
+import { EVENTS } from '../resources/builtin.resources.js';
+import type { ObjectStore } from '../store/object.store.js';
+import type { Operation } from '../operations/operation.js';
+
+/** Kubernetes forgets events after an hour; the simulation when there are too many. */
+const EVENTS_MAX = 500;
+
+type EventOperation = Extract<Operation, { readonly do: 'event' }>;
+
+/** Writes what controllers tell people as Event objects; a repeated one is counted, not stored again. */
+export class EventRecorder {
+  /** Names of the events by what they say. */
+  private readonly names = new Map<string, string>();
+
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly clock: Clock,
+    private readonly random: (length: number) => string,
+  ) {}
+
+  record({ about, type, reason, message }: EventOperation, component: string): void {
+    const now = timestamp(this.clock.now());
+    const namespace = about.metadata.namespace ?? 'default';
+    const identity = `${about.metadata.uid} ${reason} ${message}`;
+    const known = this.names.get(identity);
+    const same = known === undefined ? undefined : this.store.get(EVENTS, namespace, known);
+    if (same !== undefined) {
+      this.store.replace(EVENTS, { ...same, count: (same.count ?? 1) + 1, lastTimestamp: now });
+      return;
+    }
+    this.forgetOldest();
+    const words = { type, reason, message, component, suffix: this.random(16) };
+    const event = this.store.create(EVENTS, draftOf({ about, now, namespace }, words));
+    this.names.set(identity, event.metadata.name);
+  }
+
+  /** A map keeps the order in which its keys came. */
+  private forgetOldest(): void {
+    const [oldest] = this.names;
+    if (oldest === undefined || this.names.size < EVENTS_MAX) return;
+    this.names.delete(oldest[0]);
+    const event = this.store.list(EVENTS).find(({ metadata }) => metadata.name === oldest[1]);
+    if (event !== undefined) this.store.remove(EVENTS, event);
+  }
+}
+
+interface Words {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly component: string;
+  readonly suffix: string;
+}
+
+const draftOf = (
+  { about, now, namespace }: { readonly about: KubeObject; readonly now: string; readonly namespace: string },
+  { type, reason, message, component, suffix }: Words,
+): Draft<ClusterEvent> =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${about.metadata.name}.${suffix}`, namespace },
+    involvedObject: {
+      kind: about.kind,
+      apiVersion: about.apiVersion,
+      name: about.metadata.name,
+      uid: about.metadata.uid,
+      resourceVersion: about.metadata.resourceVersion,
+      ...(about.metadata.namespace === undefined ? {} : { namespace: about.metadata.namespace }),
+    },
+    reason,
+    message,
+    type,
+    count: 1,
+    firstTimestamp: now,
+    lastTimestamp: now,
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: '',
+  }) as Draft<ClusterEvent>;

@@ -1,0 +1,42 @@
+import { replace, type Operation } from '../operations/operation.js';
+import { asJson, valueAt } from '../objects/json.js';
+import { withCondition, type Condition, type KubeObject } from '../objects/kube.object.js';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../resources/builtin.resources.js';
+import { customResource } from '../resources/resource.registry.js';
+
+interface Definition extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** Only then its objects can be written and read: a moment after it was created. */
+export const isEstablished = ({ status }: Definition): boolean =>
+  status?.conditions?.some(({ type, status: holds }) => type === 'Established' && holds === 'True') ?? false;
+
+/** A CustomResourceDefinition that can be served says so in its status; clients wait for that before they create objects. */
+export const planDefinition = (definition: Definition, now: string): readonly Operation[] => {
+  const resource = customResource(definition);
+  if (resource === undefined || definition.metadata.deletionTimestamp !== undefined) return [];
+  const told: readonly Condition[] = [
+    {
+      type: 'NamesAccepted',
+      status: 'True',
+      reason: 'NoConflicts',
+      message: 'no conflicts found',
+      lastTransitionTime: now,
+    },
+    {
+      type: 'Established',
+      status: 'True',
+      reason: 'InitialNamesAccepted',
+      message: 'the initial names have been accepted',
+      lastTransitionTime: now,
+    },
+  ];
+  const status = {
+    ...definition.status,
+    acceptedNames: valueAt(asJson(definition), 'spec.names'),
+    conditions: told.reduce(withCondition, definition.status?.conditions ?? []),
+    storedVersions: [resource.version],
+  };
+  return [replace(CUSTOM_RESOURCE_DEFINITIONS, { ...definition, status } as KubeObject, 'it is served')];
+};

@@ -1,0 +1,122 @@
+import type { ResourceRegistry } from '../resources/resource.registry.js';
+import type { ClusterSnapshot } from '../cluster/cluster.snapshot.js';
+import type { ObjectStore } from '../store/object.store.js';
+import { EtcdMembers, type EtcdMemberChange, type EtcdMemberReport } from './etcd.members.js';
+import type { EtcdUnderTool } from './etcd.tools.js';
+import { RestoredMembers, type RestoredEtcd } from './restored.etcd.js';
+
+/** A fresh etcd's file, and what a small object adds to it: rough figures, enough for a size that grows. */
+const BYTES_MIN = 20 * 1024;
+const BYTES_PER_WRITE = 512;
+
+export interface SimulatedEtcdOptions {
+  /** Of the cluster. */
+  readonly name: string;
+  readonly store: ObjectStore;
+  readonly registry: ResourceRegistry;
+  readonly state: ClusterSnapshot | undefined;
+  /** What the server of a member reports as its version. */
+  readonly versionOf: (member: string) => string;
+  /** Called after each change; `regained`: writes are taken again. */
+  readonly onChange: (quorum: { readonly regained: boolean }) => void;
+}
+
+/** The etcd of a simulated cluster: who its members are, which restore they came from, and what their tools see. The store holds what it holds. */
+export class SimulatedEtcd {
+  private readonly members: EtcdMembers;
+  private readonly restoredMembers = new RestoredMembers();
+  private token: string | undefined;
+  /** Revisions that a restore has skipped: nothing was written with them. */
+  private revisionsSkipped: number;
+
+  constructor(private readonly options: SimulatedEtcdOptions) {
+    const { state } = options;
+    this.members = new EtcdMembers(state?.etcd);
+    this.token = state?.etcdToken;
+    this.revisionsSkipped = state?.revisionsSkipped ?? 0;
+  }
+
+  list(): readonly EtcdMemberReport[] {
+    const { store, versionOf } = this.options;
+    return this.members.list({
+      versionOf,
+      dbSizeBytes: BYTES_MIN + (store.currentVersion() - this.revisionsSkipped) * BYTES_PER_WRITE,
+    });
+  }
+
+  hasQuorum(): boolean {
+    return this.members.hasQuorum();
+  }
+
+  /** `etcdctl move-leader`. False when that member cannot lead: it does not run, or there is no quorum. */
+  moveLeader(name: string): boolean {
+    return this.members.moveLeader(name);
+  }
+
+  /** `url` is the peer URL, `https://<address>:2380`. */
+  add(name: string, url: string): void {
+    this.change(() => this.members.add(name, url));
+  }
+
+  remove(name: string): void {
+    this.change(() => this.members.remove(name));
+  }
+
+  /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
+  set(name: string, change: EtcdMemberChange): void {
+    this.change(() => this.members.set(name, change));
+  }
+
+  /** A member runs from its data folder; `restored`: what a restore has put there. */
+  start(name: string, restored: RestoredEtcd | undefined): void {
+    if (restored?.token === this.token) return this.set(name, { running: true });
+    // One that still has the data from before finds no one of its cluster any more.
+    if (restored === undefined) return this.set(name, { running: false });
+    const started = this.restoredMembers.start(restored);
+    if (started === undefined) return;
+    const { store, registry } = this.options;
+    this.token = restored.token;
+    this.revisionsSkipped += Math.max(0, restored.revision - store.currentVersion());
+    this.change(() => {
+      this.members.begin(new Map(Object.entries(restored.initialCluster)), started);
+      store.restore(restored.objects, restored.revision, ({ apiVersion, kind }) => registry.findKind(apiVersion, kind));
+    });
+  }
+
+  stop(name: string): void {
+    this.restoredMembers.stop(name);
+    this.set(name, { running: false });
+  }
+
+  /** As the tools in its containers, or on its hosts, see it. */
+  underTool(): EtcdUnderTool {
+    const { name, store } = this.options;
+    return {
+      name,
+      members: () => this.list(),
+      hasQuorum: () => this.hasQuorum(),
+      revision: () => store.currentVersion(),
+      keys: () => store.export().objects.length,
+      contents: () => {
+        const { version, objects } = store.export();
+        return Buffer.from(JSON.stringify({ revision: version, keys: objects.length, objects }));
+      },
+      moveLeader: (member) => this.moveLeader(member),
+      removeMember: (member) => this.remove(member),
+    };
+  }
+
+  stored(): Pick<ClusterSnapshot, 'etcd' | 'etcdToken' | 'revisionsSkipped'> {
+    return {
+      etcd: this.members.stored(),
+      ...(this.token === undefined ? {} : { etcdToken: this.token }),
+      revisionsSkipped: this.revisionsSkipped,
+    };
+  }
+
+  private change(apply: () => void): void {
+    const before = this.hasQuorum();
+    apply();
+    this.options.onChange({ regained: !before && this.hasQuorum() });
+  }
+}

@@ -1,0 +1,85 @@
+import { wordsOf } from '@fairlead/contracts';
+import type { IncomingMessage } from 'node:http';
+import { parse as parseYaml } from 'yaml';
+import { ApiError, badRequest, tooLarge, unsupportedMediaType } from '../api/api.error.js';
+import { isJsonObject, type Json, type JsonObject } from '../objects/json.js';
+import type { Draft } from '../objects/kube.object.js';
+import { decodeKubernetesProtobuf } from '../schema/protobuf.decode.js';
+import { parseRange } from './negotiation.js';
+
+/** The API server's own limit for a request (apiserver, MaxRequestBodyBytes). */
+const BODY_MAX_BYTES = 3 * 1024 * 1024;
+
+export interface RequestBody {
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
+export const readBody = async (request: IncomingMessage): Promise<RequestBody> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
+    chunks.push(chunk);
+  }
+  return {
+    mediaType: parseRange(request.headers['content-type'] ?? 'application/json').type,
+    bytes: Buffer.concat(chunks),
+  };
+};
+
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const ACCEPTED = ['application/json', 'application/yaml', PROTOBUF];
+
+/** The JSON value of a body in JSON, YAML or Kubernetes' protobuf. */
+export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
+  const yaml = mediaType.endsWith('yaml');
+  if (!yaml && !mediaType.includes('json') && mediaType !== PROTOBUF) throw unsupportedMediaType(ACCEPTED);
+  try {
+    if (mediaType === PROTOBUF) return decodeKubernetesProtobuf(bytes);
+    return (yaml ? parseYaml(bytes.toString('utf8')) : JSON.parse(bytes.toString('utf8'))) as Json;
+  } catch (error) {
+    throw badRequest(`the body of the request could not be parsed: ${wordsOf(error)}`);
+  }
+};
+
+/** The body as an API object of the expected kind; apiVersion and kind may be left out. */
+export const parseObject = (
+  body: RequestBody,
+  expected: { readonly apiVersions: readonly string[]; readonly kind: string },
+): Draft => {
+  const value = parseBody(body);
+  if (!isJsonObject(value)) throw badRequest('the body of the request is not an object');
+  const { apiVersion = expected.apiVersions[0], kind = expected.kind, metadata = {} } = value;
+  if (kind !== expected.kind || typeof apiVersion !== 'string' || !expected.apiVersions.includes(apiVersion)) {
+    const desired = `${expected.apiVersions[0]}, Kind=${expected.kind}`;
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${desired}): ${String(apiVersion)}, Kind=${String(kind)}`,
+    );
+  }
+  if (!isJsonObject(metadata)) throw badRequest('metadata is not an object');
+  return { ...value, apiVersion, kind, metadata: cleanMetadata(metadata) } as unknown as Draft;
+};
+
+const TEXT_MEMBERS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion'];
+
+/** Metadata as the rest of the simulation relies on it: texts are texts, nulls are absent. */
+const cleanMetadata = (metadata: JsonObject): JsonObject => {
+  const wrong = TEXT_MEMBERS.find((key) => !['string', 'undefined'].includes(typeof (metadata[key] ?? undefined)));
+  if (wrong !== undefined) throw new ApiError(400, 'BadRequest', `metadata.${wrong} is not a string`);
+  for (const key of ['labels', 'annotations']) {
+    const map = metadata[key] ?? {};
+    if (!isJsonObject(map) || Object.values(map).some((value) => typeof value !== 'string')) {
+      throw badRequest(`metadata.${key} is not a map of strings`);
+    }
+  }
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
+};
+
+/** DeleteOptions of a body that may be empty. */
+export const parseOptional = (body: RequestBody): JsonObject => {
+  if (body.bytes.length === 0) return {};
+  const value = parseBody(body);
+  return isJsonObject(value) ? value : {};
+};

@@ -1,0 +1,146 @@
+import { again, event, remove, replace, type Operation } from '../operations/operation.js';
+import { timeOf } from '../clock/clock.js';
+import { isReady, isTerminal, type Node, type Pod, type Taint } from '../objects/core.types.js';
+import { conditionOf, withCondition, type Condition } from '../objects/kube.object.js';
+import { NODES, PODS } from '../resources/builtin.resources.js';
+import { toleranceSeconds } from '../scheduling/taints.js';
+import { readyCondition } from './node.planner.js';
+
+export interface NodeWorld {
+  readonly node: Node;
+  /** The pods that are placed on it. */
+  readonly pods: readonly Pod[];
+  /** When its kubelet stopped; undefined while it runs. */
+  readonly stoppedMs: number | undefined;
+  readonly networkReady: boolean;
+  readonly monitorGraceMs: number;
+  readonly now: string;
+  readonly nowMs: number;
+}
+
+const NOT_READY = 'node.kubernetes.io/not-ready';
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
+/** The taints that the node controller owns; all others are left alone. */
+const OWN_TAINTS = [NOT_READY, UNREACHABLE, UNSCHEDULABLE];
+
+/** What kubelet and node controller together make of a node: its conditions, its taints, and the pods that may not stay. */
+export const planNodeLifecycle = (world: NodeWorld): readonly Operation[] => {
+  const { node, stoppedMs, nowMs, monitorGraceMs } = world;
+  const lostMs = stoppedMs === undefined ? undefined : stoppedMs + monitorGraceMs;
+  const next = tainted(withReady(world, lostMs !== undefined && lostMs <= nowMs), world.now);
+  return [
+    replace(NODES, next, 'its conditions follow its kubelet'),
+    ...announce(node, next),
+    ...(lostMs !== undefined && lostMs > nowMs ? [again(lostMs)] : []),
+    ...evict({ ...world, node: next }),
+    ...markUnready(world, next),
+  ];
+};
+
+const withReady = (world: NodeWorld, lost: boolean): Node => {
+  const { node, stoppedMs, networkReady, now } = world;
+  // A stopped kubelet writes nothing more: until the grace period is over the last state stands.
+  if (stoppedMs !== undefined && !lost) return node;
+  const conditions = lost
+    ? unknown(node.status?.conditions ?? [], now)
+    : known(node.status?.conditions ?? [], { networkReady, now });
+  return { ...node, status: { ...node.status, conditions } };
+};
+
+const unknown = (conditions: readonly Condition[], now: string): readonly Condition[] =>
+  conditions.map((condition) =>
+    condition.status === 'Unknown'
+      ? condition
+      : {
+          ...condition,
+          status: 'Unknown',
+          reason: 'NodeStatusUnknown',
+          message: 'Kubelet stopped posting node status.',
+          lastTransitionTime: now,
+        },
+  );
+
+const HEALTHY: readonly (readonly [string, string, string])[] = [
+  ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+  ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+  ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+];
+
+const known = (
+  conditions: readonly Condition[],
+  { networkReady, now }: { readonly networkReady: boolean; readonly now: string },
+): readonly Condition[] => {
+  const ready = readyCondition(networkReady, now);
+  const heartbeat = conditions.find(({ type }) => type === 'Ready')?.lastHeartbeatTime ?? now;
+  const healthy = HEALTHY.map(([type, reason, message]): Condition => ({
+    type,
+    status: 'False',
+    reason,
+    message,
+    lastHeartbeatTime: heartbeat,
+    lastTransitionTime: now,
+  }));
+  // Heartbeat times are told when a client asks; storing each would be a write for nothing.
+  return [...healthy, { ...ready, lastHeartbeatTime: heartbeat }].reduce(withCondition, conditions);
+};
+
+const tainted = (node: Node, now: string): Node => {
+  const ready = conditionOf(node, 'Ready')?.status ?? 'Unknown';
+  const desired: Taint[] = [
+    ...(node.spec.unschedulable === true ? [{ key: UNSCHEDULABLE, effect: 'NoSchedule' } as const] : []),
+    ...(ready === 'True' ? [] : both(ready === 'Unknown' ? UNREACHABLE : NOT_READY)),
+  ];
+  const present = node.spec.taints ?? [];
+  const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
+  const kept = present.filter(
+    (taint) => !OWN_TAINTS.includes(taint.key) || desired.some((other) => same(taint, other)),
+  );
+  const added = desired
+    .filter((taint) => !present.some((other) => same(taint, other)))
+    .map((taint) => ({ ...taint, timeAdded: now }));
+  return kept.length === present.length && added.length === 0
+    ? node
+    : { ...node, spec: { ...node.spec, taints: [...kept, ...added] } };
+};
+
+const both = (key: string): readonly Taint[] => [
+  { key, effect: 'NoSchedule' },
+  { key, effect: 'NoExecute' },
+];
+
+const announce = (before: Node, after: Node): readonly Operation[] => {
+  const [was, is] = [isReady(before), isReady(after)];
+  if (was === is) return [];
+  const name = after.metadata.name;
+  return [event(after, is ? 'NodeReady' : 'NodeNotReady', `Node ${name} status is now: Node${is ? '' : 'Not'}Ready`)];
+};
+
+/** Pods leave a node with NoExecute taints when their tolerance ends. */
+const evict = ({ node, pods, nowMs }: NodeWorld): readonly Operation[] => {
+  const taints = (node.spec.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
+  if (taints.length === 0) return [];
+  const since = Math.min(...taints.map(({ timeAdded }) => (timeAdded === undefined ? nowMs : timeOf(timeAdded))));
+  return pods
+    .filter((pod) => pod.metadata.deletionTimestamp === undefined && !isTerminal(pod))
+    .flatMap((pod) => {
+      const seconds = toleranceSeconds(taints, pod.spec.tolerations);
+      if (seconds === Number.POSITIVE_INFINITY) return [];
+      const dueMs = since + seconds * 1000;
+      if (dueMs > nowMs) return [again(dueMs)];
+      return [
+        event(pod, 'TaintManagerEviction', `Marking for deletion Pod ${pod.metadata.namespace}/${pod.metadata.name}`),
+        remove(PODS, pod, `it does not tolerate ${taints.map(({ key }) => key).join(', ')} any longer`),
+      ];
+    });
+};
+
+/** No one knows how the pods of a lost node are: they count as unready, so that services leave them out. */
+const markUnready = ({ pods, now, stoppedMs }: NodeWorld, node: Node): readonly Operation[] => {
+  if (stoppedMs === undefined || conditionOf(node, 'Ready')?.status !== 'Unknown') return [];
+  return pods.filter(isReady).map((pod) => {
+    const condition = { type: 'Ready', status: 'False', reason: 'NodeNotReady', lastTransitionTime: now } as const;
+    const conditions = withCondition(pod.status?.conditions, condition);
+    return replace(PODS, { ...pod, status: { ...pod.status, conditions } }, 'its node is lost');
+  });
+};

@@ -1,0 +1,72 @@
+import type { KubeObject } from '../objects/kube.object.js';
+
+export type Subresource =
+  'status' | 'scale' | 'eviction' | 'binding' | 'log' | 'exec' | 'proxy' | 'approval' | 'finalize';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+export interface Deprecation {
+  readonly version: string;
+  readonly since: string;
+  /** Empty: no release is named. */
+  readonly removed: string;
+  /** What takes its place, as the warning names it. */
+  readonly use?: string;
+}
+
+export interface ResourceDefinition {
+  readonly group: string;
+  readonly version: string;
+  /** Further versions under which the same objects are served, newest first (their schema must be the same). */
+  readonly otherVersions: readonly string[];
+  /** Versions that are deprecated, and since when: `v1` of Endpoints since 1.33. */
+  readonly deprecated: readonly Deprecation[];
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly subresources: readonly Subresource[];
+  readonly verbs: readonly Verb[];
+  /** Built-in types take strategic merge patches; custom resources do not. */
+  readonly custom: boolean;
+}
+
+/** A definition that also tells the compiler what the objects look like. */
+export interface Resource<T extends KubeObject> extends ResourceDefinition {
+  readonly sample?: T;
+}
+
+export const ALL_VERBS: readonly Verb[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];
+
+/** `apps/v1`, or `v1` for the core group. */
+export const groupVersion = (group: string, version: string): string =>
+  group === '' ? version : `${group}/${version}`;
+
+export const apiVersionOf = (resource: ResourceDefinition): string => groupVersion(resource.group, resource.version);
+
+export const versionsOf = (resource: ResourceDefinition): readonly string[] => [
+  resource.version,
+  ...resource.otherVersions,
+];
+
+/** `deployments.apps`, as the API names resources in its messages and CustomResourceDefinitions. */
+export const qualifiedName = (resource: ResourceDefinition): string =>
+  resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+
+/** `Deployment.apps`, as validation messages name kinds. */
+export const qualifiedKind = (resource: ResourceDefinition): string =>
+  resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`;
+
+export const hasSubresource = (resource: ResourceDefinition, name: Subresource): boolean =>
+  resource.subresources.includes(name);

@@ -1,0 +1,39 @@
+import protobuf from 'protobufjs/light.js';
+import { messageSchema, type FieldSchema } from './message.schema.js';
+
+/** Messages that a body uses besides those of the schema. */
+const OTHERS: Readonly<Record<string, readonly FieldSchema[]>> = {
+  'runtime.Unknown': [field('typeMeta', 1, 'runtime.TypeMeta'), field('raw', 2, 'bytes')],
+  'runtime.TypeMeta': [field('apiVersion', 1, 'string'), field('kind', 2, 'string')],
+  'meta.v1.Duration': [field('duration', 1, 'int64')],
+};
+
+const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double']);
+
+const root = new protobuf.Root();
+
+function field(name: string, number: number, type: string): FieldSchema {
+  return { name, number, type, shape: 'one', inline: false, omitsZero: false };
+}
+
+export const fieldsOf = (name: string): readonly FieldSchema[] => messageSchema(name)?.fields ?? OTHERS[name] ?? [];
+
+/** In the root all messages are beside each other: a dot would ask for a namespace. */
+const flat = (name: string): string => (SCALARS.has(name) ? name : name.replaceAll('.', '_'));
+
+/** The message as the library knows it, with all that it refers to. A type that the schema does not know has no fields. */
+export const protobufType = (name: string): protobuf.Type => {
+  const known = root.get(flat(name));
+  if (known instanceof protobuf.Type) return known;
+  const type = new protobuf.Type(flat(name));
+  root.add(type);
+  for (const one of fieldsOf(name)) {
+    type.add(
+      one.shape === 'map'
+        ? new protobuf.MapField(one.name, one.number, 'string', flat(one.type))
+        : new protobuf.Field(one.name, one.number, flat(one.type), one.shape === 'list' ? 'repeated' : undefined),
+    );
+    if (!SCALARS.has(one.type)) protobufType(one.type);
+  }
+  return type;
+};

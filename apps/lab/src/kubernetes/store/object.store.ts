@@ -1,0 +1,251 @@
+import { sameJson } from '../objects/json.js';
+import { keyOf, objectKey, type Draft, type KubeObject, type ObjectMeta } from '../objects/kube.object.js';
+import {
+  apiVersionOf,
+  hasSubresource,
+  qualifiedName,
+  type Resource,
+  type ResourceDefinition,
+} from '../resources/resource.js';
+
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** One write, in the order of the versions. `object` of a deletion is the last state with the version of the deletion. */
+export interface Change {
+  readonly type: ChangeType;
+  readonly version: number;
+  readonly resource: ResourceDefinition;
+  readonly object: KubeObject;
+  readonly previous: KubeObject | undefined;
+}
+
+export interface StoreOptions {
+  readonly now: () => string;
+  readonly newUid: () => string;
+  /** How many changes are remembered for watches that resume; older versions answer 410 Gone. */
+  readonly historyMax: number;
+}
+
+export interface StoredObjects {
+  readonly version: number;
+  readonly objects: readonly KubeObject[];
+}
+
+/** Names the resource of an object; undefined: it is not served. */
+export type Locate = (object: KubeObject) => ResourceDefinition | undefined;
+
+interface Restored {
+  readonly resource: ResourceDefinition;
+  readonly object: KubeObject;
+}
+
+interface Located {
+  readonly resource: ResourceDefinition;
+  readonly key: string;
+}
+
+/**
+ * All objects of one cluster, as etcd and the API server's watch cache hold them: one version counter, immutable objects, a bounded
+ * history of changes, an index of dependents. Synchronous: a read sees every write before it.
+ */
+export class ObjectStore {
+  private version = 1;
+  private readonly tables = new Map<string, Map<string, KubeObject>>();
+  private readonly dependents = new Map<string, Map<string, Located>>();
+  private history: Change[] = [];
+  private readonly listeners = new Set<(change: Change) => void>();
+
+  constructor(private readonly options: StoreOptions) {}
+
+  currentVersion(): number {
+    return this.version;
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, namespace: string | undefined, name: string): T | undefined {
+    // The table of a resource holds only what was written under that resource: this is the one place that says so to the compiler.
+    return this.tables.get(qualifiedName(resource))?.get(keyOf(namespace, name)) as T | undefined;
+  }
+
+  list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[] {
+    const all = [...(this.tables.get(qualifiedName(resource))?.values() ?? [])] as T[];
+    return namespace === undefined ? all : all.filter((object) => object.metadata.namespace === namespace);
+  }
+
+  /** The objects that name `uid` as an owner. */
+  dependentsOf(uid: string): readonly { readonly resource: ResourceDefinition; readonly object: KubeObject }[] {
+    return [...(this.dependents.get(uid)?.values() ?? [])].flatMap(({ resource, key }) => {
+      const object = this.tables.get(qualifiedName(resource))?.get(key);
+      return object === undefined ? [] : [{ resource, object }];
+    });
+  }
+
+  /** The uids that objects name as their owners. */
+  ownerUids(): readonly string[] {
+    return [...this.dependents.keys()];
+  }
+
+  /** Stores a new object and gives it its identity. The caller has checked that the name is free. */
+  create<T extends KubeObject>(resource: Resource<T>, draft: Draft<T>): T {
+    const version = this.nextVersion();
+    const metadata: ObjectMeta = {
+      name: '',
+      ...draft.metadata,
+      uid: this.options.newUid(),
+      creationTimestamp: this.options.now(),
+      resourceVersion: String(version),
+      ...(hasGeneration(resource) ? { generation: 1 } : {}),
+    };
+    const object = { ...draft, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T;
+    this.write(resource, object, undefined, version);
+    return object;
+  }
+
+  /** Stores the next state of an object. A state equal to the stored one is not a write, as in the API server. */
+  replace<T extends KubeObject>(resource: Resource<T>, next: T): T {
+    const previous = this.get(resource, next.metadata.namespace, next.metadata.name);
+    if (previous === undefined || previous.metadata.uid !== next.metadata.uid) {
+      throw new Error(`${qualifiedName(resource)} ${objectKey(next)} is not stored: it cannot be replaced`);
+    }
+    const unversioned = { ...next, metadata: { ...next.metadata, resourceVersion: previous.metadata.resourceVersion } };
+    if (sameJson(unversioned, previous)) return previous;
+    const version = this.nextVersion();
+    const generation = nextGeneration(resource, previous, next);
+    const object = {
+      ...next,
+      metadata: {
+        ...next.metadata,
+        resourceVersion: String(version),
+        ...(generation === undefined ? {} : { generation }),
+      },
+    };
+    this.write(resource, object, previous, version);
+    return object;
+  }
+
+  /** Takes an object out for good. */
+  remove(resource: ResourceDefinition, object: KubeObject): void {
+    const key = objectKey(object);
+    const previous = this.tables.get(qualifiedName(resource))?.get(key);
+    if (previous === undefined) return;
+    this.tables.get(qualifiedName(resource))?.delete(key);
+    this.unindex(resource, previous);
+    const version = this.nextVersion();
+    const last = { ...previous, metadata: { ...previous.metadata, resourceVersion: String(version) } };
+    this.announce({ type: 'DELETED', version, resource, object: last, previous });
+  }
+
+  /** The changes after `version`, oldest first, or undefined when the history does not reach back so far. */
+  changesAfter(version: number): readonly Change[] | undefined {
+    if (version >= this.version) return [];
+    const first = this.history[0];
+    if (first === undefined || first.version > version + 1) return undefined;
+    return this.history.slice(version + 1 - first.version);
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  export(): StoredObjects {
+    return { version: this.version, objects: [...this.tables.values()].flatMap((table) => [...table.values()]) };
+  }
+
+  /** Fills an empty store; `locate` names the resource of an object, or undefined for those that are no longer served. */
+  import({ version, objects }: StoredObjects, locate: Locate): void {
+    this.version = version;
+    for (const object of objects) {
+      const resource = locate(object);
+      if (resource === undefined) continue;
+      this.table(resource).set(objectKey(object), object);
+      this.index(resource, object);
+    }
+  }
+
+  /**
+   * Sets everything back to what was stored, as an etcd that was restored from a snapshot: whoever listens in this process hears of every
+   * difference, and no one can resume a watch from before (`--bump-revision --mark-compacted`).
+   */
+  restore(objects: readonly KubeObject[], at: number, locate: Locate): void {
+    const desired = new Map<string, Restored>();
+    for (const object of objects) {
+      const resource = locate(object);
+      if (resource !== undefined) desired.set(`${qualifiedName(resource)}|${objectKey(object)}`, { resource, object });
+    }
+    this.version = Math.max(this.version, at);
+    for (const [name, table] of this.tables) {
+      for (const object of [...table.values()]) {
+        const kept = desired.get(`${name}|${objectKey(object)}`);
+        const resource = kept?.resource ?? locate(object);
+        if (kept?.object.metadata.uid !== object.metadata.uid && resource !== undefined) this.remove(resource, object);
+      }
+    }
+    for (const { resource, object } of desired.values()) {
+      const previous = this.table(resource).get(objectKey(object));
+      if (previous === undefined || !sameJson(previous, object))
+        this.write(resource, object, previous, this.nextVersion());
+    }
+    this.history = [];
+  }
+
+  private nextVersion(): number {
+    this.version += 1;
+    return this.version;
+  }
+
+  private table(resource: ResourceDefinition): Map<string, KubeObject> {
+    const name = qualifiedName(resource);
+    const table = this.tables.get(name) ?? new Map<string, KubeObject>();
+    this.tables.set(name, table);
+    return table;
+  }
+
+  private write(
+    resource: ResourceDefinition,
+    object: KubeObject,
+    previous: KubeObject | undefined,
+    version: number,
+  ): void {
+    if (previous !== undefined) this.unindex(resource, previous);
+    this.table(resource).set(objectKey(object), object);
+    this.index(resource, object);
+    this.announce({ type: previous === undefined ? 'ADDED' : 'MODIFIED', version, resource, object, previous });
+  }
+
+  private announce(change: Change): void {
+    this.history.push(change);
+    // Cut in large steps: a splice for each write would copy the whole history each time.
+    if (this.history.length > this.options.historyMax * 1.5)
+      this.history = this.history.slice(-this.options.historyMax);
+    for (const listener of this.listeners) listener(change);
+  }
+
+  private index(resource: ResourceDefinition, object: KubeObject): void {
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      const owned = this.dependents.get(uid) ?? new Map<string, Located>();
+      owned.set(`${qualifiedName(resource)}|${objectKey(object)}`, { resource, key: objectKey(object) });
+      this.dependents.set(uid, owned);
+    }
+  }
+
+  private unindex(resource: ResourceDefinition, object: KubeObject): void {
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      const owned = this.dependents.get(uid);
+      owned?.delete(`${qualifiedName(resource)}|${objectKey(object)}`);
+      if (owned?.size === 0) this.dependents.delete(uid);
+    }
+  }
+}
+
+const hasGeneration = (resource: ResourceDefinition): boolean => hasSubresource(resource, 'status');
+
+/** The generation counts changes of what is desired: everything but metadata and status. */
+const nextGeneration = (resource: ResourceDefinition, previous: KubeObject, next: KubeObject): number | undefined => {
+  if (!hasGeneration(resource)) return next.metadata.generation;
+  const generation = previous.metadata.generation ?? 1;
+  const deletionBegins =
+    previous.metadata.deletionTimestamp === undefined && next.metadata.deletionTimestamp !== undefined;
+  return deletionBegins || !sameJson(desired(previous), desired(next)) ? generation + 1 : generation;
+};
+
+const desired = (object: KubeObject): object => ({ ...object, metadata: undefined, status: undefined });

@@ -1,0 +1,103 @@
+import { scaledValue } from '../objects/quantity.js';
+import type { Deployment, ReplicaSet } from '../objects/workload.types.js';
+
+/** A replica set is to have another number of pods. */
+export interface Scaling {
+  readonly replicaSet: ReplicaSet;
+  readonly to: number;
+}
+
+export interface Rollout {
+  readonly deployment: Deployment;
+  /** The replica set of the present template. */
+  readonly current: ReplicaSet | undefined;
+  readonly old: readonly ReplicaSet[];
+}
+
+const wants = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 0;
+const available = (replicaSet: ReplicaSet): number => replicaSet.status?.availableReplicas ?? 0;
+const sum = (replicaSets: readonly ReplicaSet[], count: (replicaSet: ReplicaSet) => number): number =>
+  replicaSets.reduce((total, replicaSet) => total + count(replicaSet), 0);
+
+/** How many pods may be above, and how many below the desired number; never none of both, or nothing could move. */
+export const rolloutLimits = ({ spec }: Deployment): { readonly surge: number; readonly unavailable: number } => {
+  const replicas = spec.replicas ?? 1;
+  const { maxSurge = '25%', maxUnavailable = '25%' } = spec.strategy?.rollingUpdate ?? {};
+  const surge = scaledValue(maxSurge, replicas, 'up');
+  const unavailable = Math.min(scaledValue(maxUnavailable, replicas, 'down'), replicas);
+  return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
+};
+
+/** The next scalings of a deployment (pkg/controller/deployment: rolling, recreate and the scaling of a paused one). */
+export const planRollout = (rollout: Rollout): readonly Scaling[] => {
+  const { deployment, current, old } = rollout;
+  const all = current === undefined ? old : [current, ...old];
+  if (deployment.spec.paused === true) return planPaused(deployment, all);
+  if (current === undefined) return [];
+  return deployment.spec.strategy?.type === 'Recreate'
+    ? planRecreate(deployment, current, old)
+    : planRolling(deployment, current, old);
+};
+
+/** While paused, only the size follows. */
+const planPaused = (deployment: Deployment, all: readonly ReplicaSet[]): readonly Scaling[] => {
+  const active = all.filter((replicaSet) => wants(replicaSet) > 0);
+  const [only] = active;
+  const replicas = deployment.spec.replicas ?? 1;
+  return only !== undefined && active.length === 1 && wants(only) !== replicas
+    ? [{ replicaSet: only, to: replicas }]
+    : [];
+};
+
+const planRecreate = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
+  const running = old.filter((replicaSet) => wants(replicaSet) > 0);
+  if (running.length > 0) return running.map((replicaSet) => ({ replicaSet, to: 0 }));
+  const gone = sum(old, ({ status }) => status?.replicas ?? 0) === 0;
+  const replicas = deployment.spec.replicas ?? 1;
+  return gone && wants(current) !== replicas ? [{ replicaSet: current, to: replicas }] : [];
+};
+
+const planRolling = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
+  const growth = planGrowth(deployment, current, old);
+  return growth === undefined ? planShrinking(deployment, current, old) : [growth];
+};
+
+/** The new replica set up to the desired number, as far as the surge allows; or down to it. */
+const planGrowth = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Scaling | undefined => {
+  const replicas = deployment.spec.replicas ?? 1;
+  if (wants(current) > replicas) return { replicaSet: current, to: replicas };
+  const room = replicas + rolloutLimits(deployment).surge - sum([current, ...old], wants);
+  const growth = Math.min(room, replicas - wants(current));
+  return growth > 0 ? { replicaSet: current, to: wants(current) + growth } : undefined;
+};
+
+/** The old replica sets down as long as enough pods stay available: first all sick pods, then healthy ones, of the oldest set first. */
+const planShrinking = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
+  const least = (deployment.spec.replicas ?? 1) - rolloutLimits(deployment).unavailable;
+  const all = [current, ...old];
+  const oldestFirst = [...old].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
+  const spare = sum(all, wants) - least - (wants(current) - available(current));
+  const sick = taken(oldestFirst, spare, (replicaSet) => wants(replicaSet) - available(replicaSet));
+  const left = (replicaSet: ReplicaSet): number => wants(replicaSet) - (sick.get(replicaSet) ?? 0);
+  const healthySpare = Math.min(spare - total(sick), sum(all, available) - least);
+  const healthy = taken(oldestFirst, healthySpare, left);
+  return oldestFirst
+    .map((replicaSet) => ({ replicaSet, to: left(replicaSet) - (healthy.get(replicaSet) ?? 0) }))
+    .filter(({ replicaSet, to }) => to !== wants(replicaSet));
+};
+
+/** How many of each may be taken when there are `spare` in all and each can give so many. */
+const taken = (
+  replicaSets: readonly ReplicaSet[],
+  spare: number,
+  canGive: (replicaSet: ReplicaSet) => number,
+): ReadonlyMap<ReplicaSet, number> => {
+  const counts = new Map<ReplicaSet, number>();
+  for (const replicaSet of replicaSets) {
+    counts.set(replicaSet, Math.max(0, Math.min(spare - total(counts), canGive(replicaSet))));
+  }
+  return counts;
+};
+
+const total = (counts: ReadonlyMap<ReplicaSet, number>): number =>
+  [...counts.values()].reduce((all, count) => all + count, 0);

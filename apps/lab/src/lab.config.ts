@@ -1,0 +1,45 @@
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+
+/** How a lab is started. */
+export const LabConfig = z.strictObject({
+  dataFolder: z.string().min(1),
+  /** 0 takes any free port. */
+  port: z.coerce.number().int().min(0).max(65_535),
+  token: z.string().min(8, 'LAB_TOKEN must have at least 8 characters'),
+  light: z.boolean(),
+  delays: z.enum(['real', 'none']),
+  /** The Node runtime that simulated hosts have. */
+  nodeBinary: z.string().min(1),
+  /** Certificates of clusters that are made count as made so long ago; kubeadm's live a year. */
+  certificateAgeDays: z.coerce.number().int().min(0).max(364),
+});
+export type LabConfig = z.infer<typeof LabConfig>;
+
+export const USAGE =
+  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] node apps/lab/dist/main.js --data DIR --port PORT [--light] [--delays real|none] [--node-binary PATH]';
+
+/** Reads the command line and the environment. Throws an Error that names every fault at once. */
+export const parseConfig = (args: readonly string[], environment: NodeJS.ProcessEnv): LabConfig => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string', default: '0' },
+      light: { type: 'boolean', default: false },
+      delays: { type: 'string', default: 'real' },
+      'node-binary': { type: 'string', default: process.execPath },
+    },
+  });
+  const result = LabConfig.safeParse({
+    dataFolder: values.data,
+    port: values.port,
+    token: environment['LAB_TOKEN'],
+    light: values.light,
+    delays: values.delays,
+    nodeBinary: values['node-binary'],
+    certificateAgeDays: environment['LAB_CERTIFICATE_AGE_DAYS'] ?? 0,
+  });
+  if (result.success) return result.data;
+  throw new Error(z.prettifyError(result.error));
+};

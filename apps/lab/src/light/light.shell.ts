@@ -1,0 +1,147 @@
+import { STEPS, type StepInputs, type StepName } from '@fairlead/node-scripts';
+import { posix } from 'node:path';
+import type { Stats } from '../stats/stats.js';
+import type { HostShell, RunningCall, ShellCall, ShellExit } from '../ssh/host.shell.js';
+import { LIGHT_STEPS, StepFault, type LightHost } from './light.steps.js';
+
+const NOT_KNOWN_EXIT_CODE = 127;
+
+interface Answer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const done = (stdout = ''): Answer => ({ code: 0, stdout, stderr: '' });
+const failed = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr: `${stderr}\n` });
+
+/** The host's own root: empty, so a path with the variable before it is the path. */
+const withoutRoot = (command: string): string =>
+  command.replaceAll('"${FAIRLEAD_ROOT:-}"', '').replaceAll('$FAIRLEAD_ROOT', '');
+
+const STEP_COMMAND = /^sh (\/\S+\/([a-z-]+)-([A-Za-z0-9]+)\.sh)$/;
+const CHECK_COMMAND = /^printf '%s {2}%s\\n' ([0-9a-f]{64}) (\/\S+) \| sha256sum --check --status$/;
+const MODE_COMMAND = /^chmod ([0-7]+) (\/\S+)$/;
+const MOVE_COMMAND = /^mv -f (\/\S+) (\/\S+)$/;
+const REMOVE_COMMAND = /^rm -f (\/\S+)$/;
+const PLAIN_COMMAND = /^[a-z][a-z0-9-]*( [A-Za-z0-9_./:=@%+,-]+)*$/;
+
+/**
+ * What SSH clients may run on a light host. It is no shell: it knows the steps by their files' names, the commands with which a file is
+ * put in place, and plain calls of simulated commands, joined by `&&`. Anything else is answered as an unknown command.
+ */
+export class LightShell implements HostShell {
+  private readonly running = new Set<AbortController>();
+  /** Steps of one host never overlap, as their scripts' lock has it. */
+  private lastStep: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly createHost: (signal: AbortSignal) => LightHost,
+    private readonly stats: Stats,
+  ) {}
+
+  run(call: ShellCall): RunningCall {
+    const controller = new AbortController();
+    this.running.add(controller);
+    return {
+      ended: this.carryOut(call, controller).finally(() => this.running.delete(controller)),
+      signal: () => controller.abort(),
+    };
+  }
+
+  killAll(): void {
+    for (const controller of this.running) controller.abort();
+  }
+
+  private async carryOut(call: ShellCall, controller: AbortController): Promise<ShellExit> {
+    const light = this.createHost(controller.signal);
+    const answer = await this.answer(light, call.command, controller.signal);
+    if (controller.signal.aborted) return { code: null, signal: 'SIGKILL' };
+    if (answer.stdout !== '') call.stdout.write(answer.stdout);
+    if (answer.stderr !== '') call.stderr.write(answer.stderr);
+    this.stats.commandRan({ machine: light.host.facts.name, command: call.command, exit: answer.code });
+    return { code: answer.code, signal: null };
+  }
+
+  private async answer(light: LightHost, command: string, signal: AbortSignal): Promise<Answer> {
+    let stdout = '';
+    for (const clause of withoutRoot(command).split(' && ')) {
+      const answer = await this.attempt(light, clause.trim(), signal);
+      stdout += answer.stdout;
+      if (answer.code !== 0) return { ...answer, stdout };
+    }
+    return done(stdout);
+  }
+
+  private async attempt(light: LightHost, clause: string, signal: AbortSignal): Promise<Answer> {
+    try {
+      const script = STEP_COMMAND.exec(clause)?.[1];
+      return script === undefined ? await carryOutClause(light, clause) : await this.step(light, script, signal);
+    } catch (error) {
+      if (signal.aborted) return failed(1, 'killed');
+      if (error instanceof StepFault) return failed(error.exitCode, error.message);
+      light.host.log(`${clause} broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      return failed(1, `Fairlead lab: ${clause} broke: ${String(error)}`);
+    }
+  }
+
+  private step(light: LightHost, script: string, signal: AbortSignal): Promise<Answer> {
+    const answer = this.lastStep.then(() => {
+      signal.throwIfAborted();
+      return runStep(light, script);
+    });
+    this.lastStep = answer.catch(() => undefined);
+    return answer;
+  }
+}
+
+const carryOutClause = async (light: LightHost, clause: string): Promise<Answer> => {
+  const check = CHECK_COMMAND.exec(clause);
+  if (check?.[1] !== undefined && check[2] !== undefined) return checkFile(light, check[1], check[2]);
+  const mode = MODE_COMMAND.exec(clause);
+  if (mode?.[1] !== undefined && mode[2] !== undefined) {
+    await light.files.setMode(mode[2], Number.parseInt(mode[1], 8));
+    return done();
+  }
+  const move = MOVE_COMMAND.exec(clause);
+  if (move?.[1] !== undefined && move[2] !== undefined) {
+    await light.files.rename(move[1], move[2]);
+    return done();
+  }
+  const remove = REMOVE_COMMAND.exec(clause);
+  if (remove?.[1] !== undefined) {
+    await light.files.removeTree(remove[1]);
+    return done();
+  }
+  if (!PLAIN_COMMAND.test(clause)) {
+    return failed(NOT_KNOWN_EXIT_CODE, `a light host of Fairlead lab has no shell and does not know: ${clause}`);
+  }
+  const { code, stdout, stderr } = await light.run(...clause.split(' '));
+  return { code: code ?? 1, stdout, stderr };
+};
+
+/** Step files are `<step>-<run>.sh`, with the parameters in the `.json` beside. Both go away when the step ends, as its script does it. */
+const runStep = async (light: LightHost, script: string): Promise<Answer> => {
+  const name = posix.basename(script, '.sh');
+  const step = STEPS.find((known) => name.startsWith(`${known}-`) && !name.slice(known.length + 1).includes('-'));
+  if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab knows no step ${name}`);
+  const parameters = script.replace(/\.sh$/, '.json');
+  const text = await light.files.readText(parameters);
+  if (text === undefined) return failed(NOT_KNOWN_EXIT_CODE, `sh: 0: cannot open ${script}: No such file`);
+  try {
+    const result = await runKnownStep(light, step, JSON.parse(text) as StepInputs[StepName]);
+    return done(`FAIRLEAD-RESULT ${JSON.stringify(result)}\n`);
+  } finally {
+    await light.files.removeTree(script);
+    await light.files.removeTree(parameters);
+  }
+};
+
+/** The input was rendered for this step by the same version of the same library. */
+const runKnownStep = <Step extends StepName>(light: LightHost, step: Step, input: unknown): Promise<unknown> =>
+  LIGHT_STEPS[step](light, input as StepInputs[Step]);
+
+const checkFile = async ({ files, blobs }: LightHost, sha256: string, path: string): Promise<Answer> => {
+  const content = files.readBytes(path);
+  return content !== undefined && blobs.nameOf(content) === sha256 ? done() : failed(1, '');
+};

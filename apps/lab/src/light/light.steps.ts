@@ -1,0 +1,286 @@
+import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
+import {
+  agentUnit,
+  ETCD_CLIENT,
+  etcdUnit,
+  initConfig,
+  joinControlPlaneConfig,
+  joinWorkerConfig,
+  type EtcdCertificates,
+  type StepInputs,
+  type StepName,
+  type StepResults,
+} from '@fairlead/node-scripts';
+import { createHash } from 'node:crypto';
+import type { Blobs } from '../files/blobs.js';
+import type { MemoryFiles } from '../files/memory.files.js';
+import type { Host } from '../hosts/host.js';
+import type { AgentCommandResult } from './agent.programs.js';
+
+/** A step of a light host fails with words on standard error and an exit code, as its script would. */
+export class StepFault extends Error {
+  constructor(
+    message: string,
+    readonly exitCode = 1,
+  ) {
+    super(message);
+    this.name = 'StepFault';
+  }
+}
+
+export interface LightHost {
+  readonly host: Host;
+  readonly files: MemoryFiles;
+  readonly blobs: Blobs;
+  /** Runs a simulated command. */
+  run(...words: readonly string[]): Promise<AgentCommandResult>;
+}
+
+type Steps = { readonly [Step in StepName]: (light: LightHost, input: StepInputs[Step]) => Promise<StepResults[Step]> };
+
+const AGENT_UNIT = 'fairlead-agent.service';
+const AGENT_STARTED = '/var/lib/fairlead/agent.started';
+const SUPER_ADMIN_CONF = '/etc/kubernetes/super-admin.conf';
+const INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
+const JOIN_CONFIG = '/run/fairlead/kubeadm-join.yaml';
+const ADMIN_CONF = '/etc/kubernetes/admin.conf';
+const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
+const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
+const PRIVATE = 0o600;
+const PUBLIC = 0o644;
+/** What a script repeats of a failed command. */
+const WORDS_LINES_MAX = 40;
+
+/** Runs a command that must succeed; what it said last is what the step fails with. */
+const must = async ({ run }: LightHost, ...words: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await run(...words);
+  if (code === 0) return stdout;
+  const said = `${stdout}${stderr}`.trimEnd().split('\n').slice(-WORDS_LINES_MAX).join('\n');
+  throw new StepFault(said, code ?? 1);
+};
+
+const marker = (kind: string, uid: string): string => `/var/lib/fairlead/${kind}.${uid}`;
+
+/** The same as the clean-up of an interrupted kubeadm in the scripts. */
+const cleanKubeadm = async (light: LightHost): Promise<void> => {
+  await must(light, 'kubeadm', 'reset', '--force');
+};
+
+/**
+ * Light hosts behave as if made from an image that has the agent already: once any host was given a program, all have it. So the first one
+ * of a lab takes the whole way with an upload, and a thousand hosts do not get the same megabyte a thousand times.
+ */
+const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
+  const present = files.readBytes(AGENT_PATHS.program);
+  if (present !== undefined && blobs.nameOf(present) === sha256) return true;
+  const known = blobs.find(sha256);
+  if (known !== undefined) files.place(AGENT_PATHS.program, known, PUBLIC);
+  return known !== undefined;
+};
+
+/** The steps' scripts, done without a shell: the same commands, the same files, the same results. */
+export const LIGHT_STEPS: Steps = {
+  prepare: async (light, { agent, config, credentials }) => {
+    const { files } = light;
+    if (!hasAgent(light, agent.sha256)) return { agent: 'missing', node: 'present', bundle: 'present' };
+    const unit = agentUnit();
+    const configText = `${JSON.stringify(config, null, 2)}\n`;
+    await files.writeText(AGENT_PATHS.config, configText, PRIVATE);
+    if (credentials !== null) await files.writeText(AGENT_PATHS.credentials, credentials, PRIVATE);
+    await files.writeText(AGENT_PATHS.unit, unit, PUBLIC);
+    const identity = createHash('sha256').update(agent.sha256).update(configText).update(unit).digest('hex');
+    const isActive = (await light.run('systemctl', 'is-active', '--quiet', AGENT_UNIT)).code === 0;
+    if (!isActive || (await files.readText(AGENT_STARTED)) !== identity) {
+      await must(light, 'systemctl', 'enable', AGENT_UNIT);
+      await must(light, 'systemctl', 'restart', AGENT_UNIT);
+      await files.writeText(AGENT_STARTED, identity);
+    }
+    return { agent: 'started', node: 'present', bundle: 'present' };
+  },
+
+  verify: async ({ host, run }, { kubernetesVersion, failSwapOn }) => {
+    const problems: string[] = [];
+    const kubeadm = (await run('kubeadm', 'version', '-o', 'short')).stdout.trim();
+    if (kubeadm !== kubernetesVersion) problems.push(`kubeadm is ${kubeadm || 'missing'}, not ${kubernetesVersion}`);
+    const kubelet = (await run('kubelet', '--version')).stdout.trim().split(' ')[1] ?? '';
+    if (kubelet !== kubernetesVersion) problems.push(`kubelet is ${kubelet || 'missing'}, not ${kubernetesVersion}`);
+    if ((await run('systemctl', 'is-active', '--quiet', 'containerd')).code !== 0) {
+      problems.push('the container runtime does not listen at /run/containerd/containerd.sock');
+    }
+    if (failSwapOn && host.record.swapOn) problems.push('swap is on');
+    return { problems };
+  },
+
+  'kubeadm-init': async (light, { uid, cluster, node, schedulable }) => {
+    const { files } = light;
+    const started = marker('kubeadm-init', uid) + '.started';
+    const finished = marker('kubeadm-init', uid) + '.finished';
+    const changed = !(await files.exists(finished));
+    if (changed) {
+      const begun = await files.exists(started);
+      if (!begun && (await files.exists(ADMIN_CONF))) {
+        throw new StepFault(
+          'this host is a control plane already (/etc/kubernetes/admin.conf exists): refusing to initialise it again',
+        );
+      }
+      if (begun) await cleanKubeadm(light);
+      if (begun && cluster.etcdEndpoints !== null) await must(light, 'etcdctl', 'del', '', '--prefix');
+      await files.writeText(started, '');
+      await files.writeText(INIT_CONFIG, initConfig(cluster, { ...node, schedulable }), PRIVATE);
+      await must(light, 'kubeadm', 'init', '--config', INIT_CONFIG).finally(() => files.removeTree(INIT_CONFIG));
+      await files.writeText(finished, '');
+    }
+    await files.removeTree(SUPER_ADMIN_CONF);
+    const kubeconfig = await files.readText(ADMIN_CONF);
+    if (kubeconfig === undefined) {
+      throw new StepFault('/etc/kubernetes/admin.conf is gone from a control plane that was initialised');
+    }
+    return { changed, kubeconfig: Buffer.from(kubeconfig).toString('base64') };
+  },
+
+  credentials: async (light, { tokenTtlSeconds, certificates }) => {
+    const token = (await must(light, 'kubeadm', 'token', 'create', '--ttl', `${tokenTtlSeconds}s`)).trim();
+    if (!certificates) return { token, certificateKey: null };
+    const uploaded = await must(light, 'kubeadm', 'init', 'phase', 'upload-certs', '--upload-certs');
+    const certificateKey = uploaded.split('\n').findLast((line) => /^[0-9a-f]{64}$/.test(line));
+    if (certificateKey === undefined) throw new StepFault('kubeadm init phase upload-certs printed no certificate key');
+    return { token, certificateKey };
+  },
+
+  'kubeadm-join-control-plane': async (light, { uid, cluster, node, credentials, afterInterruption }) => {
+    const begun = await light.files.exists(`${marker('kubeadm-join', uid)}.started`);
+    const finished = await light.files.exists(`${marker('kubeadm-join', uid)}.finished`);
+    if (begun && !finished && !afterInterruption) return { changed: false, interrupted: true };
+    const { changed } = await join(light, uid, joinControlPlaneConfig(cluster, node, credentials));
+    return { changed, interrupted: false };
+  },
+
+  'kubeadm-join-worker': (light, { uid, cluster, node, credentials }) =>
+    join(light, uid, joinWorkerConfig(cluster, node, credentials)),
+
+  'etcd-remove-member': async (light, { member, address, self }) => {
+    const etcd = ['kubectl', '--namespace', 'kube-system', 'exec', `etcd-${self}`, '--', 'etcdctl'];
+    const members = (await must(light, ...etcd, 'member', 'list')).trim().split('\n');
+    const peer = `https://${address}:2380`;
+    const found = members.map((line) => line.split(', ')).find(([, , name, url]) => name === member || url === peer);
+    if (found?.[0] === undefined) return { changed: false, members: members.length };
+    const health = (await light.run(...etcd, 'endpoint', 'health', '--cluster')).stdout;
+    const others = members.map((line) => line.split(', ')).filter(([id]) => id !== found[0]);
+    const survivors = others.filter(([, , , , client]) => health.includes(`${client} is healthy`)).length;
+    const needed = Math.floor(others.length / 2) + 1;
+    if (survivors < needed) {
+      throw new StepFault(
+        `removing etcd member ${member} would leave ${survivors} healthy of ${others.length}, and ${needed} are needed`,
+      );
+    }
+    await must(light, ...etcd, 'member', 'remove', found[0]);
+    return { changed: true, members: others.length };
+  },
+
+  'etcd-member': async (light, { uid, image, version, self, members, certificates }) => {
+    const { files } = light;
+    const started = `${marker('etcd', uid)}.started`;
+    if (!(await files.exists(started)) && (await files.exists(`${EXTERNAL_ETCD.data}/member`))) {
+      throw new StepFault(`there are data of another etcd in ${EXTERNAL_ETCD.data}: refusing to begin a new one there`);
+    }
+    if (!(await files.exists(started))) await files.writeText(started, '');
+    const isWhole = (await files.readText(`${EXTERNAL_ETCD.pki}/ca.crt`)) === certificates.ca;
+    if (!isWhole) await writeEtcdCertificates(files, certificates);
+    const unit = etcdUnit({ token: uid, version, self, members });
+    await files.writeText(`${EXTERNAL_ETCD.programs}/image`, image);
+    await files.writeText(ETCD_UNIT_FILE, unit, PUBLIC);
+    const identity = createHash('sha256').update(unit).update(image).update(certificates.ca).digest('hex');
+    if ((await files.readText(started)) === identity) return { changed: false };
+    await must(light, 'systemctl', 'enable', EXTERNAL_ETCD.unit);
+    await must(light, 'systemctl', 'restart', '--no-block', EXTERNAL_ETCD.unit);
+    await files.writeText(started, identity);
+    return { changed: true };
+  },
+
+  'etcd-health': async (light, { members }) => {
+    const started = (await must(light, 'etcdctl', 'member', 'list')).match(/, started, /g)?.length ?? 0;
+    const { stdout, stderr } = await light.run('etcdctl', 'endpoint', 'health', '--cluster');
+    const healthy = `${stdout}${stderr}`.match(/ is healthy/g)?.length ?? 0;
+    if (started === members && healthy === members) return { members };
+    throw new StepFault(`${started} of ${members} members of etcd have started, and ${healthy} are healthy: ${stderr}`);
+  },
+
+  'remove-snapshot': async ({ files }) => {
+    await files.removeTree(AGENT_PATHS.snapshot);
+    return {};
+  },
+
+  'kubeadm-reset': async (light, { removeAgent }) => {
+    const { files } = light;
+    let changed = false;
+    if (await files.exists(ETCD_UNIT_FILE)) {
+      changed = true;
+      await light.run('systemctl', 'disable', '--now', EXTERNAL_ETCD.unit);
+      const { pki, client, programs } = EXTERNAL_ETCD;
+      for (const path of [ETCD_UNIT_FILE, pki, client, programs]) await files.removeTree(path);
+    }
+    if (removeAgent && (await files.exists(AGENT_PATHS.unit))) {
+      changed = true;
+      await light.run('systemctl', 'disable', '--now', AGENT_UNIT);
+      const { unit, config, credentials, state } = AGENT_PATHS;
+      for (const path of [unit, config, credentials, state, AGENT_STARTED]) await files.removeTree(path);
+    }
+    if ((await files.exists(KUBELET_CONF)) || (await files.exists(ADMIN_CONF))) {
+      changed = true;
+      await cleanKubeadm(light);
+    }
+    for (const path of ['/var/lib/etcd', '/etc/cni/net.d', INIT_CONFIG, JOIN_CONFIG]) await files.removeTree(path);
+    for (const { name } of await files.list('/var/lib/fairlead')) {
+      if (/^(kubeadm-|etcd\.).*\.(started|finished)$/.test(name)) await files.removeTree(`/var/lib/fairlead/${name}`);
+    }
+    return { changed, left: [] };
+  },
+
+  'read-kubeconfig': async ({ files }) => {
+    const kubeconfig = await files.readText(ADMIN_CONF);
+    if (kubeconfig === undefined) throw new StepFault('/etc/kubernetes/admin.conf is gone from a control plane');
+    return { kubeconfig: Buffer.from(kubeconfig).toString('base64') };
+  },
+
+  // The lab's hosts are made for a cluster, and its balancer is its own.
+  look: async () => {
+    throw new StepFault('a host of the lab is in no inventory');
+  },
+  'balance-api': async () => {
+    throw new StepFault('a host of the lab has no haproxy and no keepalived');
+  },
+};
+
+const writeEtcdCertificates = async (files: MemoryFiles, certificates: EtcdCertificates): Promise<void> => {
+  const { ca, server, peer, healthcheckClient, apiserverClient } = certificates;
+  const { pki } = EXTERNAL_ETCD;
+  const pairs = { server, peer, 'healthcheck-client': healthcheckClient };
+  for (const [name, { cert, key }] of Object.entries(pairs)) {
+    await files.writeText(`${pki}/${name}.crt`, cert, PUBLIC);
+    await files.writeText(`${pki}/${name}.key`, key, PRIVATE);
+  }
+  await files.writeText(ETCD_CLIENT.certFile, apiserverClient.cert, PUBLIC);
+  await files.writeText(ETCD_CLIENT.keyFile, apiserverClient.key, PRIVATE);
+  await files.writeText(ETCD_CLIENT.caFile, ca, PUBLIC);
+  await files.writeText(`${pki}/ca.crt`, ca, PUBLIC);
+};
+
+const join = async (light: LightHost, uid: string, config: string): Promise<{ changed: boolean }> => {
+  const { files } = light;
+  const started = marker('kubeadm-join', uid) + '.started';
+  const finished = marker('kubeadm-join', uid) + '.finished';
+  const isNode = await files.exists(KUBELET_CONF);
+  if (isNode && (await files.exists(finished))) return { changed: false };
+  const begun = await files.exists(started);
+  if (isNode && !begun) {
+    throw new StepFault(
+      'this host is a node already (/etc/kubernetes/kubelet.conf exists): refusing to join it to another cluster',
+    );
+  }
+  if (begun) await cleanKubeadm(light);
+  await files.writeText(started, '');
+  await files.writeText(JOIN_CONFIG, config, PRIVATE);
+  await must(light, 'kubeadm', 'join', '--config', JOIN_CONFIG).finally(() => files.removeTree(JOIN_CONFIG));
+  await files.writeText(finished, '');
+  return { changed: true };
+};

@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+/** What a host remembers of a unit. */
+export const UnitRecord = z.object({
+  enabled: z.boolean(),
+  /** It was started and not stopped since; after a boot only enabled units run. */
+  started: z.boolean(),
+});
+export type UnitRecord = z.infer<typeof UnitRecord>;

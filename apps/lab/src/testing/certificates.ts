@@ -1,0 +1,3 @@
+// For specs of other projects: a cluster's authority and the kubeconfig that kubeadm writes.
+export { CertificateAuthority } from '../kubernetes/certificates/certificate.authority.js';
+export { kubeconfigText } from '../kubernetes/certificates/kubeconfig.js';

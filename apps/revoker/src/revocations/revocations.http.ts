@@ -1,0 +1,50 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Gauge, Registry } from 'prom-client';
+import type { Revoker } from './revocations.effects.js';
+
+/** Two looks and what they may take. */
+const READY_WITHIN_MS = 90_000;
+
+const secondsSince = (time: Date | undefined, now: Date): number =>
+  time === undefined ? Number.POSITIVE_INFINITY : (now.getTime() - time.getTime()) / 1_000;
+
+const metricsOf = (revoker: Revoker, now: () => Date): Registry => {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, read: () => number): void => {
+    const metric: Gauge = new Gauge({ name, help, registers: [registry], collect: () => metric.set(read()) });
+  };
+  gauge('fairlead_revoked_users', 'Users of NATS that the server refuses', () => revoker.state.users);
+  gauge(
+    'fairlead_revoked_users_left_out',
+    'Users of NATS that should be refused and do not fit into the claims',
+    () => revoker.state.leftOut,
+  );
+  gauge('fairlead_revocations_seen_seconds', 'Since the server was last seen to have what the log says', () =>
+    secondsSince(revoker.state.seenAt, now()),
+  );
+  return registry;
+};
+
+/** `/healthz`, `/readyz` and `/metrics`, for supervisors, orchestrators and Prometheus. No secrets, no authentication. */
+export const serveState = (revoker: Revoker, now: () => Date): Server => {
+  const registry = metricsOf(revoker, now);
+  const answer = async ({ url }: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const json = (status: number, body: object): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    switch (url) {
+      case '/healthz':
+        return json(200, { status: 'ok' });
+      case '/readyz': {
+        const isReady = secondsSince(revoker.state.seenAt, now()) * 1_000 < READY_WITHIN_MS;
+        return json(isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable' });
+      }
+      case '/metrics':
+        response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
+        return undefined;
+      default:
+        return json(404, { status: 'not found' });
+    }
+  };
+  return createServer((request, response) => void answer(request, response));
+};

@@ -1,0 +1,20 @@
+import type { Fact } from '@fairlead/contracts';
+import type { Reconciler } from '@fairlead/event-sourcing';
+import { certificates, warnAt, warnings, type Certificates } from './certificates.decider.js';
+
+/** Warns of each control plane's certificates in time to renew them, on the day from which that is due. */
+export const certificatesReconciler: Reconciler<Certificates, never, Fact<'CertificatesExpiring'>> = {
+  name: 'certificates',
+  version: 2,
+  context: 'rollout',
+  decider: certificates,
+  generation: ({ uid }) => uid ?? '',
+  tasks: () => [],
+  facts: warnings,
+
+  wakeAt: (state, now) =>
+    Object.keys(state.nodes)
+      .flatMap((node) => warnAt(state, node) ?? [])
+      .filter((moment) => moment > now)
+      .toSorted()[0] ?? null,
+};

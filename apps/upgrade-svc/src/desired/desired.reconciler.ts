@@ -1,0 +1,212 @@
+import {
+  releaseOf,
+  softwareOf,
+  type ClusterUid,
+  type EventData,
+  type Machine,
+  type NodeName,
+  type SoftwareVersions,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import { nothing, type Decider, type Reconciler, type Task } from '@fairlead/event-sourcing';
+
+/** What of a cluster says which software its nodes must have. */
+export type Desired =
+  | { readonly status: 'none' }
+  | {
+      readonly status: 'desired';
+      readonly uid: ClusterUid;
+      /** That of the control planes: the one that was asked for, then the one that an upgrade brought them to. */
+      readonly version: string;
+      /** Operations of the present plan after which the control planes have another version. */
+      readonly coming: Readonly<Record<string, string>>;
+      /** What extra nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
+      readonly bookings: Readonly<Record<string, SoftwareVersions>>;
+      readonly surges: Readonly<Record<string, SoftwareVersions>>;
+      /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
+      readonly inTheMaking: readonly NodeName[];
+      /** Nodes that could not join and were kept: their agents keep their permission for the next try. */
+      readonly kept: readonly NodeName[];
+      /** New machines without desired versions, by the event that they came with. */
+      readonly unset: Readonly<Record<string, Batch>>;
+      /** Nodes of a cluster that became Ready whose agents still have their permission, by that event. */
+      readonly made: Readonly<Record<string, readonly NodeName[]>>;
+    };
+
+interface Batch {
+  readonly nodes: readonly NodeName[];
+  readonly software: SoftwareVersions;
+}
+
+/** Data of the task: set this software on these nodes. */
+export interface SetDesired extends Batch {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+}
+
+/** Data of the task: these nodes are made, and from now on only upgrades may change them. */
+export interface WithdrawPermissions {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly nodes: readonly NodeName[];
+}
+
+const softwareFor = (version: string): SoftwareVersions => {
+  const release = releaseOf(version);
+  // The gateway refuses unknown versions, so this is a release that lost a row of its catalogue.
+  if (release === undefined) throw new Error(`no release ${version} in the catalogue`);
+  return softwareOf(release);
+};
+
+type Known = Extract<Desired, { readonly status: 'desired' }>;
+
+type Named = Readonly<Record<string, readonly NodeName[]>>;
+
+const without = (nodes: readonly NodeName[], gone: NodeName): readonly NodeName[] =>
+  nodes.filter((name) => name !== gone);
+
+const unsetWithout = ({ unset }: Known, gone: NodeName): Known['unset'] =>
+  Object.fromEntries(
+    Object.entries(unset)
+      .map(([id, { nodes, software }]) => [id, { nodes: without(nodes, gone), software }] as const)
+      .filter(([, { nodes }]) => nodes.length > 0),
+  );
+
+const madeWithout = ({ made }: Known, gone: NodeName): Named =>
+  Object.fromEntries(
+    Object.entries(made)
+      .map(([id, nodes]) => [id, without(nodes, gone)] as const)
+      .filter(([, nodes]) => nodes.length > 0),
+  );
+
+const set = (state: Known, { node, changesAllowed, change }: EventData<'DesiredVersionsSet'>): Known => {
+  const isInTheMaking = changesAllowed && change === undefined;
+  const others = without(state.inTheMaking, node);
+  return {
+    ...state,
+    unset: unsetWithout(state, node),
+    made: isInTheMaking ? state.made : madeWithout(state, node),
+    inTheMaking: isInTheMaking ? [...others, node] : others,
+  };
+};
+
+const gone = (state: Known, node: NodeName): Known => ({
+  ...state,
+  unset: unsetWithout(state, node),
+  made: madeWithout(state, node),
+  inTheMaking: without(state.inTheMaking, node),
+  kept: without(state.kept, node),
+});
+
+const coming = (state: Known, { plan }: EventData<'UpgradePlanned'>): Known => ({
+  ...state,
+  coming: Object.fromEntries(
+    plan.operations.flatMap(({ kind, id, to }) =>
+      kind === 'addons' && to['kubernetes'] !== undefined ? [[`${plan.upgradeId}/${id}`, to['kubernetes']]] : [],
+    ),
+  ),
+  bookings: Object.fromEntries(
+    plan.operations.flatMap(({ kind, id, to }) => (kind === 'book-surge' ? [[`${plan.upgradeId}/${id}`, to]] : [])),
+  ),
+});
+
+const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeRequested'>): Known => ({
+  ...state,
+  surges: { ...state.surges, [`${upgradeId}/${pool}`]: state.bookings[`${upgradeId}/${operation}`] ?? {} },
+});
+
+/** Extra nodes have the target of their upgrade from the start; those of one surge are told of together. */
+const softwareOfMachines = (state: Known, [first]: readonly Machine[]): SoftwareVersions => ({
+  ...softwareFor(state.version),
+  ...(first?.surge === undefined ? {} : state.surges[`${first.surge}/${first.pool}`]),
+});
+
+const evolveKnown = (state: Known, event: StoredEvent): Desired => {
+  switch (event.type) {
+    case 'VmsCreated': {
+      const { machines } = event.data;
+      const batch = { nodes: machines.map(({ name }) => name), software: softwareOfMachines(state, machines) };
+      return { ...state, unset: { ...state.unset, [event.meta.id]: batch } };
+    }
+    case 'DesiredVersionsSet':
+      return set(state, event.data);
+    case 'VmDeleted':
+      return gone(state, event.data.name);
+    case 'NodeRemoved':
+      return gone(state, event.data.node);
+    case 'ClusterReady':
+      return state.inTheMaking.length === 0
+        ? state
+        : { ...state, made: { ...state.made, [event.meta.id]: state.inTheMaking } };
+    case 'NodesFailed': {
+      const { nodes, onFailure } = event.data;
+      if (onFailure === 'rollback') return state;
+      const kept = state.inTheMaking.filter((name) => nodes.includes(name));
+      const inTheMaking = state.inTheMaking.filter((name) => !nodes.includes(name));
+      return { ...state, inTheMaking, kept: [...state.kept, ...kept] };
+    }
+    case 'NodeReady': {
+      const { node } = event.data;
+      if (!state.kept.includes(node)) return state;
+      const kept = state.kept.filter((name) => name !== node);
+      return { ...state, inTheMaking: [...state.inTheMaking, node], kept };
+    }
+    case 'ClusterRetryRequested':
+      return { ...state, inTheMaking: [...state.inTheMaking, ...state.kept], kept: [] };
+    case 'UpgradePlanned':
+      return coming(state, event.data);
+    case 'SurgeRequested':
+      return surging(state, event.data);
+    case 'OperationCompleted': {
+      const version = state.coming[`${event.data.upgradeId}/${event.data.operation}`];
+      return version === undefined ? state : { ...state, version };
+    }
+    default:
+      return state;
+  }
+};
+
+const NONE: Desired = { status: 'none' };
+
+const evolve = (state: Desired, event: StoredEvent): Desired => {
+  if (event.type === 'ClusterRequested') {
+    const { uid, spec } = event.data;
+    const empty = { coming: {}, bookings: {}, surges: {}, inTheMaking: [], kept: [], unset: {}, made: {} };
+    return { status: 'desired', uid, version: spec.kubernetes.version, ...empty };
+  }
+  if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  return event.type === 'ClusterDeleted' ? NONE : evolveKnown(state, event);
+};
+
+/** It takes no commands: what nodes are to have is stated in a stream of each node (desired.decider.ts). */
+const machines: Decider<Desired, never, never> = { initial: NONE, reads: 'cluster', decide: () => nothing, evolve };
+
+const setting = (uid: ClusterUid, id: string, batch: Batch): Task => {
+  const data: SetDesired = { uid, ...batch };
+  return { type: 'SetDesiredVersions', key: `SetDesiredVersions/${id}`, reason: 'machines were created', data };
+};
+
+const withdrawing = (uid: ClusterUid, id: string, nodes: readonly NodeName[]): Task => {
+  const data: WithdrawPermissions = { uid, nodes };
+  return { type: 'WithdrawPermissions', key: `WithdrawPermissions/${id}`, reason: 'the cluster became Ready', data };
+};
+
+/**
+ * New machines get the versions of their cluster as soon as all of them run. While they are made their agents may change
+ * them; that permission ends when the cluster is Ready.
+ */
+export const desiredReconciler: Reconciler<Desired, never, never> = {
+  name: 'desired-versions',
+  version: 5,
+  context: 'rollout',
+  decider: machines,
+  generation: (state) => (state.status === 'none' ? '' : state.uid),
+
+  tasks: (state) =>
+    state.status === 'none'
+      ? []
+      : [
+          ...Object.entries(state.unset).map(([id, batch]) => setting(state.uid, id, batch)),
+          ...Object.entries(state.made).map(([id, nodes]) => withdrawing(state.uid, id, nodes)),
+        ],
+};

@@ -1,0 +1,136 @@
+import type { Fact, NodeName, UpgradeId } from '@fairlead/contracts';
+import { advance, reconcilerProcess } from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, otherUid, SOFTWARE_1_34, uid, vmsCreated } from '../nodes/nodes.fixtures.js';
+import { desiredReconciler } from './desired.reconciler.js';
+
+const process = reconcilerProcess(desiredReconciler);
+const { decider } = desiredReconciler;
+
+/** Tasks that are desired after the facts, without their names and reasons. */
+const tasksAfter = (...facts: readonly Fact[]) => {
+  const events = facts.map((fact, index) => stored(fact, index + 1));
+  const state = events.reduce((before, event) => decider.evolve(before, event), decider.initial);
+  return desiredReconciler.tasks(state, '').map(({ type, data }) => ({ type, data }));
+};
+
+describe('the versions of new machines', () => {
+  it('are asked for when all of them run, at the version that was requested', () => {
+    expect(tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-cp-1-aaaaa', 'demo-w-1-aaaaa'))).toEqual([
+      {
+        type: 'SetDesiredVersions',
+        data: { uid, nodes: ['demo-cp-1-aaaaa', 'demo-w-1-aaaaa'], software: SOFTWARE_1_34 },
+      },
+    ]);
+  });
+
+  it('are asked for again for machines that are added later', () => {
+    const tasks = tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-w-1-aaaaa'), vmsCreated(uid, 'demo-w-2-aaaaa'));
+    expect(tasks.map(({ data }) => data['nodes'])).toEqual([['demo-w-1-aaaaa'], ['demo-w-2-aaaaa']]);
+  });
+
+  it('are asked for until every machine that is still there has them', () => {
+    const [one, other] = ['demo-w-1-aaaaa', 'demo-w-2-aaaaa'] as [NodeName, NodeName];
+    const made = [clusterRequested(), vmsCreated(uid, one, other)];
+    const set: Fact = {
+      type: 'DesiredVersionsSet',
+      data: { uid, node: one, revision: 1, software: SOFTWARE_1_34, changesAllowed: true },
+    };
+    expect(tasksAfter(...made, set)).toMatchObject([{ data: { nodes: [other] } }]);
+    const deleted = { type: 'VmDeleted', data: { uid, name: other } } as unknown as Fact;
+    expect(tasksAfter(...made, set, deleted)).toEqual([]);
+  });
+
+  it('are not asked for on behalf of a cluster that is gone', () => {
+    const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
+    expect(tasksAfter(clusterRequested(), gone, vmsCreated(uid, 'demo-w-1-aaaaa'))).toEqual([]);
+  });
+
+  it('are those of the present cluster when its name was used before', () => {
+    const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
+    const again = clusterRequested(otherUid, 'v1.33.13');
+    const late = vmsCreated(uid, 'demo-w-1-aaaaa');
+    const tasks = tasksAfter(clusterRequested(), gone, again, late, vmsCreated(otherUid, 'demo-w-1-bbbbb'));
+    expect(tasks).toMatchObject([
+      { data: { uid: otherUid, nodes: ['demo-w-1-bbbbb'], software: { kubelet: '1.33.13' } } },
+    ]);
+  });
+
+  it('may be changed by their agents until the cluster is Ready, and no longer', () => {
+    const set = (name: string, revision: number, changesAllowed: boolean): Fact => ({
+      type: 'DesiredVersionsSet',
+      data: { uid, node: name as NodeName, revision, software: SOFTWARE_1_34, changesAllowed },
+    });
+    const ready: Fact = { type: 'ClusterReady', data: { uid } };
+    const names = ['demo-w-1-aaaaa', 'demo-w-2-aaaaa'];
+    const made = [clusterRequested(), ...names.map((name) => set(name, 1, true)), ready];
+    expect(tasksAfter(...made)).toEqual([{ type: 'WithdrawPermissions', data: { uid, nodes: names } }]);
+    const withdrawn = names.map((name) => set(name, 2, false));
+    expect(tasksAfter(...made, ...withdrawn, ready)).toEqual([]);
+  });
+
+  it('may be changed by agents of nodes that could not join and are kept, until a retry has made them Ready', () => {
+    const kept = 'demo-w-2-aaaaa' as NodeName;
+    const set: Fact = {
+      type: 'DesiredVersionsSet',
+      data: { uid, node: kept, revision: 1, software: SOFTWARE_1_34, changesAllowed: true },
+    };
+    const failed: Fact = {
+      type: 'NodesFailed',
+      data: {
+        uid,
+        requestId: 'r1',
+        nodes: [kept],
+        onFailure: 'keep',
+        step: 'JoinWorker',
+        reason: 'R',
+        cause: { operation: 'kubeadm join', target: kept, message: 'no' },
+      },
+    };
+    const ready: Fact = { type: 'ClusterReady', data: { uid } };
+    const waiting = [clusterRequested(), set, failed, ready];
+    expect(tasksAfter(...waiting)).toEqual([]);
+    const retried: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+    expect(tasksAfter(...waiting, retried, ready)).toEqual([
+      { type: 'WithdrawPermissions', data: { uid, nodes: [kept] } },
+    ]);
+  });
+
+  it('are those of the control planes after an upgrade', () => {
+    const upgradeId = 'u-8f3k2m9q';
+    const operations = [{ id: 'op-05', kind: 'addons', to: { kubernetes: 'v1.35.4' } }];
+    const planned = { type: 'UpgradePlanned', data: { uid, plan: { upgradeId, operations } } } as unknown as Fact;
+    const done = { type: 'OperationCompleted', data: { uid, upgradeId, operation: 'op-05' } } as unknown as Fact;
+    expect(tasksAfter(clusterRequested(), planned, done, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
+      { data: { software: { kubelet: '1.35.4' } } },
+    ]);
+  });
+
+  it('are the target of their upgrade, with other packages that it brings, when they are extra', () => {
+    const upgradeId = 'u-8f3k2m9q' as UpgradeId;
+    const booking = { id: 'op-06', kind: 'book-surge', to: { containerd: '1.7.27' } };
+    const planned = {
+      type: 'UpgradePlanned',
+      data: { uid, plan: { upgradeId, operations: [booking] } },
+    } as unknown as Fact;
+    const asked: Fact = { type: 'SurgeRequested', data: { uid, upgradeId, operation: 'op-06', pool: 'w', count: 1 } };
+    const extra = vmsCreated(uid, 'demo-w-9-aaaaa');
+    const marked = {
+      ...extra,
+      data: { ...extra.data, machines: extra.data.machines.map((one) => ({ ...one, surge: upgradeId })) },
+    };
+    expect(tasksAfter(clusterRequested(), planned, asked, marked, vmsCreated(uid, 'demo-w-2-aaaaa'))).toMatchObject([
+      { data: { nodes: ['demo-w-9-aaaaa'], software: { containerd: '1.7.27', kubelet: '1.34.4' } } },
+      { data: { nodes: ['demo-w-2-aaaaa'], software: { containerd: '1.7.24', kubelet: '1.34.4' } } },
+    ]);
+  });
+
+  it('quarantine the cluster when its version is in no catalogue', () => {
+    const { poisons } = advance(process, () => undefined, [
+      stored(clusterRequested(uid, 'v1.2.3'), 1),
+      stored(vmsCreated(uid, 'demo-w-1-aaaaa'), 2),
+    ]);
+    expect(poisons).toHaveLength(1);
+  });
+});

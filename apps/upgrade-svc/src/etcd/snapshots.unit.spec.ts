@@ -1,0 +1,59 @@
+import type { Fact, NodeName } from '@fairlead/contracts';
+import { reconcilerDecider, reconcilerProcess, type TaskRef } from '@fairlead/event-sourcing';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import { requestedSnapshots } from './snapshots.decider.js';
+import { snapshotsReconciler } from './snapshots.reconciler.js';
+
+const { given } = specification(requestedSnapshots);
+const REQUEST = 'r1';
+const requested: Fact = { type: 'EtcdSnapshotRequested', data: { uid, requestId: REQUEST } };
+const taken: Fact<'EtcdSnapshotTaken'> = {
+  type: 'EtcdSnapshotTaken',
+  data: {
+    ...{ uid, upgradeId: null, operation: null, requestId: REQUEST, snapshot: 'demo-r1' },
+    ...{ node: 'demo-cp-1' as NodeName, sha256: 'ab', bytes: 1, revision: 1, keys: 1, dataRef: null },
+  },
+};
+const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
+
+const stateAfter = (...facts: readonly Fact[]) =>
+  facts.reduce(
+    (state, fact, index) => requestedSnapshots.evolve(state, stored(fact, index + 1)),
+    requestedSnapshots.initial,
+  );
+const desired = (...facts: readonly Fact[]) =>
+  snapshotsReconciler.tasks(stateAfter(clusterRequested(), ...facts), '').map(({ key }) => key);
+
+describe('a snapshot of etcd that a user requests', () => {
+  it('is desired until it is taken or has failed', () => {
+    expect(desired(requested)).toEqual([`SaveEtcd/${REQUEST}`]);
+    expect(desired(requested, taken)).toEqual([]);
+  });
+
+  it('is stated once', () => {
+    const record = { type: 'RecordRequested' as const, data: taken };
+    given(clusterRequested(), requested).when(record).then(taken);
+    given(clusterRequested(), requested, taken).when(record).thenNothing();
+  });
+
+  it('fails with the cause of its last attempt, and is not desired afterwards', () => {
+    const cause = { operation: 'reach the Kubernetes API', target: 'demo', message: 'no route to host' };
+    const ref: TaskRef = { reconciler: 'etcd-snapshots', generation: uid, key: `SaveEtcd/${REQUEST}`, seq: 2, now: '' };
+    const failure = { cause, attempt: 1, attemptsMax: 1, nextAttemptAt: null, now: '' };
+    const state = stateAfter(clusterRequested(), requested);
+    const { decide } = reconcilerDecider(snapshotsReconciler);
+    const failed: Fact = { type: 'EtcdSnapshotFailed', data: { uid, requestId: REQUEST, cause } };
+    expect(decide(state, { type: 'RecordFailure', data: { ref, failure } })).toEqual([failed]);
+    expect(desired(requested, failed)).toEqual([]);
+  });
+
+  it('goes with its cluster, and so do those that were taken', () => {
+    expect(stateAfter(clusterRequested(), requested, gone)).toBe(requestedSnapshots.initial);
+    const process = reconcilerProcess(snapshotsReconciler);
+    expect(process.react(process.initial, stored(gone, 3))).toMatchObject([
+      { type: 'ForgetSnapshots', data: { finalizer: { data: { uid } } } },
+    ]);
+  });
+});

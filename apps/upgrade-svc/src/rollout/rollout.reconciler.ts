@@ -1,0 +1,70 @@
+import type { Reconciler, TaskFailure } from '@fairlead/event-sourcing';
+import { refusing } from '../rules/finding.js';
+import { wakeAt } from './advance.planner.js';
+import type { RolloutCommand, RolloutFact } from './rollout.commands.js';
+import { rollout, withConsequences } from './rollout.decider.js';
+import { tasks } from './rollout.planner.js';
+import type { ClusterState, Rollout } from './rollout.state.js';
+import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
+
+const REASONS: Readonly<Record<RolloutTaskType, string>> = {
+  CheckUpgrade: 'an upgrade was requested',
+  TakeSnapshot: 'control planes change only after a snapshot of etcd',
+  StageNodes: 'packages are staged before their nodes change',
+  MarkWorkers: 'pods should avoid workers that are still to change',
+  UnmarkWorkers: 'the rollout has ended',
+  BeginProbes: 'the strategy names probes',
+  EndProbes: 'the rollout has ended',
+  UpgradeAddons: 'addons must fit the version of the control planes',
+  CheckGates: 'the operation proceeds only when its gates hold',
+  EmptyNode: 'a node is drained before it changes',
+  ChangeNode: 'the node is ready for its change',
+  ReleaseNode: 'the node is done, has failed or is no longer to change',
+};
+
+/** A check that failed for good is not a plan: the cause is the reason. */
+const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
+  if (upgrade === null || nextAttemptAt !== null) return [];
+  const finding = refusing('E6', {
+    sentence: `the cluster could not be looked at: ${cause.message}`,
+    facts: { operation: cause.operation, target: cause.target },
+    help: 'Repair what keeps it from being reached, then "fairlead upgrade retry".',
+  });
+  return [{ type: 'UpgradeRejected', data: { uid, upgradeId: upgrade.id, findings: [finding] } }];
+};
+
+const operationFailed = (
+  cluster: ClusterState,
+  { uid, upgradeId, operation }: RolloutTask,
+  { now, cause, attempt, attemptsMax, nextAttemptAt }: TaskFailure,
+): readonly RolloutFact[] => {
+  // What is being released after a failure has failed already; its tasks are tried again in silence.
+  if (operation === undefined || cluster.upgrade?.operations[operation]?.status !== 'open') return [];
+  const node = cluster.upgrade.plan?.operations.find(({ id }) => id === operation)?.node ?? null;
+  const data = { uid, upgradeId, operation, node, cause, attempt, attemptsMax, nextAttemptAt };
+  return withConsequences(cluster, [{ type: 'OperationFailed', data }], now);
+};
+
+/** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
+export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
+  name: 'rollout',
+  version: 6,
+  context: 'rollout',
+  decider: rollout,
+
+  tasks: (state) =>
+    tasks(state).map((data) => ({ type: data.type, key: keyOf(data), reason: REASONS[data.type], data })),
+
+  generation: (state) =>
+    state.status === 'absent' ? '' : [state.uid, state.upgrade?.id, state.upgrade?.run].join('/'),
+
+  facts: (state, now) => withConsequences(state, [], now),
+
+  wakeAt: (state, now) => (state.status === 'absent' ? null : wakeAt(state, now)),
+
+  failed: (state, task, failure) => {
+    if (state.status === 'absent') return [];
+    const data = task.data as AnyRolloutTask;
+    return data.type === 'CheckUpgrade' ? checkFailed(state, failure) : operationFailed(state, data, failure);
+  },
+};

@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+/** Lower-case hex. */
+export const Sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256: 64 lower-case hexadecimal digits' });
+
+/** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
+export const MirrorPath = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/)
+  .max(240);

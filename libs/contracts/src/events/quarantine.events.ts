@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineEvent } from './definition.js';
+
+/** Each service states these about its own consumers, in a context of its own. */
+export const quarantineEvents = {
+  ClusterQuarantined: defineEvent({
+    version: 1,
+    writer: 'every-service',
+    context: 'quarantine-<service>',
+    doc: "A consumer of a service could not take an event; it takes no more of this cluster's events until an operator releases it.",
+    data: z.strictObject({
+      service: z.string(),
+      consumer: z.string(),
+      eventSeq: z.int().describe('The event that could not be taken'),
+      eventId: z.string(),
+      error: z.string().describe('The first line of the fault'),
+    }),
+  }),
+} as const;

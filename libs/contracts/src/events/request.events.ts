@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
+import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
+import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
+import { HostKey } from '../own-hosts.js';
+import { Quota } from '../quota.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+
+/** What people ask for. Nothing of it exists yet. Written by the gateway. */
+export const requestEvents = {
+  NamespaceCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'A namespace exists and may hold clusters.',
+    data: z.strictObject({ name: Namespace, description: z.string() }),
+  }),
+  NamespaceQuotaSet: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
+    data: z.strictObject({ name: Namespace, quota: Quota }),
+  }),
+  NamespaceDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'An empty namespace is gone.',
+    data: z.strictObject({ name: Namespace }),
+  }),
+  ConnectionRegistered: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'A provider can be reached under this name; registering it again replaces its settings.',
+    data: z.strictObject({
+      name: ConnectionName,
+      provider: z.string().describe('lab, ssh, nspawn, ...'),
+      region: z.string(),
+      zone: z.string(),
+      settings: z.record(z.string(), z.unknown()).describe("The provider's own settings, without secrets"),
+      secretRef: SecretRef.nullable(),
+      namespaces: z
+        .array(z.string())
+        .optional()
+        .describe('Those whose clusters may use it, "*" for all; absent in events from before there were grants: all'),
+      quota: Quota.optional().describe('The most that all clusters may take of it together'),
+    }),
+  }),
+  ConnectionVerificationRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'Someone asked for another look at what the connection offers; hosts that were kept out of its stock are reset.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
+  ConnectionRemoved: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'The connection is no longer offered to new clusters.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
+  HostKeyAccepted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'An administrator accepted an SSH host key: the server has to show this one from here on.',
+    data: z.strictObject({
+      name: ConnectionName,
+      host: NodeName.nullable().describe('Its name in the inventory; null: the jump host'),
+      address: z.string().describe('<address>:<port> of the server'),
+      hostKey: HostKey,
+    }),
+  }),
+  HostAccepted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'An administrator accepted a host of an inventory as it is, e.g. after it was reinstalled: it is free for every namespace that the connection is granted to.',
+    data: z.strictObject({ name: ConnectionName, host: NodeName }),
+  }),
+  ClusterRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for a cluster. Nothing exists yet.',
+    data: z.strictObject({
+      uid,
+      spec: ClusterSpec,
+      requestHash: z.string().describe('SHA-256 of the request, to know a repetition'),
+    }),
+  }),
+  ClusterRetryRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
+    data: z.strictObject({ uid }),
+  }),
+  ClusterDeletionRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'An operator asked to delete a cluster; everything that was created for it goes, its history stays.',
+    data: z.strictObject({ uid }),
+  }),
+  NodesRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for more workers.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      workers: z.array(NodeSet).min(1).max(50),
+      onFailure: OnFailure.optional().describe('What becomes of the machines if the request fails; absent: rollback'),
+    }),
+  }),
+  NodesAbandoned: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone gave up a request for nodes that is not done: its nodes and machines go.',
+    data: z.strictObject({ uid, requestId: z.string(), nodes: z.array(NodeName) }),
+  }),
+  NodeRemovalRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for a node to be drained and removed.',
+    data: z.strictObject({ uid, node: NodeName }),
+  }),
+  ClusterQuarantineReleased: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    scope: 'any',
+    doc: 'An operator released a cluster whose events a consumer could not process.',
+    data: z.strictObject({ service: z.string(), consumer: z.string(), mode: z.enum(['retry', 'skip', 'replay']) }),
+  }),
+  KubeconfigRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: "Someone read the cluster's administrator kubeconfig.",
+    data: z.strictObject({ uid }),
+  }),
+  KubeconfigRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'An operator asked for a kubeconfig with a client certificate of its own.',
+    data: z.strictObject({
+      uid,
+      requestId: z.uuid(),
+      user: KubernetesUser,
+      ttlSeconds: z.int().min(KUBECONFIG_TTL_SECONDS.min).max(KUBECONFIG_TTL_SECONDS.max),
+    }),
+  }),
+  ApiTokenCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    scope: 'installation',
+    doc: 'An API token exists; only its hash is stored, and not here.',
+    data: z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      roles: z.array(z.strictObject({ namespace: z.string(), role: z.enum(['viewer', 'operator', 'admin']) })),
+      expiresAt: z.iso.datetime().optional().describe('When it ends; absent: it does not end by itself'),
+    }),
+  }),
+  ApiTokenRevoked: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    scope: 'installation',
+    doc: 'The API token no longer opens anything.',
+    data: z.strictObject({ id: z.string() }),
+  }),
+} as const;

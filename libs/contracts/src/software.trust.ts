@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { MirrorPath, Sha256 } from './digests.js';
+
+/**
+ * Why a mirror's content may be believed: the connection pins its catalogue, or names the keys that sign it, or pins the files
+ * themselves. Where and how bytes travel is no reason.
+ */
+
+/** The 32 bytes of an Ed25519 public key in base64. */
+export const SigningKey = z.string().regex(/^ed25519:[A-Za-z0-9+/]{43}=$/, {
+  error: 'is not a public key as "fairlead bundle key" prints it: ed25519: and 44 characters of base64',
+});
+
+export const SIGNERS_MAX = 8;
+const DIGESTS_MAX = 256;
+
+export const SignedBy = z.array(SigningKey).min(1).max(SIGNERS_MAX);
+
+/** Fields of a source of files. */
+export const MirrorTrust = z.strictObject({
+  catalogueSha256: Sha256.optional().describe('SHA-256 of the catalogue.json that may be used, and of no other'),
+  signedBy: SignedBy.optional().describe('Public keys; one of them must have signed catalogue.json'),
+  digests: z
+    .record(MirrorPath, Sha256)
+    .refine((digests) => Object.keys(digests).length <= DIGESTS_MAX, { error: `names more than ${DIGESTS_MAX} files` })
+    .optional()
+    .describe('SHA-256 of files that no catalogue names, by their paths: releases that Fairlead has no digests of'),
+  unsigned: z.literal(true).optional().describe('Use a catalogue that is neither signed nor pinned; never over http'),
+});
+export type MirrorTrust = z.infer<typeof MirrorTrust>;
+
+/** Whether catalogue.json counts; else only files whose digests are known beforehand can be used. */
+export const usesCatalogue = ({ catalogueSha256, signedBy, unsigned }: MirrorTrust): boolean =>
+  catalogueSha256 !== undefined || signedBy !== undefined || unsigned === true;
+
+const HINT = 'give catalogueSha256, signedBy or digests';
+
+/** Why files of this location cannot be believed, as the end of a sentence; undefined: they can be checked. */
+export const trustFault = (location: string, official: boolean, trust: MirrorTrust): string | undefined => {
+  const isPinned = trust.catalogueSha256 !== undefined || trust.signedBy !== undefined;
+  if (isPinned && trust.unsigned === true) return 'is unsigned and pinned or signed at the same time';
+  if (/^http:/i.test(location) && trust.unsigned === true)
+    return `is http, which anybody on the way can change: ${HINT}`;
+  if (official || isPinned || trust.unsigned === true || trust.digests !== undefined) return undefined;
+  return `says nothing by which its files can be checked: ${HINT}, or unsigned for a catalogue that is taken as it is`;
+};
+
+/** What is signed, so that bytes of any length are signed by their digest and a signature serves one purpose. */
+export type SignedKind = 'catalogue' | 'bundle';
+
+/** Text that an Ed25519 signature is made over. */
+export const signedStatement = (kind: SignedKind, sha256: string): string => `fairlead ${kind} ${sha256}\n`;
+
+/** One line of a `.sig` file. */
+export interface DetachedSignature {
+  readonly key: string;
+  /** Base64. */
+  readonly signature: string;
+}
+
+const SIGNATURE_LINE = /^(ed25519:[A-Za-z0-9+/]{43}=) ([A-Za-z0-9+/]{86}==)$/;
+const SIGNATURE_TEXT_MAX = 4_096;
+
+/** The signatures in a `.sig` file, at most SIGNERS_MAX; what is no signature is passed over. */
+export const parseSignatures = (text: string): readonly DetachedSignature[] =>
+  text
+    .slice(0, SIGNATURE_TEXT_MAX)
+    .split('\n')
+    .flatMap((line) => {
+      const [, key, signature] = SIGNATURE_LINE.exec(line) ?? [];
+      return key === undefined || signature === undefined ? [] : [{ key, signature }];
+    })
+    .slice(0, SIGNERS_MAX);
+
+/** Beside a file. */
+export const signatureOf = (path: string): string => `${path}.sig`;

@@ -1,0 +1,44 @@
+import coerce from 'semver/functions/coerce.js';
+import compare from 'semver/functions/compare.js';
+
+/** `1.34.4`: what stands before and behind it in a text does not count (`v1.34.4`, `3.6.5-0`, `1.7.24~ds1-6`). */
+export interface Version {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+}
+
+const BEGINS_AS_VERSION = /^v?\d+\.\d+/;
+
+const parsed = (text: string): ReturnType<typeof coerce> => (BEGINS_AS_VERSION.test(text) ? coerce(text) : null);
+
+/** undefined: the text has no version. */
+export const parseVersion = (text: string): Version | undefined => parsed(text) ?? undefined;
+
+export const versionOf = (text: string): Version => {
+  const version = parseVersion(text);
+  if (version === undefined) throw new Error(`no version: ${text}`);
+  return version;
+};
+
+/** Negative: `one` is older than `other`. A text without a version is older than every version. */
+export const compareVersions = (one: string, other: string): number =>
+  compare(parsed(one) ?? '0.0.0', parsed(other) ?? '0.0.0');
+
+export const oldestVersion = (versions: readonly string[]): string | undefined => versions.toSorted(compareVersions)[0];
+export const newestVersion = (versions: readonly string[]): string | undefined =>
+  versions.toSorted(compareVersions).at(-1);
+
+/** `1.34` */
+export const minorOf = (text: string): string => {
+  const { major, minor } = versionOf(text);
+  return `${major}.${minor}`;
+};
+
+/** How many minors `to` is ahead of `from`; negative: behind. Across majors no such number exists. */
+export const minorsAhead = (from: string, to: string): number => {
+  const [a, b] = [versionOf(from), versionOf(to)];
+  return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * Number.POSITIVE_INFINITY;
+};
+
+export const isMinorChange = (from: string, to: string): boolean => minorsAhead(from, to) !== 0;

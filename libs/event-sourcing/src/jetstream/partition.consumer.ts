@@ -1,0 +1,379 @@
+import { clusterFilter, partitionFilter, partitionOf, wordsOf, type StoredEvent } from '@fairlead/contracts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { clusterKeyOf, type Poison } from '../projection.js';
+import { WakeSignal } from './wake.signal.js';
+import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
+import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
+import { isDataError } from './data.errors.js';
+import { decode } from './envelope.codec.js';
+import { callHandler, type EventHandlers } from './event.handlers.js';
+import { jobOf, publishJob } from './jobs.publisher.js';
+import { PartitionCursor } from './partition.cursor.js';
+import { changesAnything, PartitionFold, NO_CHANGES, type PartitionChanges } from './partition.fold.js';
+import { PartitionProgress, type Stall } from './partition.progress.js';
+import { Quarantine } from './partition.quarantine.js';
+import { LostOwnership, type BatchChanges, type PartitionStore } from './partition.store.js';
+import type { Meter } from './meter.js';
+import { QuarantinedClusters } from './quarantined.clusters.js';
+import { decodeBatch, RejectionTeller, type DecodedBatch, type RejectedMessage } from './rejections.js';
+
+export interface PartitionLog {
+  log(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface PartitionConsumerOptions {
+  readonly service: string;
+  readonly nc: NatsConnection;
+  readonly store: PartitionStore;
+  readonly consumers: Consumers;
+  /** undefined when the service has none. */
+  readonly handlers: EventHandlers | undefined;
+  readonly log: PartitionLog;
+  readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
+  /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
+  readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
+  /** Called after a commit with what a process now knows of a cluster; undefined: it is forgotten. */
+  readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
+  /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
+  readonly onAdvance: (partition: number, seq: number) => void;
+}
+
+const IDLE_POLL_MS = 5_000;
+/** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
+const FLUSH_AFTER_MS = 250;
+const RETRY_FIRST_MS = 50;
+const RETRY_MAX_MS = 2_000;
+/** A log or database that restarts fails a try or two; what fails more often is said. */
+const FAILURES_UNTIL_TOLD = 3;
+/** And again after so many more: about every minute. */
+const FAILURES_UNTIL_TOLD_AGAIN = 30;
+/** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
+const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
+
+type Quarantined = BatchChanges['quarantined'];
+
+const partitionOfKey = (clusterKey: string): number => {
+  const [namespace = '', cluster = ''] = clusterKey.split('/');
+  return partitionOf(namespace, cluster);
+};
+
+/**
+ * One partition of the log, worked through in order: read a batch, fold it in memory, ask for jobs, commit rows and
+ * positions in one transaction. Reading is by direct get from the last position, so a consumer has no server-side state to
+ * lose; a core subscription elsewhere only wakes it.
+ */
+export class PartitionConsumer {
+  private running = true;
+  private finished: Promise<void> | undefined;
+  private readonly wakeSignal = new WakeSignal();
+  private readonly cursor: PartitionCursor;
+  private readonly fold: PartitionFold;
+  private readonly quarantined = new QuarantinedClusters();
+  private readonly progress: PartitionProgress;
+  private readonly quarantine: Quarantine;
+  private readonly teller: RejectionTeller;
+  /** Quarantined, and not yet said in the log. */
+  private unannounced: Quarantined[number][] = [];
+  private readonly handlersConsumer: readonly string[];
+
+  constructor(
+    readonly partition: number,
+    private readonly options: PartitionConsumerOptions,
+  ) {
+    this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
+    this.cursor = new PartitionCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
+    this.fold = new PartitionFold(options.consumers, options.store);
+    this.progress = new PartitionProgress(partition);
+    this.teller = new RejectionTeller((line) => options.log.warn(`partition ${partition}: ${line}`));
+    this.quarantine = new Quarantine({
+      consumers: consumerNames(options.consumers),
+      fold: this.fold,
+      store: options.store,
+      publish: (jobs) => this.publish(jobs),
+    });
+  }
+
+  start(onLost: (partition: number) => void): void {
+    this.finished = this.run().catch((error: unknown) => {
+      if (!(error instanceof LostOwnership)) throw error;
+      this.options.log.warn(error.message);
+      onLost(this.partition);
+    });
+  }
+
+  wake(): void {
+    this.wakeSignal.ring();
+  }
+
+  /** How long events have waited for the consumer to move. */
+  stall(): Stall {
+    return this.progress.stall();
+  }
+
+  /** Resolves when the batch under way is committed or given up. */
+  async stop(): Promise<void> {
+    this.running = false;
+    this.wake();
+    await this.finished;
+  }
+
+  private async run(): Promise<void> {
+    let failures = 0;
+    let loaded = false;
+    while (this.running) {
+      try {
+        if (!loaded) {
+          await this.load();
+          loaded = true;
+        }
+        await this.round();
+        failures = 0;
+      } catch (error) {
+        if (error instanceof LostOwnership) throw error;
+        failures += 1;
+        loaded = false;
+        this.progress.failed(wordsOf(error));
+        if (failures % FAILURES_UNTIL_TOLD_AGAIN === FAILURES_UNTIL_TOLD)
+          this.options.log.warn(`partition ${this.partition}: ${wordsOf(error)}; trying again`);
+        await this.wakeSignal.pause(Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS));
+      }
+    }
+  }
+
+  private async load(): Promise<void> {
+    this.fold.forgetAll();
+    this.cursor.load(await this.options.store.positions(this.partition, this.cursor.consumers));
+    const quarantined = await this.options.store.quarantined();
+    this.quarantined.load(quarantined);
+    this.unannounced = quarantined.filter(
+      ({ poison, announced }) => !announced && partitionOfKey(poison.clusterKey) === this.partition,
+    );
+    await this.announce();
+    this.options.onAdvance(this.partition, this.cursor.lowest());
+  }
+
+  /** Works on one batch, then waits for the next wake-up. */
+  private async round(): Promise<void> {
+    const wasWoken = this.wakeSignal.isSet;
+    const found = await this.step();
+    if (!found && wasWoken) await this.lookAgain();
+    if (this.wakeSignal.isSet || !this.running) return;
+    await this.announce();
+    const flushes = this.cursor.isAheadOfDatabase();
+    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
+    if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+  }
+
+  private async lookAgain(): Promise<void> {
+    for (const wait of LOOK_AGAIN_MS) {
+      await this.wakeSignal.pause(wait);
+      if (!this.running || (await this.step())) return;
+    }
+  }
+
+  /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
+  private async step(): Promise<boolean> {
+    const after = this.cursor.lowest();
+    this.wakeSignal.reset(); // Before reading: what comes from now on may not be in this batch.
+    const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
+    const last = raw[raw.length - 1];
+    if (last === undefined) {
+      this.progress.moved();
+      return false;
+    }
+    this.progress.waits(raw[0]?.seq ?? last.seq);
+    const { events, rejected } = decodeBatch(raw);
+    // A release changes who is quarantined, so what comes after it is a batch of its own.
+    const release = events.findIndex(
+      (event) => event.type === 'ClusterQuarantineReleased' && event.data.service === this.options.service,
+    );
+    if (release === 0) await this.release(events[0]!);
+    const upTo = release < 0 ? last.seq : release === 0 ? events[0]!.meta.seq : events[release]!.meta.seq - 1;
+    await this.apply(
+      {
+        events: events.filter((event) => event.meta.seq <= upTo),
+        rejected: rejected.filter(({ seq }) => seq <= upTo && seq > this.cursor.highest()),
+      },
+      upTo,
+    );
+    this.progress.moved();
+    if (release >= 0 || raw.length === READ_BATCH) this.wakeSignal.ring();
+    return true;
+  }
+
+  private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
+    const seen = this.cursor.frozen();
+    const concerns = (consumer: string, event: StoredEvent): boolean =>
+      !seen(consumer, event.meta.seq) && !this.quarantined.holds(consumer, event);
+    const calls = events.filter((event) => this.isHandled(event));
+    this.cursor.move(consumerNames(this.options.consumers), upTo);
+    if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
+    try {
+      const changes = { ...(await this.fold.changesOf(events, concerns)), rejected };
+      if (changesAnything(changes)) await this.commit(changes);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      await this.commitApart(events, concerns, { released: [], rejected });
+    }
+    this.told(rejected);
+    if (calls.length > 0) await this.callHandlers(calls, upTo);
+    const nowMs = Date.now();
+    this.options.meter.eventsTaken(events.map((event) => nowMs - Date.parse(event.meta.time)));
+    this.options.onAdvance(this.partition, this.cursor.lowest());
+  }
+
+  private isHandled(event: StoredEvent): boolean {
+    return (
+      this.options.handlers?.types.has(event.type) === true &&
+      !this.cursor.hasSeen(HANDLERS_CONSUMER, event.meta.seq) &&
+      !this.quarantined.holds(HANDLERS_CONSUMER, event)
+    );
+  }
+
+  private told(rejected: readonly RejectedMessage[]): void {
+    this.teller.tell(rejected);
+    for (const { reason } of rejected) this.options.meter.eventsRejected(reason, 1);
+  }
+
+  /** Jobs are queued before the commit: a crash in between queues them again, under the same ids. */
+  private async commit(changes: PartitionChanges): Promise<void> {
+    await this.publish(changes.jobs);
+    const positions = this.cursor.moves();
+    await this.options.store.commit({ ...changes, partition: this.partition, positions });
+    this.cursor.wrote(positions);
+    this.fold.remember(changes);
+    for (const { process, rows } of changes.states)
+      for (const { key, doc } of rows) this.options.onReconciled(process, key, doc);
+    await this.isolate(changes.quarantined);
+  }
+
+  /** For a batch of which something cannot be written: that is quarantined, the rest is written. Answers what was quarantined. */
+  private async commitApart(
+    events: readonly StoredEvent[],
+    concerns: (consumer: string, event: StoredEvent) => boolean,
+    base: Pick<BatchChanges, 'released' | 'rejected'>,
+  ): Promise<Quarantined> {
+    const positions = this.cursor.moves();
+    const quarantined = await this.quarantine.commit(events, concerns, {
+      ...base,
+      partition: this.partition,
+      positions,
+    });
+    this.cursor.wrote(positions);
+    await this.isolate(quarantined);
+    return quarantined;
+  }
+
+  private async publish(jobs: PartitionChanges['jobs']): Promise<void> {
+    const { service, nc } = this.options;
+    await Promise.all(jobs.map(({ process, caused }) => publishJob(nc, service, jobOf(service, process, caused))));
+  }
+
+  private async isolate(quarantined: Quarantined): Promise<void> {
+    for (const { consumer, poison } of quarantined) {
+      this.quarantined.add(consumer, poison);
+      this.options.log.error(
+        `${consumer} cannot take event ${poison.seq} of ${poison.clusterKey}; the cluster is quarantined there: ${poison.error}`,
+      );
+    }
+    this.unannounced.push(...quarantined);
+    await this.announce();
+  }
+
+  /** What cannot be said in the log now is said later; no other cluster waits for it. */
+  private async announce(): Promise<void> {
+    const { announceQuarantined, store, log } = this.options;
+    const left: Quarantined[number][] = [];
+    for (const one of this.unannounced.splice(0)) {
+      try {
+        await announceQuarantined(one.consumer, one.poison);
+        await store.quarantinedAnnounced(one.consumer, one.poison.clusterKey);
+      } catch (error) {
+        left.push(one);
+        log.warn(
+          `partition ${this.partition}: the log was not told that ${one.poison.clusterKey} is quarantined: ${wordsOf(error)}`,
+        );
+      }
+    }
+    this.unannounced.push(...left);
+  }
+
+  /** Their effects are repeatable: a crash before their position is written calls them again. */
+  private async callHandlers(calls: readonly StoredEvent[], upTo: number): Promise<void> {
+    const { handlers } = this.options;
+    if (handlers === undefined) return;
+    const quarantined: { consumer: string; poison: Poison }[] = [];
+    for (const event of calls) {
+      // A cluster that is quarantined by one of them takes no more of this batch.
+      if (!this.isHandled(event)) continue;
+      const poison = await this.call(handlers, event);
+      if (poison === undefined) continue;
+      quarantined.push({ consumer: HANDLERS_CONSUMER, poison });
+      this.quarantined.add(HANDLERS_CONSUMER, poison);
+    }
+    this.cursor.move([HANDLERS_CONSUMER], upTo);
+    await this.commit({ ...NO_CHANGES, quarantined });
+  }
+
+  /** An operator's order: take the quarantined cluster's events again (retry), without the first (skip), or all from the start (replay). */
+  private async release(event: StoredEvent): Promise<void> {
+    if (event.type !== 'ClusterQuarantineReleased') return;
+    const { consumer, mode } = event.data;
+    const clusterKey = clusterKeyOf(event);
+    const quarantinedAt = this.quarantined.seqOf(consumer, clusterKey);
+    if (quarantinedAt === undefined) return;
+    const events = await this.eventsOf(event.meta, {
+      after: mode === 'replay' ? 0 : mode === 'skip' ? quarantinedAt : quarantinedAt - 1,
+      before: event.meta.seq,
+    });
+    if (mode === 'replay') this.fold.startOver(consumer, events);
+    // What followed from events before the fault was done long ago; a replay only sets the state right.
+    const since = ({ meta }: StoredEvent): boolean => meta.seq >= quarantinedAt;
+    const isOwn = (candidate: string): boolean => candidate === consumer;
+    const released = [{ consumer, clusterKey }];
+    const unheard = consumer === HANDLERS_CONSUMER ? await this.firstUnheard(events.filter(since)) : undefined;
+    let quarantined: Quarantined;
+    try {
+      const changes = await this.fold.changesOf(events, isOwn);
+      const jobs = changes.jobs.filter(({ caused }) => since(caused.event));
+      quarantined =
+        unheard === undefined ? changes.quarantined : [...changes.quarantined, { consumer, poison: unheard }];
+      await this.commit({ ...changes, jobs, quarantined, released });
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      quarantined = await this.commitApart(events, isOwn, { released, rejected: [] });
+    }
+    if (quarantined.length === 0) this.quarantined.remove(consumer, clusterKey);
+  }
+
+  /** Calls the handlers for events that they missed, up to one that they cannot take (again). */
+  private async firstUnheard(events: readonly StoredEvent[]): Promise<Poison | undefined> {
+    const { handlers } = this.options;
+    if (handlers === undefined) return undefined;
+    for (const event of events) {
+      const poison = handlers.types.has(event.type) ? await this.call(handlers, event) : undefined;
+      if (poison !== undefined) return poison;
+    }
+    return undefined;
+  }
+
+  private call(handlers: EventHandlers, event: StoredEvent): Promise<Poison | undefined> {
+    return callHandler(handlers, event, (ms) => this.wakeSignal.pause(ms));
+  }
+
+  private async eventsOf(
+    { namespace, cluster }: StoredEvent['meta'],
+    { after, before }: { readonly after: number; readonly before: number },
+  ): Promise<readonly StoredEvent[]> {
+    const events: StoredEvent[] = [];
+    for await (const batch of readAll(this.options.nc, clusterFilter(namespace, cluster), after)) {
+      for (const { subject, seq, bytes } of batch) {
+        const stored = seq < before ? decode(subject, seq, bytes) : undefined;
+        if (stored !== undefined) events.push(stored);
+      }
+    }
+    return events;
+  }
+}

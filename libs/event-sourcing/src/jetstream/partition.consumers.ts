@@ -1,0 +1,127 @@
+import { parseEventSubject } from '@fairlead/contracts';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import type { Pool } from 'pg';
+import type { Poison } from '../projection.js';
+import type { Consumers } from './consumers.js';
+import type { EventHandlers } from './event.handlers.js';
+import { PartitionConsumer, type PartitionLog, type PartitionConsumerOptions } from './partition.consumer.js';
+import { PartitionStore } from './partition.store.js';
+import { Leases } from './leases.js';
+import type { Stall } from './partition.progress.js';
+import type { Meter } from './meter.js';
+
+export interface PartitionConsumersOptions {
+  readonly service: string;
+  readonly nc: NatsConnection;
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly consumers: Consumers;
+  readonly handlers: EventHandlers | undefined;
+  readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
+  readonly onReconciled: PartitionConsumerOptions['onReconciled'];
+  readonly log: PartitionLog;
+  readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
+}
+
+/** The partitions that this replica works on now. */
+export interface Partitions {
+  owned(): ReadonlySet<number>;
+  /** Called after every change; answers how to stop. */
+  onChange(listener: (owned: ReadonlySet<number>) => void): () => void;
+  /** How each of them stands: one whose events wait for long is stalled. */
+  stalls(): readonly Stall[];
+}
+
+type AdvanceListener = (partition: number, seq: number) => void;
+
+/** Runs a consumer for every partition that this replica holds the lease of. */
+export class PartitionConsumers implements Partitions {
+  private readonly partitions = new Map<number, PartitionConsumer>();
+  private readonly leases: Leases;
+  private readonly changeListeners = new Set<(owned: ReadonlySet<number>) => void>();
+  private readonly advanceListeners = new Set<AdvanceListener>();
+  private readonly store: PartitionStore;
+  private wakeUps: Subscription | undefined;
+
+  constructor(private readonly options: PartitionConsumersOptions) {
+    this.store = new PartitionStore(options.pool);
+    this.leases = new Leases({
+      databaseUrl: options.databaseUrl,
+      log: options.log,
+      onGained: (partition) => this.gained(partition),
+      onReleased: (partition) => this.released(partition),
+    });
+  }
+
+  start(): void {
+    this.wakeUps = this.options.nc.subscribe('evt.>', {
+      callback: (_error, message) => {
+        const partition = parseEventSubject(message.subject)?.partition;
+        if (partition !== undefined) this.partitions.get(partition)?.wake();
+      },
+    });
+    void this.wakeAllOnReconnect();
+    this.leases.start();
+  }
+
+  async stop(): Promise<void> {
+    this.wakeUps?.unsubscribe();
+    await this.leases.stop();
+  }
+
+  owned(): ReadonlySet<number> {
+    return new Set(this.partitions.keys());
+  }
+
+  onChange(listener: (owned: ReadonlySet<number>) => void): () => void {
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
+  }
+
+  stalls(): readonly Stall[] {
+    return [...this.partitions.values()].map((consumer) => consumer.stall());
+  }
+
+  /** Tells of every commit of this replica's partitions. */
+  onAdvance(listener: AdvanceListener): () => void {
+    this.advanceListeners.add(listener);
+    return () => this.advanceListeners.delete(listener);
+  }
+
+  private gained(partition: number): void {
+    const { service, nc, consumers, handlers, announceQuarantined, onReconciled, log, meter } = this.options;
+    const consumer = new PartitionConsumer(partition, {
+      service,
+      nc,
+      consumers,
+      handlers,
+      announceQuarantined,
+      onReconciled,
+      log,
+      meter,
+      store: this.store,
+      onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
+    });
+    this.partitions.set(partition, consumer);
+    consumer.start((lost) => void this.leases.lost(lost));
+    this.changed();
+  }
+
+  private async released(partition: number): Promise<void> {
+    const consumer = this.partitions.get(partition);
+    this.partitions.delete(partition);
+    this.changed();
+    await consumer?.stop();
+  }
+
+  private changed(): void {
+    const owned = this.owned();
+    this.changeListeners.forEach((listener) => listener(owned));
+  }
+
+  private async wakeAllOnReconnect(): Promise<void> {
+    for await (const status of this.options.nc.status()) {
+      if (status.type === 'reconnect') this.partitions.forEach((consumer) => consumer.wake());
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Position, PositionMove } from './partition.store.js';
+
+const NOWHERE: Position = { seq: 0, epoch: 0 };
+
+/** How far each consumer of a partition has come, and how far the database knows of it. */
+export class PartitionCursor {
+  private positions = new Map<string, Position>();
+  private written = new Map<string, Position>();
+
+  constructor(readonly consumers: readonly string[]) {}
+
+  /** Goes (back) to what the database says. */
+  load(written: ReadonlyMap<string, Position>): void {
+    this.written = new Map(written);
+    this.positions = new Map(written);
+  }
+
+  hasSeen(consumer: string, seq: number): boolean {
+    return seq <= this.position(consumer).seq;
+  }
+
+  /** What all consumers have seen. */
+  lowest(): number {
+    return Math.min(...[...this.positions.values()].map(({ seq }) => seq));
+  }
+
+  /** What any consumer has seen. */
+  highest(): number {
+    return Math.max(...[...this.positions.values()].map(({ seq }) => seq));
+  }
+
+  /** Whether a consumer has seen an event by now, however far it moves later. */
+  frozen(): (consumer: string, seq: number) => boolean {
+    const positions = new Map(this.positions);
+    return (consumer, seq) => seq <= (positions.get(consumer) ?? NOWHERE).seq;
+  }
+
+  move(consumers: readonly string[], upTo: number): void {
+    for (const consumer of consumers) {
+      const { seq, epoch } = this.position(consumer);
+      this.positions.set(consumer, { seq: Math.max(seq, upTo), epoch });
+    }
+  }
+
+  /** A position that does not move is in it too: it is still compared, so that only the owner of the partition can write. */
+  moves(): readonly PositionMove[] {
+    return this.consumers.map((consumer) => ({
+      consumer,
+      from: this.written.get(consumer) ?? NOWHERE,
+      to: this.position(consumer).seq,
+    }));
+  }
+
+  wrote(moves: readonly PositionMove[]): void {
+    for (const { consumer, from, to } of moves) this.written.set(consumer, { ...from, seq: to });
+  }
+
+  isAheadOfDatabase(): boolean {
+    return [...this.positions].some(([consumer, { seq }]) => seq > (this.written.get(consumer)?.seq ?? 0));
+  }
+
+  private position(consumer: string): Position {
+    return this.positions.get(consumer) ?? NOWHERE;
+  }
+}

@@ -1,0 +1,255 @@
+import pLimit from 'p-limit';
+import type { Pool, PoolClient } from 'pg';
+import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
+import type { Poison } from '../projection.js';
+import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
+import { storableText } from './message.text.js';
+import { writeRejected, type RejectedMessage } from './rejections.js';
+import { inTransaction, orNothing } from './transaction.js';
+
+/** Another replica has moved a position of this partition: this one no longer owns it. */
+export class LostOwnership extends Error {
+  constructor(partition: number) {
+    super(`partition ${partition} is worked on by another replica`);
+    this.name = 'LostOwnership';
+  }
+}
+
+export interface RowChange {
+  readonly key: string;
+  readonly seq: number;
+  readonly doc: unknown;
+}
+
+export interface TimerChange {
+  readonly process: string;
+  readonly clusterKey: string;
+  readonly caused: Caused<TimerReaction | CancelTimerReaction>;
+}
+
+/** `epoch` counts how often the consumer's rows were exchanged behind the consumer's back: a rebuild makes partitions load again. */
+export interface Position {
+  readonly seq: number;
+  readonly epoch: number;
+}
+
+export interface PositionMove {
+  readonly consumer: string;
+  readonly from: Position;
+  readonly to: number;
+}
+
+/** Everything that one batch changes; it is written in one transaction or not at all. */
+export interface BatchChanges {
+  readonly partition: number;
+  readonly positions: readonly PositionMove[];
+  readonly tables: readonly { readonly table: string; readonly rows: readonly RowChange[] }[];
+  readonly states: readonly { readonly process: string; readonly rows: readonly RowChange[] }[];
+  readonly timers: readonly TimerChange[];
+  readonly quarantined: readonly { readonly consumer: string; readonly poison: Poison }[];
+  readonly released: readonly { readonly consumer: string; readonly clusterKey: string }[];
+  readonly rejected: readonly RejectedMessage[];
+}
+
+/** What of a batch is written whichever of its pieces are not. */
+export type ApartBase = Pick<BatchChanges, 'partition' | 'positions' | 'released' | 'rejected'>;
+
+type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
+
+/** Writes a piece of a batch, or nothing of it: then it answers the data error. */
+export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
+
+/** Positions move by compare-and-set: whoever finds another number than it left has been replaced. */
+const movePositions = async (client: PoolClient, { partition, positions }: ApartBase): Promise<void> => {
+  if (positions.length === 0) return;
+  const moved = await client.query(
+    `update positions p set seq = c.seq_to
+       from unnest($2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as c(consumer, seq_from, epoch, seq_to)
+      where p.partition = $1 and p.consumer = c.consumer and p.seq = c.seq_from and p.epoch = c.epoch`,
+    [
+      partition,
+      positions.map((p) => p.consumer),
+      positions.map((p) => p.from.seq),
+      positions.map((p) => p.from.epoch),
+      positions.map((p) => p.to),
+    ],
+  );
+  if (moved.rowCount !== positions.length) throw new LostOwnership(partition);
+};
+
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+export const writeRows = async (
+  client: Pool | PoolClient,
+  table: string,
+  rows: readonly RowChange[],
+): Promise<void> => {
+  const kept = rows.filter((row) => row.doc !== undefined);
+  const gone = rows.filter((row) => row.doc === undefined);
+  if (gone.length > 0)
+    await client.query(`delete from ${identifier(table)} where key = any($1)`, [gone.map((row) => row.key)]);
+  if (kept.length === 0) return;
+  await client.query(
+    `insert into ${identifier(table)} (key, seq, doc)
+     select * from unnest($1::text[], $2::bigint[], $3::jsonb[])
+     on conflict (key) do update set seq = excluded.seq, doc = excluded.doc`,
+    [kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))],
+  );
+};
+
+const writeStates = async (client: PoolClient, process: string, rows: readonly RowChange[]): Promise<void> => {
+  const kept = rows.filter((row) => row.doc !== undefined);
+  const gone = rows.filter((row) => row.doc === undefined).map((row) => row.key);
+  if (gone.length > 0) {
+    await client.query('delete from process_state where process = $1 and cluster_key = any($2)', [process, gone]);
+    await client.query('delete from timers where process = $1 and cluster_key = any($2)', [process, gone]);
+  }
+  if (kept.length === 0) return;
+  await client.query(
+    `insert into process_state (process, cluster_key, seq, doc)
+     select $1, * from unnest($2::text[], $3::bigint[], $4::jsonb[])
+     on conflict (process, cluster_key) do update set seq = excluded.seq, doc = excluded.doc`,
+    [process, kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))],
+  );
+};
+
+/** Whose timer it is, and what led to it. */
+export interface TimerOwner {
+  readonly process: string;
+  readonly clusterKey: string;
+  readonly cause: TimerOrigin['cause'];
+}
+
+/** Sets the timer, in place of one of the same key, or removes it. */
+export const writeTimer = async (
+  client: PoolClient,
+  { process, clusterKey, cause }: TimerOwner,
+  reaction: TimerReaction | CancelTimerReaction,
+): Promise<void> => {
+  if (reaction.kind === 'cancel-timer') {
+    await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3', [
+      process,
+      clusterKey,
+      reaction.key,
+    ]);
+    return;
+  }
+  await client.query(
+    `insert into timers (process, cluster_key, key, due_at, cause, data) values ($1, $2, $3, $4, $5, $6)
+     on conflict (process, cluster_key, key) do update set due_at = excluded.due_at, cause = excluded.cause, data = excluded.data`,
+    [process, clusterKey, reaction.key, reaction.dueAt, JSON.stringify(cause), JSON.stringify(reaction.data)],
+  );
+};
+
+const quarantine = async (
+  client: PoolClient,
+  { quarantined, released }: Pick<BatchChanges, 'quarantined' | 'released'>,
+): Promise<void> => {
+  for (const { consumer, clusterKey } of released) {
+    await client.query('delete from quarantined where consumer = $1 and cluster_key = $2', [consumer, clusterKey]);
+  }
+  for (const { consumer, poison } of quarantined) {
+    await client.query(
+      `insert into quarantined (consumer, cluster_key, seq, event_id, error) values ($1, $2, $3, $4, $5)
+       on conflict (consumer, cluster_key) do nothing`,
+      [consumer, poison.clusterKey, poison.seq, poison.eventId, storableText(poison.error)],
+    );
+  }
+};
+
+const writePiece = async (client: PoolClient, { tables, states, timers }: Piece): Promise<void> => {
+  for (const { table, rows } of tables) await writeRows(client, table, rows);
+  for (const { process, rows } of states) await writeStates(client, process, rows);
+  for (const { process, clusterKey, caused } of timers)
+    await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
+};
+
+interface QuarantinedRow {
+  readonly consumer: string;
+  readonly cluster_key: string;
+  readonly seq: string;
+  readonly event_id: string;
+  readonly error: string;
+  readonly announced: boolean;
+}
+
+/** What partitions ask of the service's database. */
+export class PartitionStore {
+  private readonly apart = pLimit(1);
+
+  constructor(readonly pool: Pool) {}
+
+  /** The positions of the consumers in a partition; a consumer that is new starts before the first event. */
+  async positions(partition: number, consumers: readonly string[]): Promise<Map<string, Position>> {
+    await this.pool.query(
+      `insert into positions (consumer, partition, seq) select unnest($2::text[]), $1::smallint, 0 on conflict do nothing`,
+      [partition, consumers],
+    );
+    const found = await this.pool.query<{ consumer: string; seq: string; epoch: number }>(
+      'select consumer, seq, epoch from positions where partition = $1 and consumer = any($2)',
+      [partition, consumers],
+    );
+    return new Map(found.rows.map((row) => [row.consumer, { seq: Number(row.seq), epoch: row.epoch }]));
+  }
+
+  async quarantined(): Promise<{ consumer: string; poison: Poison; announced: boolean }[]> {
+    const found = await this.pool.query<QuarantinedRow>(
+      'select consumer, cluster_key, seq, event_id, error, announced from quarantined',
+    );
+    return found.rows.map((row) => ({
+      consumer: row.consumer,
+      poison: { clusterKey: row.cluster_key, seq: Number(row.seq), eventId: row.event_id, error: row.error },
+      announced: row.announced,
+    }));
+  }
+
+  async quarantinedAnnounced(consumer: string, clusterKey: string): Promise<void> {
+    await this.pool.query('update quarantined set announced = true where consumer = $1 and cluster_key = $2', [
+      consumer,
+      clusterKey,
+    ]);
+  }
+
+  async rows(
+    table: string,
+    keys: readonly string[],
+    client: Pool | PoolClient = this.pool,
+  ): Promise<Map<string, unknown>> {
+    const found = await client.query<{ key: string; doc: unknown }>(
+      `select key, doc from ${identifier(table)} where key = any($1)`,
+      [keys],
+    );
+    return new Map(found.rows.map((row) => [row.key, row.doc]));
+  }
+
+  async states(process: string, clusterKeys: readonly string[]): Promise<Map<string, unknown>> {
+    const found = await this.pool.query<{ cluster_key: string; doc: unknown }>(
+      'select cluster_key, doc from process_state where process = $1 and cluster_key = any($2)',
+      [process, clusterKeys],
+    );
+    return new Map(found.rows.map((row) => [row.cluster_key, row.doc]));
+  }
+
+  /** Rejects with LostOwnership when another replica has taken the partition. */
+  async commit(changes: BatchChanges): Promise<void> {
+    await inTransaction(this.pool, async (client) => {
+      await movePositions(client, changes);
+      await writePiece(client, changes);
+      await quarantine(client, changes);
+      await writeRejected(client, changes.rejected);
+    });
+  }
+
+  /** One transaction in which each piece is written or not; `work` answers who is quarantined because of those that were not. */
+  async commitApart(base: ApartBase, work: (write: WritePiece) => Promise<BatchChanges['quarantined']>): Promise<void> {
+    // It holds one connection and reads by another, so only one at a time may do so.
+    await this.apart(() =>
+      inTransaction(this.pool, async (client) => {
+        await movePositions(client, base);
+        const quarantined = await work((piece) => orNothing(client, () => writePiece(client, piece)));
+        await quarantine(client, { quarantined, released: base.released });
+        await writeRejected(client, base.rejected);
+      }),
+    );
+  }
+}

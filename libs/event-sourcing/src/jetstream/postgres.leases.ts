@@ -1,0 +1,127 @@
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Lease, TaskLeases } from '../task.leases.js';
+import { Batcher } from './batcher.js';
+import type { PartitionLog } from './partition.consumer.js';
+
+/** A lease that is not renewed for so long has expired: its process is gone. */
+const LEASE_SECONDS = 15;
+const RENEW_EVERY_MS = 5_000;
+/** A holder gives a lease up so long before others may take it: its work needs time to notice. */
+const MARGIN_MS = 2_000;
+const BATCH_MAX = 200;
+
+interface Asked {
+  readonly scope: string;
+  readonly name: string;
+  readonly holder: string;
+}
+
+interface Held {
+  readonly lost: AbortController;
+  /** By this process's own clock: until then no other replica can hold it. */
+  validUntilMs: number;
+}
+
+const expired = (message: string): WorldFailure =>
+  new WorldFailure({ operation: 'renew a lease', target: 'database', message });
+
+/** Leases as rows of the service's own database, whose clock is the only one that counts. */
+export class PostgresLeases implements TaskLeases {
+  private readonly leases = new Map<string, Held>();
+  private readonly acquiring = new Batcher<Asked, boolean>(BATCH_MAX, (asked) => this.acquireAll(asked));
+  private readonly releasing = new Batcher<string, void>(BATCH_MAX, (holders) => this.releaseAll(holders));
+  private renewing: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly log: Pick<PartitionLog, 'warn'>,
+  ) {}
+
+  async acquire(scope: string, name: string): Promise<Lease | undefined> {
+    const holder = randomUUID();
+    const askedAtMs = performance.now();
+    if (!(await this.acquiring.add({ scope, name, holder }))) return undefined;
+    const lost = new AbortController();
+    this.leases.set(holder, { lost, validUntilMs: askedAtMs + LEASE_SECONDS * 1_000 });
+    this.renewing ??= setInterval(() => void this.renew(), RENEW_EVERY_MS).unref();
+    return { signal: lost.signal, release: () => this.release(holder) };
+  }
+
+  async held(scope: string): Promise<readonly string[]> {
+    const found = await this.pool.query<{ name: string }>(
+      'select name from task_leases where scope = $1 and until >= now() order by name',
+      [scope],
+    );
+    return found.rows.map(({ name }) => name);
+  }
+
+  private async release(holder: string): Promise<void> {
+    this.leases.delete(holder);
+    if (this.leases.size === 0) this.stopRenewing();
+    await this.releasing.add(holder);
+  }
+
+  /** Of two that ask for the same lease in one batch the first one gets it, as if they had come one after the other. */
+  private async acquireAll(asked: readonly Asked[]): Promise<readonly boolean[]> {
+    const first = new Map(asked.toReversed().map((one) => [JSON.stringify([one.scope, one.name]), one]));
+    // In one order everywhere, so that two replicas' batches cannot wait for each other's rows.
+    const desired = [...first].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
+    const got = await this.pool.query<{ holder: string }>(
+      `insert into task_leases (scope, name, holder, until)
+       select scope, name, holder, now() + make_interval(secs => $4)
+         from unnest($1::text[], $2::text[], $3::text[]) as asked (scope, name, holder)
+       on conflict (scope, name) do update set holder = excluded.holder, until = excluded.until
+        where task_leases.until < now()
+       returning holder`,
+      [
+        desired.map(({ scope }) => scope),
+        desired.map(({ name }) => name),
+        desired.map(({ holder }) => holder),
+        LEASE_SECONDS,
+      ],
+    );
+    const holders = new Set(got.rows.map(({ holder }) => holder));
+    return asked.map(({ holder }) => holders.has(holder));
+  }
+
+  private async releaseAll(holders: readonly string[]): Promise<readonly void[]> {
+    await this.pool.query('delete from task_leases where holder = any($1)', [holders]);
+    return holders.map(() => undefined);
+  }
+
+  /** A missed renewal is made up by the next one; without one in time the work ends before another replica may begin it. */
+  private async renew(): Promise<void> {
+    this.loseStale();
+    const asked = [...this.leases.keys()];
+    const askedAtMs = performance.now();
+    try {
+      const renewed = await this.pool.query<{ holder: string }>(
+        `update task_leases set until = now() + make_interval(secs => $1)
+          where holder = any($2) and until >= now() returning holder`,
+        [LEASE_SECONDS, asked],
+      );
+      const holders = new Set(renewed.rows.map(({ holder }) => holder));
+      for (const holder of asked) {
+        const lease = this.leases.get(holder);
+        if (holders.has(holder) && lease !== undefined) lease.validUntilMs = askedAtMs + LEASE_SECONDS * 1_000;
+        else lease?.lost.abort(expired('the lease is not ours any longer'));
+      }
+    } catch (error) {
+      this.log.warn(`leases were not renewed: ${wordsOf(error)}`);
+    }
+  }
+
+  /** Those that will have expired before the next look. */
+  private loseStale(): void {
+    const nextLookMs = performance.now() + RENEW_EVERY_MS;
+    for (const { lost, validUntilMs } of this.leases.values())
+      if (validUntilMs - MARGIN_MS < nextLookMs) lost.abort(expired('the database did not answer in time'));
+  }
+
+  private stopRenewing(): void {
+    clearInterval(this.renewing);
+    this.renewing = undefined;
+  }
+}

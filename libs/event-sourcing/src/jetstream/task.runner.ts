@@ -1,0 +1,281 @@
+import { isRefusal, WorldFailure, wordsOf, type StreamId } from '@fairlead/contracts';
+import type { Command } from '../decider.js';
+import type { Decided, Handle } from '../handle.js';
+import type { JsonObject } from '../process.js';
+import {
+  reconcilerDecider,
+  desiredTask,
+  type AnyReconciler,
+  type Reconciled,
+  type ReconcilerCommand,
+  type Task,
+  type TaskRef,
+} from '../reconciler.js';
+import type { Cause } from '../store.js';
+import type { Lease, TaskLeases } from '../task.leases.js';
+import { processConsumer } from './consumers.js';
+import type { Job, JobContext, JobFailure, JobLater, TaskPolicy } from './decorators.js';
+import type { PartitionLog } from './partition.consumer.js';
+
+/** Another replica, or an earlier delivery, has the lease; or its own log is older than the task. */
+const BUSY_AGAIN_MS = 500;
+const LOG_BEHIND_AGAIN_MS = 100;
+/** How long it takes at most until a task notices that it was withdrawn where another replica reads the cluster's events. */
+const LOOK_EVERY_MS = 5_000;
+/** The lease of all exclusive tasks of a cluster. */
+const EXCLUSIVE = 'exclusive';
+
+/** The task is given back and delivered again after this time; not a failure. */
+export type RequeueAfter = JobLater;
+
+/** A task at work, as its handler sees it. */
+export interface TaskContext<State = unknown, C extends Command = Command, Data extends JsonObject = JsonObject> {
+  readonly type: string;
+  readonly key: string;
+  readonly data: Data;
+  readonly namespace: string;
+  readonly cluster: string;
+  /** The same for every delivery: an idempotency key. */
+  readonly id: string;
+  readonly cause: Cause;
+  /** What is known. It was folded after the lease was taken, so nothing that other holders of the lease stated is missing. */
+  readonly state: State;
+  /** Aborts when the task is withdrawn or void, its time is over, its lease is lost, or the service stops. */
+  readonly signal: AbortSignal;
+  /** 1 for the first try; grows only by failures of the handler, not by crashes or requeues. */
+  readonly attempt: number;
+  /**
+   * Decides on what the task found or made, and resolves to what is known then. A task that is no longer desired because of what it
+   * records itself may still finish: its signal does not abort for that.
+   */
+  record(command: C): Promise<State>;
+  /** Return its result from the handler. */
+  requeueAfter(delayMs: number, reason: string): RequeueAfter;
+  /** Keys of the cluster's other tasks that any replica works on now. */
+  othersAtWork(): Promise<readonly string[]>;
+}
+
+export type TaskHandler = (task: TaskContext) => Promise<RequeueAfter | undefined | void>;
+
+export interface TaskRunnerOptions {
+  readonly reconcilers: readonly AnyReconciler[];
+  readonly handle: Handle;
+  readonly leases: TaskLeases;
+  readonly now: () => Date;
+  readonly log: Pick<PartitionLog, 'warn'>;
+}
+
+interface Running {
+  readonly reconciler: AnyReconciler;
+  readonly job: TaskJob;
+  /** The name of its lease. */
+  readonly lease: string;
+  readonly withdrawn: AbortController;
+  /** How many decisions of its own are under way. */
+  recording: number;
+  /** It has stated itself what made it unwanted. */
+  hasEnded: boolean;
+}
+
+type TaskJob = Job<TaskRef>;
+
+/** Why a signal aborted. It ends the task without a failure. */
+class Withdrawn extends Error {}
+
+const clusterKeyOf = ({ namespace, cluster }: Pick<Job, 'namespace' | 'cluster'>): string => `${namespace}/${cluster}`;
+
+const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'later', delayMs, reason });
+
+/**
+ * Around every task: take its lease, look in the log whether it is desired, run its handler, abort it when it is withdrawn, and state
+ * what became of a failed attempt. The state is folded after the lease is held, so that of two deliveries the second one sees
+ * what the first one stated.
+ */
+export class TaskRunner {
+  private readonly running = new Set<Running>();
+  private readonly deciders: ReadonlyMap<AnyReconciler, ReturnType<typeof reconcilerDecider>>;
+  private watch: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: TaskRunnerOptions) {
+    const partial = options.reconcilers.find(({ decider }) => decider.reads !== 'cluster');
+    if (partial !== undefined) throw new Error(`the decider of the reconciler ${partial.name} must read the cluster`);
+    this.deciders = new Map(options.reconcilers.map((reconciler) => [reconciler, reconcilerDecider(reconciler)]));
+  }
+
+  start(): void {
+    this.watch = setInterval(() => void this.lookAtAll(), LOOK_EVERY_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.watch);
+  }
+
+  isTask({ data }: Job): boolean {
+    return this.options.reconcilers.some(({ name }) => name === data['reconciler']);
+  }
+
+  async run(
+    queued: Job,
+    context: JobContext,
+    { exclusive = false }: Partial<TaskPolicy>,
+    handler: TaskHandler,
+  ): Promise<RequeueAfter | undefined> {
+    const job = queued as TaskJob;
+    const name = exclusive ? EXCLUSIVE : job.data.key;
+    const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
+    if (lease === undefined) return requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease');
+    const reconciler = this.reconcilerOf(job);
+    const running = { reconciler, job, lease: name, withdrawn: new AbortController(), recording: 0, hasEnded: false };
+    try {
+      return await this.whileDesired(running, context, lease, handler);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Handles STATE_FACTS. */
+  async stateFacts(queued: Job): Promise<RequeueAfter | undefined> {
+    const job = queued as TaskJob;
+    const { seq, now } = job.data;
+    const decided = await this.decide(job, { type: 'StateFacts', data: { now: this.nowOr(now) } });
+    return decided.seq < seq ? requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind') : undefined;
+  }
+
+  /** Nothing, where the task is no longer desired. */
+  async recordFailure(queued: Job, failure: JobFailure): Promise<void> {
+    const job = queued as TaskJob;
+    const now = this.nowOr(job.data.now);
+    const { cause, attempt, attemptsMax, nextAttemptAt } = failure;
+    const recorded = { cause, attempt, attemptsMax, nextAttemptAt, now };
+    this.options.log.warn(
+      `${job.data.key} of ${clusterKeyOf(job)}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
+    );
+    await this.decide(job, { type: 'RecordFailure', data: { ref: job.data, failure: recorded } });
+  }
+
+  /** What a process wants of a cluster has changed: whatever runs and is not in it is looked at. undefined: the cluster is forgotten. */
+  noticed(consumer: string, clusterKey: string, known: unknown): void {
+    const reconciled = known as Reconciled<unknown> | undefined;
+    const isAbsent = ({ reconciler, job, hasEnded }: Running): boolean =>
+      !hasEnded &&
+      processConsumer(reconciler) === consumer &&
+      clusterKeyOf(job) === clusterKey &&
+      (reconciled?.generation !== job.data.generation || !reconciled.desired.includes(job.data.key));
+    if ([...this.running].some(isAbsent)) void this.look(clusterKey);
+  }
+
+  /** Aborts what runs for a cluster in this replica and is no longer desired. */
+  async look(clusterKey: string): Promise<void> {
+    const here = [...this.running].filter(({ job }) => clusterKeyOf(job) === clusterKey);
+    for (const reconciler of new Set(here.map((running) => running.reconciler))) {
+      const mine = here.filter((running) => running.reconciler === reconciler);
+      const [first] = mine;
+      if (first === undefined) continue;
+      try {
+        const { state, seq } = await this.decide(first.job, { type: 'Look', data: null });
+        for (const running of mine)
+          if (this.isWithdrawn(running, state, seq))
+            running.withdrawn.abort(new Withdrawn(`${running.job.data.key} was withdrawn`));
+      } catch (error) {
+        this.options.log.warn(`tasks of ${clusterKey} were not looked at: ${wordsOf(error)}`);
+      }
+    }
+  }
+
+  private async lookAtAll(): Promise<void> {
+    for (const clusterKey of new Set([...this.running].map(({ job }) => clusterKeyOf(job))))
+      await this.look(clusterKey);
+  }
+
+  private async whileDesired(
+    running: Running,
+    context: JobContext,
+    lease: Lease,
+    handler: TaskHandler,
+  ): Promise<RequeueAfter | undefined> {
+    const { job } = running;
+    this.running.add(running);
+    try {
+      const { state, seq } = await this.decide(job, { type: 'Look', data: null });
+      if (seq < job.data.seq) return requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind');
+      const task = this.desired(running, state);
+      if (task === undefined) return undefined;
+      const signal = AbortSignal.any([context.signal, running.withdrawn.signal, lease.signal]);
+      signal.throwIfAborted();
+      return (await handler(this.contextOf(running, task, { state, signal, attempt: context.attempt }))) ?? undefined;
+    } catch (error) {
+      if (running.withdrawn.signal.aborted) return undefined;
+      if (lease.signal.aborted) return requeueAfter(BUSY_AGAIN_MS, wordsOf(lease.signal.reason));
+      throw error;
+    } finally {
+      this.running.delete(running);
+    }
+  }
+
+  private contextOf(
+    running: Running,
+    { type, key, data }: Task,
+    at: Pick<TaskContext, 'state' | 'signal' | 'attempt'>,
+  ): TaskContext {
+    const { id, namespace, cluster, cause } = running.job;
+    return {
+      ...{ type, key, data, id, namespace, cluster, cause, ...at },
+      requeueAfter,
+      record: (command) => this.record(running, command),
+      othersAtWork: async () =>
+        (await this.options.leases.held(clusterKeyOf(running.job))).filter((name) => name !== running.lease),
+    };
+  }
+
+  private async record(running: Running, command: Command): Promise<unknown> {
+    const { reconciler, job } = running;
+    running.recording += 1;
+    try {
+      const decided = await this.outcome(
+        this.options.handle(reconciler.decider, this.streamOf(job), command, job.cause),
+        job,
+      );
+      const { state, events } = decided;
+      if (events.length > 0 && this.desired(running, state) === undefined) running.hasEnded = true;
+      return state;
+    } finally {
+      running.recording -= 1;
+    }
+  }
+
+  private isWithdrawn(running: Running, state: unknown, seq: number): boolean {
+    const isOwnDoing = running.recording > 0 || running.hasEnded;
+    return !isOwnDoing && seq >= running.job.data.seq && this.desired(running, state) === undefined;
+  }
+
+  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<unknown>> {
+    const decider = this.deciders.get(this.reconcilerOf(job));
+    if (decider === undefined) throw new Error(`no reconciler is named ${job.data.reconciler}`);
+    return this.outcome(this.options.handle(decider, this.streamOf(job), command, job.cause), job);
+  }
+
+  private async outcome(decided: ReturnType<Handle>, job: TaskJob): Promise<Decided<unknown>> {
+    const outcome = await decided;
+    if (!isRefusal(outcome)) return outcome;
+    throw new WorldFailure({ operation: 'record the outcome', target: job.cluster, message: outcome.message });
+  }
+
+  private desired({ reconciler, job }: Pick<Running, 'reconciler' | 'job'>, state: unknown): Task | undefined {
+    return desiredTask(reconciler, state, job.data, this.options.now().toISOString());
+  }
+
+  private nowOr(since: string): string {
+    const now = this.options.now().toISOString();
+    return now > since ? now : since;
+  }
+
+  private reconcilerOf({ data }: TaskJob): AnyReconciler {
+    const found = this.options.reconcilers.find(({ name }) => name === data.reconciler);
+    if (found === undefined) throw new Error(`no reconciler is named ${data.reconciler}`);
+    return found;
+  }
+
+  private streamOf(job: TaskJob): StreamId {
+    return { namespace: job.namespace, cluster: job.cluster, context: this.reconcilerOf(job).context };
+  }
+}

@@ -1,0 +1,170 @@
+import type { ClusterUid, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import type { Command, Decider } from '../decider.js';
+import { makeHandle } from '../handle.js';
+import { MemoryLeases } from '../memory.leases.js';
+import { MemoryStore } from '../memory.store.js';
+import { advance, type Reaction } from '../process.js';
+import { reconcilerProcess, type Reconciler, type Task, type TaskRef } from '../reconciler.js';
+import { stored } from '../spec.js';
+import type { Job, JobContext } from './decorators.js';
+import { TaskRunner, type TaskContext, type TaskHandler } from './task.runner.js';
+
+const UID = '00000000-0000-4000-8000-000000000000' as ClusterUid;
+const STREAM = { namespace: 'default', cluster: 'demo', context: 'bootstrap' };
+const CAUSE = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
+const NOW = '2026-01-01T00:00:00.000Z';
+const END = '2026-01-01T01:00:00.000Z';
+
+type Nodes = readonly NodeName[];
+type Join = Command<'Join', NodeName>;
+const NONE: Nodes = [];
+
+const reached = (node: string): Fact => ({
+  type: 'HostReached',
+  data: { uid: UID, node: node as NodeName, hostKey: 'SHA256:spec', attempts: 1 },
+});
+const joined = (node: string): Fact => ({ type: 'WorkerJoined', data: { uid: UID, node: node as NodeName } });
+const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
+
+const joins: Decider<Nodes, Join, Fact> = {
+  initial: NONE,
+  reads: 'cluster',
+  decide: (open, { data }) => (open.includes(data) ? [joined(data)] : []),
+  evolve: (open, event: StoredEvent) => {
+    if (event.type === 'HostReached') return [...open, event.data.node];
+    if (event.type === 'ClusterDeleted') return NONE;
+    return event.type === 'WorkerJoined' ? open.filter((node) => node !== event.data.node) : open;
+  },
+};
+
+const task = (type: string, node: string): Task => ({ type, key: `${type}/${node}`, reason: '', data: { node } });
+
+/** Nodes that were reached join; after the end of time they leave. */
+const joining: Reconciler<Nodes, Join> = {
+  name: 'joining',
+  version: 1,
+  context: 'bootstrap',
+  decider: joins,
+  generation: () => UID,
+  tasks: (open, now) => open.map((node) => task(now < END ? 'Join' : 'Leave', node)),
+  wakeAt: (open, now) => (open.length > 0 && now < END ? END : null),
+  finalizers: ({ type }) => (type === 'ClusterDeleted' ? [task('Forget', 'all')] : []),
+};
+
+const jobOf = (key: string, more: Partial<TaskRef> = {}): Job => {
+  const data: TaskRef = { reconciler: 'joining', generation: UID, key, seq: 1, now: NOW, ...more };
+  return { id: key, type: key.split('/')[0] ?? '', namespace: 'default', cluster: 'demo', cause: CAUSE, data };
+};
+
+const context: JobContext = {
+  attempt: 1,
+  signal: new AbortController().signal,
+  later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+};
+
+const runner = async (now: string, ...facts: readonly Fact[]) => {
+  const store = new MemoryStore();
+  await store.append(STREAM, { seq: 0, streamVersion: 0, hash: '' }, facts, CAUSE);
+  const leases = new MemoryLeases().of('replica');
+  const log = { warn: () => undefined };
+  const tasks = new TaskRunner({
+    reconcilers: [joining],
+    handle: makeHandle(store),
+    leases,
+    now: () => new Date(now),
+    log,
+  });
+  return { store, leases, tasks };
+};
+
+const ran = (names: string[]): TaskHandler => {
+  return async ({ key }) => {
+    names.push(key);
+  };
+};
+
+describe('the runner of tasks', () => {
+  it('hands a task over as it is desired, and states what it records', async () => {
+    const { tasks, store } = await runner(NOW, reached('w-1'));
+    await tasks.run(jobOf('Join/w-1'), context, {}, async ({ data, record }: TaskContext) => {
+      expect(await record({ type: 'Join', data: data['node'] })).toEqual([]);
+    });
+    expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'WorkerJoined']);
+  });
+
+  it('ends a task that is not desired, or no longer, without a word', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'), joined('w-1'));
+    const names: string[] = [];
+    for (const key of ['Join/w-1', 'Join/w-2'])
+      expect(await tasks.run(jobOf(key), context, {}, ran(names))).toBeUndefined();
+    expect(await tasks.run(jobOf('Join/w-1', { generation: 'another' }), context, {}, ran(names))).toBeUndefined();
+    expect(names).toEqual([]);
+  });
+
+  it('requeues a task that its own view of the log does not reach yet: it may be desired there', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'));
+    expect(await tasks.run(jobOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({ kind: 'later' });
+  });
+
+  it('takes it to be at least as late as the task says, so that no clock loses a task', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'));
+    const names: string[] = [];
+    await tasks.run(jobOf('Leave/w-1', { now: END }), context, {}, ran(names));
+    expect(names).toEqual(['Leave/w-1']);
+  });
+
+  it('lets exclusive tasks of a cluster wait for each other, and others run meanwhile', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
+    const names: string[] = [];
+    await tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, async (first) => {
+      expect(await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names))).toMatchObject({
+        kind: 'later',
+      });
+      expect(await first.othersAtWork()).toEqual([]);
+      await tasks.run(jobOf('Join/w-3'), context, {}, ran(names));
+    });
+    await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names));
+    expect(names).toEqual(['Join/w-3', 'Join/w-2']);
+  });
+
+  it('runs what a cluster leaves to be done when it is forgotten', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'), deleted);
+    const names: string[] = [];
+    const finalizer = task('Forget', 'all');
+    await tasks.run(jobOf('Forget/all', { generation: '', finalizer }), context, {}, ran(names));
+    expect(names).toEqual(['Forget/all']);
+  });
+});
+
+describe('the process of a reconciler', () => {
+  const process = reconcilerProcess(joining);
+  const after = (...facts: readonly Fact[]) => {
+    const events = facts.map((fact, index) => stored(fact, index + 1));
+    const { states, reactions } = advance(process, () => undefined, events);
+    const last = reactions.filter(({ event }) => event.meta.seq === facts.length);
+    return { state: states.get('default/demo')?.state, last: last.map(({ reaction }) => nameOf(reaction)) };
+  };
+  const nameOf = (reaction: Reaction): string =>
+    reaction.kind === 'job' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
+
+  it('publishes a task when it becomes desired, and not again while it stays so', () => {
+    expect(after(reached('w-1')).last).toEqual(['Join/w-1', 'timer wake']);
+    expect(after(reached('w-1'), reached('w-2')).last).toEqual(['Join/w-2']);
+  });
+
+  it('publishes it again when it is desired again', () =>
+    expect(after(reached('w-1'), joined('w-1'), reached('w-1')).last).toContain('Join/w-1'));
+
+  it('publishes what time makes desired when it wakes', () => {
+    const { state } = after(reached('w-1'));
+    const woken = process.due?.(state!, { key: 'wake', dueAt: END, data: {} }) ?? [];
+    expect(woken.map(nameOf)).toEqual(['Leave/w-1']);
+  });
+
+  it('forgets a cluster, and publishes what is left to be done for it', () => {
+    const { state, last } = after(reached('w-1'), deleted);
+    expect(state).toBeUndefined();
+    expect(last).toEqual(['Forget/all']);
+  });
+});

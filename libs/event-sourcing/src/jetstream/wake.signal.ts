@@ -1,0 +1,31 @@
+/** A pause that a wake-up ends early, and a note of wake-ups that came while no one paused. */
+export class WakeSignal {
+  private woken = false;
+  private endPause: (() => void) | undefined;
+
+  get isSet(): boolean {
+    return this.woken;
+  }
+
+  ring(): void {
+    this.woken = true;
+    this.endPause?.();
+  }
+
+  /** From here on, only what comes now counts as a wake-up. */
+  reset(): void {
+    this.woken = false;
+  }
+
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.endPause = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.endPause = done;
+    });
+  }
+}

@@ -1,0 +1,231 @@
+import type { Cause as WorldCause, Fact, StoredEvent } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from './decider.js';
+import { cancelTimer, job, timer, type JsonObject, type Process, type Reaction } from './process.js';
+
+/** One thing to do now, and why. Its handler is the method decorated with `OnTask` of its type. */
+export interface Task {
+  readonly type: string;
+  /**
+   * Names the task among all of its cluster and service, e.g. `JoinWorker/w-1`. While a key stays desired, its task is published
+   * once, and at most one handler works on it at a time.
+   */
+  readonly key: string;
+  readonly reason: string;
+  /** What the handler needs besides the state. It is never queued: a handler gets it as it is desired when it begins. */
+  readonly data: JsonObject;
+}
+
+/** An attempt at a task that failed. */
+export interface TaskFailure {
+  readonly cause: WorldCause;
+  readonly attempt: number;
+  readonly attemptsMax: number;
+  /** null: it was the last one. The task is not tried again, unless it is withdrawn and desired again, or a generation begins. */
+  readonly nextAttemptAt: string | null;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/**
+ * Pure. What a service knows of one cluster, and everything that it wants done now. From it follow the process that publishes
+ * tasks (`reconcilerProcess`), the timers that wake it, and the answer to whether a task is still desired (`TaskRunner`).
+ *
+ * How to move a service to it:
+ * 1. `decider` is the one whose state says what is to be done. It must read the whole cluster (`reads: 'cluster'`), and its
+ *    `evolve` must return `initial` itself, the same object, once the cluster is gone.
+ * 2. `tasks` is the planner. It must not leave out what runs already: a task that is missing is withdrawn, and its handler's signal
+ *    aborts. A task that ended stays in the list only as long as another event may end it; it is not published again meanwhile.
+ * 3. What only states facts is no task: return the facts from `facts`. They are computed again from the log before they are
+ *    stated, so `facts` must return nothing once they are.
+ * 4. Handlers become `@OnTask('JoinWorker', { attemptsMax: 3, timeoutMs: 20 * 60_000 })` methods of a controller that take a
+ *    `TaskContext`. They ensure an effect, then `record` it by a command of the decider.
+ * 5. What a failed attempt states comes from `failed`; JOB_FAILURES is for jobs that are no tasks.
+ * 6. Put the reconciler under `reconcilers` of the service's definition, and delete its process, runner and locks.
+ * 7. A simulation runs its tasks by a `TaskRunner` over `MemoryLeases`, and calls `noticed` after each event of the process.
+ */
+export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
+  readonly name: string;
+  /** Raised when the shape of State changes: the state is then folded again from the log, without publishing tasks. */
+  readonly version: number;
+  /** The stream of each cluster that its facts are stated in. */
+  readonly context: string;
+  readonly decider: Decider<State, C, F>;
+  /** All tasks that are desired. `now` is RFC 3339: the time of the last event, or the moment that `wakeAt` named. */
+  tasks(state: State, now: string): readonly Task[];
+  /** E.g. uid and run. When it changes, every task of the one before is void, and all that are desired are published again. */
+  generation(state: State): string;
+  /** What follows from the state and must be stated. */
+  facts?(state: State, now: string): readonly F[];
+  /** The next moment after `now` that changes `tasks` or `facts` although nothing happens; null: none. */
+  wakeAt?(state: State, now: string): string | null;
+  /** What is stated when an attempt failed. Not called for a task that is no longer desired, nor for a finalizer. */
+  failed?(state: State, task: Task, failure: TaskFailure): readonly F[];
+  /** Tasks of a cluster that is forgotten with this event. They have no state but `initial`, and nothing withdraws them. */
+  finalizers?(event: StoredEvent): readonly Task[];
+}
+
+/** Any reconciler, for code that only carries its state around. */
+export type AnyReconciler = Reconciler<unknown>;
+
+/** What is queued of a task: its name, and where in the log it became desired. */
+export interface TaskRef {
+  readonly [key: string]: unknown;
+  readonly reconciler: string;
+  readonly generation: string;
+  readonly key: string;
+  /** Whoever looks whether it is desired must have read the log up to here, and take it to be this late at least. */
+  readonly seq: number;
+  readonly now: string;
+  /** Only of a finalizer, which follows from no state. */
+  readonly finalizer?: Task;
+}
+
+/** The job that states `facts`. */
+export const STATE_FACTS = 'StateFacts';
+
+/** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
+export interface Reconciled<State> {
+  readonly state: State;
+  /** Where in the log it last changed. */
+  readonly seq: number;
+  readonly generation: string;
+  /** Keys of the tasks that are desired. */
+  readonly desired: readonly string[];
+  readonly wakeAt: string | null;
+  readonly reactions: readonly Reaction[];
+}
+
+const WAKE = 'wake';
+
+const laterOf = (one: string, other: string): string => (one > other ? one : other);
+
+/** The task as it is desired now; undefined: it is withdrawn, or of an earlier generation. */
+export const desiredTask = <State>(
+  reconciler: Reconciler<State>,
+  state: State,
+  { generation, key, now: since, finalizer }: TaskRef,
+  now: string,
+): Task | undefined => {
+  if (finalizer !== undefined) return finalizer;
+  if (reconciler.generation(state) !== generation) return undefined;
+  return reconciler.tasks(state, laterOf(since, now)).find((task) => task.key === key);
+};
+
+type At = Pick<TaskRef, 'seq' | 'now'>;
+
+const publish = (reconciler: { readonly name: string }, generation: string, { type, key }: Task, at: At): Reaction => {
+  const ref: TaskRef = { reconciler: reconciler.name, generation, key, ...at };
+  return job(type, ref);
+};
+
+const factsOf = <State>(reconciler: Reconciler<State>, state: State, at: At): readonly Reaction[] =>
+  (reconciler.facts?.(state, at.now) ?? []).length === 0
+    ? []
+    : [publish(reconciler, reconciler.generation(state), { type: STATE_FACTS, key: STATE_FACTS } as Task, at)];
+
+const wakeReactions = (before: string | null, after: string | null): readonly Reaction[] => {
+  if (before === after) return [];
+  return after === null ? [cancelTimer(WAKE)] : [timer(WAKE, after)];
+};
+
+const reconcile = <State>(
+  reconciler: Reconciler<State>,
+  before: Reconciled<State>,
+  state: State,
+  at: At,
+): Reconciled<State> => {
+  const generation = reconciler.generation(state);
+  const tasks = reconciler.tasks(state, at.now);
+  const known = new Set(generation === before.generation ? before.desired : []);
+  const wakeAt = reconciler.wakeAt?.(state, at.now) ?? null;
+  return {
+    state,
+    seq: at.seq,
+    generation,
+    desired: tasks.map(({ key }) => key),
+    wakeAt,
+    reactions: [
+      ...tasks.filter(({ key }) => !known.has(key)).map((task) => publish(reconciler, generation, task, at)),
+      ...factsOf(reconciler, state, at),
+      ...wakeReactions(before.wakeAt, wakeAt),
+    ],
+  };
+};
+
+/** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
+const woken = <State>(
+  reconciler: Reconciler<State>,
+  { state, seq, desired }: Reconciled<State>,
+  now: string,
+): readonly Reaction[] => {
+  const at = { seq, now };
+  const fresh = reconciler.tasks(state, now).filter(({ key }) => !desired.includes(key));
+  const next = reconciler.wakeAt?.(state, now) ?? null;
+  return [
+    ...fresh.map((task) => publish(reconciler, reconciler.generation(state), task, at)),
+    ...factsOf(reconciler, state, at),
+    ...(next === null ? [] : [timer(WAKE, next)]),
+  ];
+};
+
+/** Every event may make tasks desired, facts due, or another moment the next to wake at. */
+export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process<Reconciled<State>> => {
+  const { name, version, decider } = reconciler;
+  return {
+    name,
+    version,
+    initial: { state: decider.initial, seq: 0, generation: '', desired: [], wakeAt: null, reactions: [] },
+
+    evolve: (before, event) => {
+      const state = decider.evolve(before.state, event);
+      if (state === before.state && before.reactions.length === 0) return before;
+      if (state === decider.initial) return undefined;
+      if (state === before.state) return { ...before, reactions: [] };
+      return reconcile(reconciler, before, state, { seq: event.meta.seq, now: event.meta.time });
+    },
+
+    react: ({ state, reactions }, event) => {
+      const finalizers = state === decider.initial ? (reconciler.finalizers?.(event) ?? []) : [];
+      const at = { seq: event.meta.seq, now: event.meta.time };
+      return [
+        ...reactions,
+        ...finalizers.map((task): Reaction => {
+          const ref: TaskRef = { reconciler: name, generation: '', key: task.key, ...at, finalizer: task };
+          return job(task.type, ref);
+        }),
+      ];
+    },
+
+    due: (reconciled, { dueAt }) => woken(reconciler, reconciled, dueAt),
+  };
+};
+
+/** What the kernel itself asks of a reconciler's decider. */
+export type ReconcilerCommand =
+  | Command<'Look', null>
+  | Command<'StateFacts', { readonly now: string }>
+  | Command<'RecordFailure', { readonly ref: TaskRef; readonly failure: TaskFailure }>;
+
+/** Shares `evolve` with the reconciler's own decider, and so what is remembered of the log. */
+export const reconcilerDecider = <State, F extends Fact>(
+  reconciler: Reconciler<State, Command, F>,
+): Decider<State, ReconcilerCommand, F> => ({
+  initial: reconciler.decider.initial,
+  reads: 'cluster',
+  evolve: reconciler.decider.evolve,
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'Look':
+        return nothing;
+      case 'StateFacts':
+        return reconciler.facts?.(state, command.data.now) ?? nothing;
+      case 'RecordFailure': {
+        const { ref, failure } = command.data;
+        const task = desiredTask(reconciler as Reconciler<State>, state, ref, failure.now);
+        return task === undefined || task === ref.finalizer
+          ? nothing
+          : (reconciler.failed?.(state, task, failure) ?? nothing);
+      }
+    }
+  },
+});

@@ -1,0 +1,64 @@
+import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
+import { ApiException } from '@kubernetes/client-node';
+import type { EvictionAnswer, PodIdentity } from '../cluster.ports.js';
+
+const GONE = 404;
+/** Another pod has this name by now (a precondition on the uid failed). */
+const CONFLICT = 409;
+const TOO_MANY_REQUESTS = 429;
+/** A pod with more than one budget: the eviction subresource does not support it. */
+const UNSUPPORTED = 500;
+
+interface StatusBody {
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
+}
+
+const bodyOf = (error: unknown): StatusBody => {
+  if (!(error instanceof ApiException)) return {};
+  const { body } = error as ApiException<unknown>;
+  try {
+    return (typeof body === 'string' ? JSON.parse(body) : body) as StatusBody;
+  } catch {
+    return {};
+  }
+};
+
+/** "The disruption budget web needs 3 healthy pods and has 3 currently" names the budget; the pod's namespace is its own. */
+const budgetIn = (message: string): string | undefined => /disruption budget (\S+)/i.exec(message)?.[1];
+
+export const refusal = (error: unknown, namespace: string): EvictionAnswer => {
+  const { message = 'the eviction was refused', details } = bodyOf(error);
+  const causes = (details?.causes ?? []).flatMap((cause) => (cause.message === undefined ? [] : [cause.message]));
+  const budget = causes.map(budgetIn).find((name) => name !== undefined);
+  return {
+    answer: 'refused',
+    budget: budget === undefined ? null : `${namespace}/${budget}`,
+    message: [message, ...causes].join(' '),
+  };
+};
+
+/** Asks for one eviction, of exactly this pod. */
+export const evictPod = (client: KubernetesClient, { namespace, name, uid }: PodIdentity): Promise<EvictionAnswer> =>
+  client.call(`evict ${namespace}/${name}`, async (): Promise<EvictionAnswer> => {
+    try {
+      await client.core.createNamespacedPodEviction({
+        name,
+        namespace,
+        body: {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name, namespace },
+          deleteOptions: { preconditions: { uid } },
+        },
+      });
+      return { answer: 'evicted' };
+    } catch (error) {
+      const status = statusOf(error);
+      if (status === GONE || status === CONFLICT) return { answer: 'gone' };
+      if (status === TOO_MANY_REQUESTS) return refusal(error, namespace);
+      if (status === UNSUPPORTED && bodyOf(error).message?.includes('more than one PodDisruptionBudget') === true)
+        return refusal(error, namespace);
+      throw error;
+    }
+  });

@@ -1,0 +1,64 @@
+import { expect, it } from '@jest/globals';
+import type { ClusterApi } from '../cluster.ports.js';
+import type { KubernetesClient } from '../kubernetes.client.js';
+
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
+const labelsOf = async (client: KubernetesClient, node: string) =>
+  (await client.core.readNode({ name: node })).metadata?.labels ?? {};
+
+/** Two workers that no one cordoned. */
+export interface NodesUnderTest {
+  readonly cluster: ClusterApi;
+  readonly client: KubernetesClient;
+  readonly first: string;
+  readonly second: string;
+}
+
+/** What marks on nodes promise: cordons, labels, taints. Afterwards the nodes are as before, but for a label. */
+export const cordonFeatures = (context: () => NodesUnderTest): void => {
+  it('cordons once under a mark, out of load balancers, and undoes only what that mark did', async () => {
+    const { cluster, client, first } = context();
+    expect(await cluster.cordon(first, 'u-first1')).toBe(true);
+    expect(await cluster.cordon(first, 'u-first1')).toBe(true);
+    expect(await cluster.cordon(first, 'u-other1')).toBe(false);
+    expect(await cluster.node(first)).toMatchObject({ unschedulable: true, cordonedBy: 'u-first1' });
+    expect(await labelsOf(client, first)).toHaveProperty([EXCLUDED], '');
+    await cluster.uncordon(first, 'u-other1');
+    expect(await cluster.node(first)).toMatchObject({ unschedulable: true });
+    await cluster.uncordon(first, 'u-first1');
+    expect(await cluster.node(first)).toMatchObject({ unschedulable: false, cordonedBy: null });
+    expect(await labelsOf(client, first)).not.toHaveProperty([EXCLUDED]);
+    expect(await cluster.cordon('nobody', 'u-first1')).toBeUndefined();
+  });
+
+  it('takes a node that leaves out of load balancers also when someone else cordoned it', async () => {
+    const { cluster, client, first } = context();
+    await cluster.apply([{ apiVersion: 'v1', kind: 'Node', metadata: { name: first }, spec: { unschedulable: true } }]);
+    expect(await cluster.cordon(first, 'u-first1')).toBe(false);
+    expect(await labelsOf(client, first)).not.toHaveProperty([EXCLUDED]);
+    expect(await cluster.cordon(first, 'removal', { leaving: true })).toBe(false);
+    expect(await labelsOf(client, first)).toHaveProperty([EXCLUDED], '');
+    expect(await cluster.node(first)).toMatchObject({ unschedulable: true, cordonedBy: null });
+    const metadata = { name: first, labels: { [EXCLUDED]: null } };
+    await client.objects.patch({ apiVersion: 'v1', kind: 'Node', metadata, spec: { unschedulable: null } } as never);
+  });
+
+  it('labels a node and leaves its other labels alone', async () => {
+    const { cluster, client, first } = context();
+    const before = await labelsOf(client, first);
+    await cluster.label(first, { 'kubernetes.io/cluster': 'demo' });
+    expect(await labelsOf(client, first)).toEqual({ ...before, 'kubernetes.io/cluster': 'demo' });
+  });
+
+  it('taints softly, once, and takes the taint away again', async () => {
+    const { cluster, client, first, second } = context();
+    const taintsOf = async (node: string): Promise<readonly string[]> =>
+      (await client.core.readNode({ name: node })).spec?.taints?.map(({ key, effect }) => `${key}:${effect}`) ?? [];
+    expect(await cluster.taint([first, second, 'nobody'], 'fairlead.dev/x')).toEqual([first, second]);
+    await cluster.taint([first], 'fairlead.dev/x');
+    expect(await taintsOf(first)).toEqual(['fairlead.dev/x:PreferNoSchedule']);
+    await cluster.untaint([first, second, 'nobody'], 'fairlead.dev/x');
+    expect(await taintsOf(first)).toEqual([]);
+  });
+};

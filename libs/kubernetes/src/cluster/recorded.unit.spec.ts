@@ -1,0 +1,48 @@
+import { ApiException } from '@kubernetes/client-node';
+import { describe, expect, it } from '@jest/globals';
+import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
+import { recorded, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
+import { failingIn } from './client-node.cluster.js';
+import { deprecatedApisIn } from './deprecated.metrics.js';
+import { refusal } from './eviction.js';
+import { freeDiskIn } from './kubelet.figures.js';
+
+describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (kubernetes) => {
+  const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
+
+  it('to an eviction that a budget forbids: which budget, and why', () => {
+    const error = new ApiException(429, 'Unknown API Status Code!', said('eviction'), {});
+    expect(refusal(error, 'kube-system')).toEqual({
+      answer: 'refused',
+      budget: 'kube-system/recorded',
+      message: expect.stringMatching(
+        /^Cannot evict pod as it would violate the pod's disruption budget\. The disruption budget recorded needs \d+ healthy pods and has \d+ currently$/,
+      ),
+    });
+  });
+
+  it('to an eviction of a pod that has two budgets', () => {
+    const error = new ApiException(500, 'Unknown API Status Code!', said('evictionOfTwo'), {});
+    expect(refusal(error, 'kube-system')).toEqual({
+      answer: 'refused',
+      budget: null,
+      message: expect.stringContaining('more than one PodDisruptionBudget'),
+    });
+  });
+
+  it('of its disks: what is free where it is scarcest', () =>
+    expect(freeDiskIn(`{"node":{${said('figures').trim().replace(/,$/, '')}}}`)).toBeGreaterThan(0));
+
+  it('of its health: which of its checks fail', () => {
+    const well = said('ready');
+    expect(failingIn({ status: 200, text: well })).toEqual([]);
+    expect(well).toMatch(/^\[\+\]etcd ok$/m);
+    const failing = well.replace('[+]etcd ok', '[-]etcd failed: reason withheld');
+    expect(failingIn({ status: 500, text: failing })).toEqual(['etcd']);
+  });
+
+  it('of deprecated APIs that were asked for', () =>
+    expect(deprecatedApisIn(said('deprecated'))).toEqual(
+      expect.arrayContaining([{ group: '', version: 'v1', resource: 'endpoints', removedIn: null }]),
+    ));
+});

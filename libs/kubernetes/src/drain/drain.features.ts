@@ -1,0 +1,98 @@
+import { expect, it } from '@jest/globals';
+import { budget, eventually } from '../../test/workloads.js';
+import type { ClusterApi, PodView } from '../cluster.ports.js';
+import type { KubernetesClient } from '../kubernetes.client.js';
+import { drainNode, NodeDrain } from './node.drain.js';
+
+const CASE_LIMIT_MS = 60_000;
+
+/** A cluster of two workers where three pods of the Deployment `web` run, and no budget covers them. */
+export interface DrainUnderTest {
+  readonly cluster: ClusterApi;
+  readonly client: KubernetesClient;
+  readonly first: string;
+  readonly second: string;
+  /** Waits until so many are ready, on this node if one is named. */
+  readyPods(app: string, count: number, node?: string): Promise<readonly PodView[]>;
+  /** Waits until the budget allows so many disruptions. */
+  disruptions(budgetName: string, allowed: number): Promise<unknown>;
+  /** Ends a node's kubelet; the cluster sees that for itself, later. */
+  stopKubelet(node: string): Promise<void>;
+}
+
+/** What a drain promises (node.drain.ts). The cases build on each other; afterwards the first worker is dead. */
+export const drainFeatures = (context: () => DrainUnderTest): void => {
+  const limits = { deadlineMs: 30_000, everyMs: 100, signal: new AbortController().signal };
+
+  it(
+    'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone',
+    async () => {
+      const { cluster, client, first, second, readyPods, disruptions } = context();
+      await cluster.cordon(second, 'before');
+      await client.core.deleteCollectionNamespacedPod({ namespace: 'default', labelSelector: 'app=web' });
+      await readyPods('web', 3, first);
+      await cluster.uncordon(second, 'before');
+      await cluster.apply([budget('web', 2)]);
+      await disruptions('web', 1);
+      await cluster.cordon(first, 'removal', { leaving: true });
+      const drained = await drainNode(cluster, first, limits);
+      // CoreDNS may have been there, too.
+      expect(drained.evictedPods).toBeGreaterThanOrEqual(3);
+      expect(drained.dead).toBe(false);
+      const left = await cluster.podsOn(first);
+      expect(left.map(({ controller }) => controller?.kind)).toEqual(['DaemonSet']);
+      await readyPods('web', 3, second);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  it(
+    'does not force what a disruption budget protects: at the deadline it names each pod and its budget',
+    async () => {
+      const { cluster, second, readyPods, disruptions } = context();
+      await cluster.apply([budget('web', 3)]);
+      await disruptions('web', 0);
+      await cluster.cordon(second, 'removal', { leaving: true });
+      const failure = drainNode(cluster, second, { ...limits, deadlineMs: 500 });
+      await expect(failure).rejects.toMatchObject({
+        name: 'WorldFailure',
+        operation: 'drain',
+        target: second,
+        message: expect.stringMatching(/default\/web-\S+: .*disruption budget web needs 3 healthy pods/),
+      });
+      await readyPods('web', 3, second);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  it(
+    'forces what a budget protects only when asked',
+    async () => {
+      const { cluster, first, second, readyPods } = context();
+      await cluster.uncordon(first, 'removal');
+      const drain = new NodeDrain(cluster, second, () => Date.now());
+      const { refusals } = await drain.look();
+      expect(refusals).toContainEqual(expect.objectContaining({ budget: 'default/web' }));
+      await eventually(
+        async () => (await drain.force()).left.filter((pod) => pod.startsWith('default/')),
+        (left) => left.length === 0,
+      );
+      expect(drain.forcedPods).toBeGreaterThanOrEqual(3);
+      await readyPods('web', 3, first);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  it(
+    'does not wait for the pods of a node that died while it was drained',
+    async () => {
+      const { cluster, first, disruptions, stopKubelet } = context();
+      await disruptions('web', 0);
+      await cluster.cordon(first, 'removal', { leaving: true });
+      const drained = drainNode(cluster, first, { ...limits, deadlineMs: 45_000 });
+      await stopKubelet(first);
+      expect(await drained).toMatchObject({ dead: true });
+    },
+    CASE_LIMIT_MS,
+  );
+};

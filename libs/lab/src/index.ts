@@ -1,2 +1,0 @@
-export { startLab, type LabHandle } from './lab.js';
-export { LabConfig, parseConfig } from './lab.config.js';

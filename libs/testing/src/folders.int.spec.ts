@@ -1,0 +1,14 @@
+import { expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { newFolder, removeFolder } from './index.js';
+
+it('A temporary folder is new each time, and removing one that is gone is fine', () => {
+  const [one, other] = [newFolder('spec'), newFolder('spec')];
+  expect(one).not.toBe(other);
+  for (const folder of [one, other]) {
+    expect(existsSync(folder)).toBe(true);
+    removeFolder(folder);
+    removeFolder(folder);
+    expect(existsSync(folder)).toBe(false);
+  }
+});

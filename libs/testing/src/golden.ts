@@ -1,0 +1,19 @@
+import { expect } from '@jest/globals';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Compares text with `golden/<name>` beside the spec: `goldenBeside(import.meta.url)`. What people and programs read is reviewed as text;
+ * UPDATE_GOLDEN=1 writes it.
+ */
+export const goldenBeside =
+  (specUrl: string | URL) =>
+  (name: string, text: string): void => {
+    const file = fileURLToPath(new URL(`golden/${name}`, specUrl));
+    if (process.env['UPDATE_GOLDEN'] === '1') {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    expect(text).toBe(readFileSync(file, 'utf8'));
+  };

@@ -1,0 +1,4 @@
+export { newFolder, removeFolder } from './folders.js';
+export { seededRandom, type Random } from './random.js';
+export { MemorySecrets } from './memory.secrets.js';
+export { eventually, eventuallyPasses, type Patience } from './waiting.js';

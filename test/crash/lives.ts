@@ -1,0 +1,46 @@
+/** What a program that was killed gets instead of an answer: nothing it does after that reaches the world. */
+export class Killed extends Error {}
+
+interface Waiting {
+  readonly life: Life;
+  readonly go: () => void;
+  readonly end: (error: Killed) => void;
+}
+
+/** One run of a program, from its start until it is killed. */
+export class Life {
+  dead = false;
+
+  constructor(private readonly turns: Turns) {}
+
+  /** Resolves when it is this program's turn; rejects with Killed when the program has been killed by then. */
+  turn(): Promise<void> {
+    return this.turns.wait(this);
+  }
+}
+
+/** Who goes next: every call to the world waits here, so that programs interleave, and end, between any two of them. */
+export class Turns {
+  private waiting: Waiting[] = [];
+
+  get count(): number {
+    return this.waiting.length;
+  }
+
+  wait(life: Life): Promise<void> {
+    if (life.dead) return Promise.reject(new Killed());
+    return new Promise((go, end) => this.waiting.push({ life, go, end }));
+  }
+
+  letGo(index: number): void {
+    const [next] = this.waiting.splice(index, 1);
+    next?.go();
+  }
+
+  kill(life: Life): void {
+    life.dead = true;
+    const ended = this.waiting.filter((one) => one.life === life);
+    this.waiting = this.waiting.filter((one) => one.life !== life);
+    for (const { end } of ended) end(new Killed());
+  }
+}

@@ -1,0 +1,37 @@
+import type { StoredEvent } from '@fairlead/contracts';
+
+/** What depends on timing: reports of nodes, and steps that were tried again. */
+const TIMING: ReadonlySet<string> = new Set([
+  'VersionChanged',
+  'NodeNotReady',
+  'NodeLost',
+  'NodeRecovered',
+  'BootstrapStepFailed',
+  'InfrastructureStepFailed',
+  'NodeInitializationFailed',
+  'CertificatesReported',
+]);
+
+interface About {
+  readonly node?: string;
+  readonly machine?: { readonly name: string };
+  readonly addon?: string;
+}
+
+/**
+ * Issued again when the service was killed before the host had it: the first credential is lost, and never used. The host gets one in
+ * any case.
+ */
+const REISSUED = 'AgentCredentialIssued ';
+
+/** What must be the same however often a program was killed: the facts about a cluster, without those that depend on timing. */
+export const outcome = (events: readonly StoredEvent[], cluster: string): readonly string[] =>
+  events
+    .filter(({ type }) => !TIMING.has(type))
+    .map((event) => {
+      const { node, machine, addon } = event.data as About;
+      return `${event.type} ${node ?? machine?.name ?? addon ?? ''}`;
+    })
+    .map((line) => line.replaceAll(cluster, '<cluster>').replaceAll(/-[a-z0-9]{5}(?= |$)/g, ''))
+    .sort()
+    .filter((line, index, lines) => line !== lines[index - 1] || !line.startsWith(REISSUED));

@@ -1,0 +1,209 @@
+import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import type { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import type { Job, JobContext, JobFailure, JobLater } from '@fairlead/event-sourcing/jetstream';
+import { consumerNames, type Consumers } from '../../libs/event-sourcing/src/jetstream/consumers.js';
+import { jobOf } from '../../libs/event-sourcing/src/jetstream/jobs.publisher.js';
+import { PartitionCursor } from '../../libs/event-sourcing/src/jetstream/partition.cursor.js';
+import { PartitionFold, type PartitionChanges } from '../../libs/event-sourcing/src/jetstream/partition.fold.js';
+import type { Position } from '../../libs/event-sourcing/src/jetstream/partition.store.js';
+import { Life, type Turns } from './lives.js';
+
+const RUNNING_MAX = 6;
+const BATCH_MAX = 4;
+const ATTEMPTS_MAX = 20;
+/** Room that is set aside for each life; what does not fit is read again. */
+const DOCUMENTS_MAX = 200;
+
+/** The service's own code in one life: what carries its jobs out. It remembers nothing that its next life knows. */
+export interface Parts {
+  deliver(job: Job, context: JobContext): Promise<JobLater | void | undefined>;
+  failed(job: Job, failure: JobFailure): Promise<void>;
+  /** Its handlers of events. */
+  hear?(event: StoredEvent): void;
+}
+
+interface Queued {
+  readonly job: Job;
+  readonly attempt: number;
+}
+
+/** What the service's database holds. */
+class Database {
+  readonly documents = new Map<string, string>();
+  positions: ReadonlyMap<string, Position> = new Map();
+
+  /** As PostgreSQL gives it back: as JSON, and never the object that was written. */
+  read(table: string, keys: readonly string[]): Promise<Map<string, unknown>> {
+    const found = keys.flatMap((key) => {
+      const text = this.documents.get(`${table}|${key}`);
+      return text === undefined ? [] : [[key, JSON.parse(text) as unknown] as const];
+    });
+    return Promise.resolve(new Map(found));
+  }
+
+  write({ tables, states }: Pick<PartitionChanges, 'tables' | 'states'>): void {
+    const written = [
+      ...tables.map(({ table, rows }) => ({ table, rows })),
+      ...states.map(({ process, rows }) => ({ table: process, rows })),
+    ];
+    for (const { table, rows } of written)
+      for (const { key, doc } of rows) {
+        if (doc === undefined) this.documents.delete(`${table}|${key}`);
+        else this.documents.set(`${table}|${key}`, JSON.stringify(doc));
+      }
+  }
+}
+
+export interface ProgramOptions {
+  readonly name: string;
+  readonly log: MemoryStore;
+  readonly turns: Turns;
+  readonly consumers: Consumers;
+  readonly below: (limit: number) => number;
+  /** Starts the service's code for a new life. */
+  readonly start: (life: Life, program: Program) => Parts;
+}
+
+/**
+ * A service as its kernel runs it: a consumer over the log, rows and positions in a database, jobs on a queue that outlives it.
+ * The fold and the cursor of the consumer are the product's own. Killed, it loses all that is not in the database or the queue.
+ */
+export class Program {
+  readonly database = new Database();
+  life: Life;
+  private parts: Parts;
+  private fold: PartitionFold;
+  private readonly cursor: PartitionCursor;
+  private readonly queue: Queued[] = [];
+  private readonly published = new Set<string>();
+  private running = new Set<Queued>();
+  private reading = false;
+
+  constructor(
+    private readonly options: ProgramOptions,
+    private readonly broken: (error: unknown) => void,
+  ) {
+    this.cursor = new PartitionCursor(consumerNames(options.consumers));
+    this.life = new Life(options.turns);
+    this.fold = this.newFold();
+    this.parts = options.start(this.life, this);
+  }
+
+  /** SIGKILL, and started again. What was being worked on is delivered again. */
+  kill(): void {
+    this.options.turns.kill(this.life);
+    this.life = new Life(this.options.turns);
+    this.queue.push(...this.running);
+    this.running = new Set();
+    this.reading = false;
+    this.cursor.load(this.database.positions);
+    this.fold = this.newFold();
+    this.parts = this.options.start(this.life, this);
+  }
+
+  get isBusy(): boolean {
+    return this.reading || this.running.size > 0;
+  }
+
+  /** What it could do next. */
+  choices(): (() => void)[] {
+    const { consumers, log } = this.options;
+    const hasConsumers = consumers.projections.length + consumers.processes.length > 0;
+    const isBehind = hasConsumers && !this.reading && this.seen < log.events.length;
+    const mayTake = this.queue.length > 0 && this.running.size < RUNNING_MAX;
+    return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
+  }
+
+  /** The queue keeps one message of an id. */
+  publish(job: Job): void {
+    if (this.published.has(job.id)) return;
+    this.published.add(job.id);
+    this.queue.push({ job, attempt: 1 });
+  }
+
+  /** What its rows and states would be if all of the log had been read at once. */
+  async folded(): Promise<ReadonlyMap<string, string>> {
+    const fresh = new Database();
+    const changes = await this.newFold(fresh).changesOf(this.options.log.events, () => true);
+    fresh.write(changes);
+    return fresh.documents;
+  }
+
+  private get seen(): number {
+    const { positions } = this.database;
+    return positions.size === 0 ? 0 : Math.min(...[...positions.values()].map(({ seq }) => seq));
+  }
+
+  private newFold(database = this.database): PartitionFold {
+    const store = {
+      rows: (table: string, keys: readonly string[]) => database.read(table, keys),
+      states: (process: string, keys: readonly string[]) => database.read(process, keys),
+    };
+    return new PartitionFold(this.options.consumers, store, DOCUMENTS_MAX);
+  }
+
+  private read(): void {
+    const { life } = this;
+    this.reading = true;
+    this.readBatch(life)
+      .catch((error: unknown) => life.dead || this.broken(error))
+      .finally(() => {
+        if (!life.dead) this.reading = false;
+      });
+  }
+
+  private async readBatch(life: Life): Promise<void> {
+    const { consumers, log, name, below } = this.options;
+    const events = log.events.slice(this.seen, this.seen + 1 + below(BATCH_MAX));
+    const seen = this.cursor.frozen();
+    this.cursor.move(consumerNames(consumers), events.at(-1)?.meta.seq ?? 0);
+    const changes = await this.fold.changesOf(events, (consumer, { meta }) => !seen(consumer, meta.seq));
+    const [quarantined] = changes.quarantined;
+    if (quarantined !== undefined)
+      throw new Error(`${name} quarantines ${quarantined.poison.clusterKey}: ${quarantined.poison.error}`);
+    for (const { process, caused } of changes.jobs) {
+      await life.turn();
+      this.publish(jobOf(name, process, caused));
+    }
+    await life.turn();
+    this.database.write(changes);
+    const moves = this.cursor.moves();
+    this.database.positions = new Map(moves.map(({ consumer, from, to }) => [consumer, { ...from, seq: to }] as const));
+    this.cursor.wrote(moves);
+    this.fold.remember(changes);
+    for (const event of events) this.parts.hear?.(event);
+  }
+
+  private take(): void {
+    const [queued] = this.queue.splice(this.options.below(this.queue.length), 1);
+    if (queued === undefined) return;
+    const { life } = this;
+    this.running.add(queued);
+    this.work(queued, life)
+      .then((again) => {
+        if (life.dead) return;
+        this.running.delete(queued);
+        if (again !== undefined) this.queue.push(again);
+      })
+      .catch((error: unknown) => life.dead || this.broken(error));
+  }
+
+  /** Answers what is delivered later; undefined: it is done. */
+  private async work({ job, attempt }: Queued, life: Life): Promise<Queued | undefined> {
+    const context: JobContext = {
+      attempt,
+      signal: new AbortController().signal,
+      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+    };
+    try {
+      const result = await this.parts.deliver(job, context);
+      return result === undefined ? undefined : { job, attempt };
+    } catch (error) {
+      if (life.dead || !(error instanceof WorldFailure)) throw error;
+      if (attempt >= ATTEMPTS_MAX) throw error;
+      const nextAttemptAt = '2026-01-01T01:00:00.000Z';
+      await this.parts.failed(job, { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt });
+      return { job, attempt: attempt + 1 };
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** What the sources of a project may import, by the tags in `project.json`: of its own files anything, of others only these types. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'type:contracts': [],
+  'type:pure': ['type:contracts'],
+  'type:kernel': ['type:contracts'],
+  'type:adapter': ['type:contracts'],
+  'type:tool': ['type:contracts', 'type:pure', 'type:tool'],
+  'type:kit': ['type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
+  'type:lab': ['type:contracts', 'type:adapter', 'type:pure'],
+  'type:client': ['type:contracts', 'type:client', 'type:kernel', 'type:tool'],
+  'type:agent': ['type:contracts', 'type:tool'],
+  // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
+  'type:testing': [],
+  'type:service': ['type:contracts', 'type:adapter', 'type:kernel', 'type:kit', 'type:pure', 'type:tool'],
+};
+/** Its specs use the lab, which is built on it: Nx could not order the builds of a circle. */
+const UNTOLD: readonly string[] = ['kubernetes imports lab'];
+
+interface Project {
+  readonly name: string;
+  readonly folder: string;
+  readonly tags: readonly string[];
+  readonly implicitDependencies: readonly string[];
+}
+
+const json = <T>(file: string): T => JSON.parse(readFileSync(join(root, file), 'utf8')) as T;
+
+const projects: readonly Project[] = ['apps', 'libs', 'tools'].flatMap((group) =>
+  readdirSync(join(root, group))
+    .map((name) => `${group}/${name}`)
+    .filter((folder) => existsSync(join(root, folder, 'project.json')))
+    .map((folder) => ({ ...json<Omit<Project, 'folder'>>(`${folder}/project.json`), folder })),
+);
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const at = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return ['dist', 'node_modules'].includes(entry.name) ? [] : filesIn(at);
+    return entry.name.endsWith('.ts') ? [at] : [];
+  });
+
+const isBuilt = (file: string): boolean =>
+  /^\w+\/[^/]+\/src\//.test(file) && !/\.(spec|features|fixtures)\.ts$/.test(file);
+
+/** What a file imports from other projects: by which path, and from which. */
+const importsIn = (file: string, text: string): readonly { path: string; name: string }[] => {
+  const own = projects.find(({ folder }) => file.startsWith(`${folder}/`));
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].flatMap(([, path = '']) => {
+    const scoped = /^@fairlead\/([^/]+)/.exec(path)?.[1];
+    const target = path.startsWith('.') ? `${normalize(join(dirname(file), path))}/` : undefined;
+    const found = projects.find(({ folder }) => target?.startsWith(`${folder}/`) ?? folder.endsWith(`/${scoped}`));
+    return found === undefined || found === own ? [] : [{ path, name: found.name }];
+  });
+};
+
+/** The projects, other than its own, that a file imports. */
+const importedBy = (file: string, text: string): readonly string[] => importsIn(file, text).map(({ name }) => name);
+
+const importsOf = ({ folder }: Project, desired: (file: string) => boolean): readonly string[] => [
+  ...new Set(
+    filesIn(folder)
+      .filter(desired)
+      .flatMap((file) => importedBy(file, readFileSync(join(root, file), 'utf8'))),
+  ),
+];
+
+const typeOf = (name: string): string => projects.find((project) => project.name === name)?.tags.join() ?? '';
+
+/** Why a project of this type may not import others; empty: it may. */
+const forbidden = (type: string, imported: readonly string[]): readonly string[] =>
+  imported.flatMap((name) => (MAY_IMPORT[type]?.includes(typeOf(name)) === true ? [] : [`${type} imports ${name}`]));
+
+describe('the projects of the workspace', () => {
+  it('have one tag each, which says what they may import', () => {
+    const known = Object.keys(MAY_IMPORT);
+    expect(
+      projects.filter(({ tags }) => tags.length !== 1 || !known.includes(tags[0]!)).map(({ name }) => name),
+    ).toEqual([]);
+    expect(projects.length).toBeGreaterThan(15);
+  });
+
+  it.each(projects)('$name imports only what its tag allows', (project) => {
+    expect(forbidden(project.tags[0]!, importsOf(project, isBuilt))).toEqual([]);
+  });
+
+  it('are told apart: a service that imports another, or the lab, is found', () => {
+    const text = `import { a } from '../../infra-svc/src/machines/surges.js';\nimport { b } from '@fairlead/lab/testing/kubernetes';`;
+    const imported = importedBy('apps/gateway/src/main.ts', text);
+    expect(forbidden('type:service', imported)).toEqual(['type:service imports infra-svc', 'type:service imports lab']);
+  });
+
+  it('use the lab in their specs only by @fairlead/lab/testing', () => {
+    const imported = ['apps', 'libs', 'tools', 'test']
+      .flatMap(filesIn)
+      .flatMap((file) => importsIn(file, readFileSync(join(root, file), 'utf8')))
+      .flatMap(({ path, name }) => (name === 'lab' ? [path] : []));
+    expect(imported.filter((path) => !path.startsWith('@fairlead/lab/testing/'))).toEqual([]);
+    expect(imported.length).toBeGreaterThan(4);
+  });
+
+  it('are kept apart from what is made for tests: only their specs, fixtures and simulations import it', () => {
+    const imported = importedBy('apps/gateway/src/main.ts', `import { seededRandom } from '@fairlead/testing';`);
+    expect(forbidden('type:service', imported)).toEqual(['type:service imports testing']);
+    expect(Object.keys(MAY_IMPORT).filter((type) => MAY_IMPORT[type]?.includes('type:testing'))).toEqual([]);
+  });
+
+  it.each(projects)('$name is built after what it imports', (project) => {
+    const { references = [] } = json<{ references?: { path: string }[] }>(`${project.folder}/tsconfig.json`);
+    const referred = references.map(({ path }) => normalize(join(project.folder, path)));
+    const folders = importsOf(project, isBuilt).map((name) => projects.find((other) => other.name === name)!.folder);
+    expect(referred.toSorted()).toEqual(folders.toSorted());
+  });
+
+  it.each(projects)('$name is affected by what it and its specs import', (project) => {
+    const imported = importsOf(project, () => true).filter(
+      (name) => !UNTOLD.includes(`${project.name} imports ${name}`),
+    );
+    expect(project.implicitDependencies.toSorted()).toEqual(imported.toSorted());
+  });
+
+  it('affect the specs of the whole', () => {
+    const { implicitDependencies } = json<Project>('test/project.json');
+    expect(implicitDependencies.toSorted()).toEqual(projects.map(({ name }) => name).toSorted());
+  });
+});

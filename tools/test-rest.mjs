@@ -1,0 +1,60 @@
+// What `npm test` leaves out, in the order of what each shows: long stories, all seeds of the simulations, stories of real Kubernetes on real
+// hosts where this machine can have them, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and says so.
+// It ends with the plain line `N passed, N failed[, N skipped]`.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CRASHES, LONG, SEEDED } from './jest.arguments.mjs';
+import { counted, failedAgain, jest, lineOf, prepare, root, sum } from './runs.mjs';
+
+const begunAt = Date.now();
+const { values: options } = parseArgs({ options: { minutes: { type: 'string', default: 'Infinity' } } });
+const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
+
+/** An empty FAIRLEAD_REAL_STORIES leaves them out. */
+const REAL_STORIES = (
+  process.env.FAIRLEAD_REAL_STORIES ?? 'kubernetes-api create ssh kill etcd-external power restore bundle'
+)
+  .split(' ')
+  .filter(Boolean);
+
+/** They write down their counts themselves, and look at the time before each. */
+const realHosts = () =>
+  counted('stories: real hosts', process.execPath, (report) => [
+    ...[join(root, 'tools', 'e2e-real.mjs'), '--if-possible', `--minutes=${minutesLeft().toFixed(1)}`],
+    ...[`--report=${report}`, ...REAL_STORIES],
+  ]);
+
+const jestAgain = (title, options, settings) => failedAgain(jest(title, options, settings), options, settings);
+
+/** `minutes`: on two cores, with room for a busy machine. */
+const PARTS = [
+  { title: 'stories: the long ones', minutes: 20, tell: () => jestAgain('stories: the long ones', LONG) },
+  { title: 'simulations: all seeds', minutes: 8, tell: () => jestAgain('simulations: all seeds', SEEDED) },
+  ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, tell: realHosts }] : []),
+  {
+    title: 'kills at every event',
+    minutes: 22,
+    tell: () => jestAgain('kills at every event', CRASHES, { env: { FAIRLEAD_CRASH: 'all' } }),
+  },
+];
+
+const notRun = ({ title, minutes }) => {
+  const left = Math.max(0, minutesLeft()).toFixed(0);
+  process.stdout.write(`
+!!! NOT RUN: ${title}
+!!! because it takes about ${minutes} minutes, and ${left} are left
+
+`);
+  return { passed: 0, failed: 0, skipped: 1 };
+};
+
+const end = (counts) => {
+  if (process.env.FAIRLEAD_TEST_REPORT !== undefined)
+    writeFileSync(process.env.FAIRLEAD_TEST_REPORT, `${JSON.stringify(counts)}\n`);
+  process.stdout.write(lineOf(counts));
+  process.exit(counts.failed === 0 ? 0 : 1);
+};
+
+if (!prepare()) end({ passed: 0, failed: 1, skipped: 0 });
+else end(sum(PARTS.map((part) => (part.minutes <= minutesLeft() ? part.tell() : notRun(part)))));
