@@ -29,7 +29,15 @@ export const CRASHES = [...ONE_BY_ONE, fileOf('test/crash')];
 
 const seeded = (names) => ['--maxWorkers=2', '--testMatch', ...names.map((name) => `**/${name}.sim.spec.ts`)];
 /** Simulations whose seeds are counted by SIM_SEEDS. */
-export const SEEDED = seeded(['bootstrap', 'crash', 'kubeconfigs', 'machines', 'reconciler', 'rollout/rollout', 'ssh.provider']);
+export const SEEDED = seeded([
+  'bootstrap',
+  'crash',
+  'kubeconfigs',
+  'machines',
+  'reconciler',
+  'rollout/rollout',
+  'ssh.provider',
+]);
 /** What a quick check runs: specs without I/O, and few seeds of these simulations. */
 export const QUICK = [...SEEDED, '**/*.unit.spec.ts'];
 

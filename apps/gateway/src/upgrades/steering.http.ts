@@ -115,8 +115,7 @@ export class SteeringHttp {
     id: 'abortUpgrade',
     path: 'abort',
     summary: 'End an upgrade before its end',
-    description:
-      'Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.',
+    description: 'Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.',
     waits: 'it has ended',
     refusals: [],
   })

@@ -158,8 +158,7 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       return { ...doc, message: [ABORTING, event.data.reason].filter(Boolean).join(': ') };
     case 'RolloutAborted': {
       const { leftFailed } = event.data;
-      const message =
-        leftFailed.length === 0 ? 'ended early' : `ended early; left as failed: ${leftFailed.join(', ')}`;
+      const message = leftFailed.length === 0 ? 'ended early' : `ended early; left as failed: ${leftFailed.join(', ')}`;
       return { ...doc, message, leftFailed, finishedAt: time, nextActions: [] };
     }
     case 'RolloutCompleted':

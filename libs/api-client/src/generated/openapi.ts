@@ -447,7 +447,7 @@ export interface paths {
     put?: never;
     /**
      * End an upgrade before its end
-     * @description Nodes that are under way are finished or leftFailed; no other begins. What was changed stays changed.
+     * @description Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.
      */
     post: operations['abortUpgrade'];
     delete?: never;
