@@ -15,7 +15,8 @@ import { read } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { gateway } from '../apps/gateway/src/gateway.definition.js';
+import { readSettings } from '../apps/gateway/src/config.js';
+import { gatewayService } from '../apps/gateway/src/service.js';
 import { infraDefinition } from '../apps/infra-svc/src/infra.definition.js';
 import { upgradeService } from '../apps/upgrade-svc/src/definition.js';
 
@@ -26,8 +27,8 @@ const OWN = { namespace: 'default', cluster: 'demo' };
 type Data = Readonly<Record<string, unknown>>;
 
 /** bootstrap-svc has none. */
-const projections = [gateway, infraDefinition({}), upgradeService()].flatMap((service) =>
-  (service.projections as unknown as readonly Projection<unknown>[]).map((projection) => ({
+const projections = [gatewayService(readSettings({})), infraDefinition({}), upgradeService()].flatMap((service) =>
+  service.projections.map((projection) => ({
     name: `${service.name} ${projection.name}`,
     projection,
   })),

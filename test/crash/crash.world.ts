@@ -19,7 +19,8 @@ import { SOFTWARE } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtu
 import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
-import { gateway } from '../../apps/gateway/src/gateway.definition.js';
+import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
+import { gatewayService } from '../../apps/gateway/src/service.js';
 import { infraDefinition } from '../../apps/infra-svc/src/infra.definition.js';
 import { FakeCloud, FakeProvider } from '../../apps/infra-svc/test/fake.provider.js';
 import { clusterSpec, registered } from '../../apps/infra-svc/test/fixtures.js';
@@ -158,16 +159,15 @@ export class CrashWorld {
     private readonly killing: Kill | undefined = undefined,
   ) {
     this.bootstrap = new BootstrapParts(seed, CALM, this.log);
+    const gateway = gatewayService(readGatewaySettings({}));
     const infra = infraDefinition({});
-    const { projections, processes, reconcilers = [] } = upgradeService(readSettings({}));
+    const { projections, processes, reconcilers } = upgradeService(readSettings({}));
     const upgrade = { projections, processes: [...processes, ...reconcilers.map(reconcilerProcess)] };
     this.programs = {
-      gateway: this.program('gateway', gateway as Consumers, () => ({ deliver: noJobs, failed: noJobs })),
-      'infra-svc': this.program('infra-svc', infra as Consumers, (life) => this.infraParts(life)),
+      gateway: this.program('gateway', gateway, () => ({ deliver: noJobs, failed: noJobs })),
+      'infra-svc': this.program('infra-svc', infra, (life) => this.infraParts(life)),
       'bootstrap-svc': this.program('bootstrap-svc', bootstrapConsumers, (life) => this.bootstrap.partsOf(life)),
-      'upgrade-svc': this.program('upgrade-svc', upgrade as unknown as Consumers, (life, program) =>
-        this.upgradeParts(life, program),
-      ),
+      'upgrade-svc': this.program('upgrade-svc', upgrade, (life, program) => this.upgradeParts(life, program)),
     };
   }
 
@@ -397,10 +397,7 @@ export class CrashWorld {
   }
 }
 
-const bootstrapConsumers = {
-  projections: [],
-  processes: [reconcilerProcess(bootstrapReconciler())],
-} as unknown as Consumers;
+const bootstrapConsumers: Consumers = { projections: [], processes: [reconcilerProcess(bootstrapReconciler())] };
 
 const noJobs = (job: Job): Promise<never> => Promise.reject(new Error(`nobody works on ${job.type}`));
 

@@ -1,7 +1,7 @@
 import type { NodeSigning } from '@fairlead/embedded/credentials';
 import { DEFAULT_TUNING, type Tuning } from '@fairlead/node-scripts';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, HEARTBEAT_INTERVAL_MS, SignedBy } from '@fairlead/contracts';
-import { ConfigurationError, parseEnvironment, rereading } from '@fairlead/service-kit';
+import { ConfigurationError, parseEnvironment, rereading, type Env } from '@fairlead/service-kit';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js';
@@ -124,7 +124,7 @@ const readSigning = (signingFile: string): NodeSigning => {
 };
 
 /** Throws ConfigurationError with all faults at once. */
-export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
+export const readSettings = (env: Env): Settings => {
   const parsed = parseEnvironment(Environment, env);
   const signingFile = parsed.NATS_NODE_SIGNING_FILE;
   const signing = signingFile === undefined ? null : readSigning(signingFile);

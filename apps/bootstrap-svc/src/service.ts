@@ -1,17 +1,14 @@
-import type { ServiceDefinition } from '@fairlead/service-kit';
+import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { bootstrapModule, type Adapters } from './bootstrap.module.js';
 import { bootstrapReconciler } from './bootstrap/bootstrap.reconciler.js';
 import type { Settings } from './config.js';
 import { kubeconfigsReconciler } from './kubeconfigs/kubeconfigs.reconciler.js';
 
 /** Everything that makes bootstrap-svc this service. It has no read models: the gateway shows what it states. */
-export const bootstrapService = (settings: Settings, adapters?: Adapters): ServiceDefinition => ({
-  name: 'bootstrap-svc',
-  module: bootstrapModule(settings, adapters),
-  projections: [],
-  processes: [],
-  reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler],
-  migrations: [],
-  entities: [],
-  jobConcurrency: settings.jobConcurrency,
-});
+export const bootstrapService = (settings: Settings, adapters?: Adapters): ServiceDefinition =>
+  defineService({
+    name: 'bootstrap-svc',
+    module: bootstrapModule(settings, adapters),
+    reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler],
+    jobConcurrency: settings.jobConcurrency,
+  });

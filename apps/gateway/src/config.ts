@@ -1,9 +1,9 @@
 import { MaintenanceWindow } from '@fairlead/contracts';
-import { parseEnvironment } from '@fairlead/service-kit';
+import { parseEnvironment, type Env } from '@fairlead/service-kit';
 import { z } from 'zod';
 import type { Rate } from './limits/rates.rules.js';
 
-export const GATEWAY_CONFIG = Symbol('fairlead.gateway-config');
+export const SETTINGS = Symbol('gateway.settings');
 
 const WINDOW = /^([a-z,]+) (\d{2}:\d{2})-(\d{2}:\d{2})$/;
 
@@ -119,7 +119,7 @@ export interface DiskConfig {
   readonly monitorUrl: string | undefined;
 }
 
-export interface GatewayConfig {
+export interface Settings {
   /** undefined: not known here. */
   readonly agentNatsUrls: readonly string[] | undefined;
   readonly localTokenFile: string | undefined;
@@ -129,7 +129,7 @@ export interface GatewayConfig {
   readonly disk: DiskConfig;
 }
 
-export const readGatewayConfig = (env: Readonly<Record<string, string | undefined>>): GatewayConfig => {
+export const readSettings = (env: Env): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
     localTokenFile: parsed.FAIRLEAD_LOCAL_TOKEN_FILE,

@@ -2,13 +2,14 @@ import { EVENTS, NONE, streamSubject, type Fact, type StoredEvent, type StreamId
 import { testEnvironment, type TestEnvironment, type TestEnvironmentOptions } from '@fairlead/embedded/testing';
 import { decode, ensureStreams, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
-import { startService, type RunningService } from '@fairlead/service-kit';
+import { startService, type Env, type RunningService } from '@fairlead/service-kit';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gateway } from './gateway.definition.js';
+import { readSettings } from './config.js';
+import { gatewayService } from './service.js';
 
 export interface Answer<Body = Record<string, never>> {
   readonly status: number;
@@ -42,7 +43,7 @@ export interface TestGateway {
   /** Everything in the log that matches. */
   log(filter?: string): Promise<StoredEvent[]>;
   /** With these variables of its environment, besides those that every replica has. */
-  startReplica(variables?: Readonly<Record<string, string>>): Promise<Replica>;
+  startReplica(variables?: Env): Promise<Replica>;
   stop(): Promise<void>;
 }
 
@@ -56,32 +57,35 @@ const contextOf = (fact: Fact): string => {
     .replace('<service>', 'service' in fact.data ? String(fact.data.service) : '');
 };
 
-export const startTestGateway = async (options: TestEnvironmentOptions = {}): Promise<TestGateway> => {
+export interface TestGatewayOptions extends TestEnvironmentOptions {
+  /** Of the environment of every replica. */
+  readonly variables?: Env;
+}
+
+export const startTestGateway = async ({
+  variables = {},
+  ...options
+}: TestGatewayOptions = {}): Promise<TestGateway> => {
   const environment = await testEnvironment(options);
   const folder = newFolder('gateway');
   writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
   const tokenFile = join(folder, 'local.token');
-  process.env['FAIRLEAD_LOCAL_TOKEN_FILE'] = tokenFile;
   const admin = await environment.connect('admin');
   await ensureStreams(admin);
   const replicas: Replica[] = [];
 
-  const startReplica = async (variables: Readonly<Record<string, string>> = {}): Promise<Replica> => {
-    const before = { ...process.env };
-    Object.assign(process.env, variables); // The gateway reads what is its own from there.
-    const replica = await startService(gateway, {
+  const startReplica = async (replicaVariables: Env = {}): Promise<Replica> => {
+    const env = {
       ...variables,
+      ...replicaVariables,
+      FAIRLEAD_LOCAL_TOKEN_FILE: tokenFile,
       NATS_URL: environment.nats.url,
       NATS_CREDS: environment.nats.credsFile('gateway'),
       DATABASE_URL: environment.databases.gateway,
       FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
       LOG_LEVEL: 'error',
-    }).finally(() => {
-      for (const name of Object.keys(variables)) {
-        if (before[name] === undefined) delete process.env[name];
-        else process.env[name] = before[name];
-      }
-    });
+    };
+    const replica = await startService(gatewayService(readSettings(env)), env);
     let stopped: Promise<void> | undefined;
     const once = { index: replicas.length, port: replica.port, stop: () => (stopped ??= replica.stop()) };
     replicas.push(once);

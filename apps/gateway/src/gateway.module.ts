@@ -1,5 +1,5 @@
 import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
-import { Logger, Module } from '@nestjs/common';
+import { Logger, Module, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessGuard } from './auth/access.guard.js';
 import { Authentication } from './auth/authentication.js';
@@ -18,7 +18,7 @@ import { ClustersHttp } from './clusters/clusters.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
-import { GATEWAY_CONFIG, readGatewayConfig } from './config.js';
+import { SETTINGS, type Settings } from './config.js';
 import { History } from './common/history.js';
 import { Registry } from './common/registry.js';
 import { ConnectionAccess } from './connections/connection.access.js';
@@ -65,84 +65,87 @@ import { UpgradeCommands } from './upgrades/upgrades.commands.js';
 import { UpgradesHttp } from './upgrades/upgrades.http.js';
 import { UpgradeQueries } from './upgrades/upgrades.queries.js';
 
-/** Its only job asks for an upgrade; that it could not yet is nothing that a cluster's history needs. */
-const tellFailure: RecordJobFailure = async (job, { cause }) =>
+/** The only job requests an upgrade. That it has not succeeded yet is nothing that a cluster's history needs. */
+const logFailure: RecordJobFailure = async (job, { cause }) =>
   new Logger('jobs').warn(`${job.type} of ${job.namespace}/${job.cluster}: ${cause.message}`);
 
-/** The composition root: where tokens meet what they stand for. */
-@Module({
-  controllers: [
-    NamespacesHttp,
-    ConnectionsHttp,
-    SpecsHttp,
-    ClustersHttp,
-    KubeconfigHttp,
-    NodesHttp,
-    UpgradesHttp,
-    SteeringHttp,
-    HoldsHttp,
-    EtcdHttp,
-    CertificatesHttp,
-    RenewalEffects,
-    OperationsHttp,
-    ClusterEventsHttp,
-    EventsHttp,
-    QuarantineHttp,
-    TokensHttp,
-    VersionHttp,
-    LadybugHealthHttp,
-  ],
-  providers: [
-    // In this order: what a caller may ask, then how much of it.
-    { provide: APP_GUARD, useClass: AccessGuard },
-    { provide: APP_GUARD, useClass: LimitsGuard },
-    { provide: APP_PIPE, useClass: RequestPipe },
-    // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.
-    { provide: APP_INTERCEPTOR, useClass: RevokedInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: LadybugInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: PreferenceInterceptor },
-    { provide: APP_FILTER, useClass: RefusedFilter },
-    { provide: GATEWAY_CONFIG, useFactory: () => readGatewayConfig(process.env) },
-    { provide: JOB_FAILURES, useValue: tellFailure },
-    AuditReader,
-    Authentication,
-    CertificateQueries,
-    RenewalSchedule,
-    ClusterCommands,
-    ClusterIndex,
-    ClusterQueries,
-    CommandAnswers,
-    ConnectionAccess,
-    ConnectionCommands,
-    RegistrationChecks,
-    ConnectionQueries,
-    DiskReserve,
-    EtcdQueries,
-    EventReader,
-    EventStreams,
-    FleetMetrics,
-    History,
-    HoldQueries,
-    Kubeconfigs,
-    IdempotencyStore,
-    Incarnations,
-    LocalToken,
-    NamespaceQueries,
-    NodeQueries,
-    OperationQueries,
-    LogFollower,
-    OwnWrites,
-    Registry,
-    RequestLimits,
-    TokenCommands,
-    TokenSessions,
-    TokenSlots,
-    TokenStore,
-    UpgradeAnswers,
-    UpgradeCommands,
-    UpgradeQueries,
-  ],
-})
-export class GatewayModule {}
+const CONTROLLERS: Type<unknown>[] = [
+  NamespacesHttp,
+  ConnectionsHttp,
+  SpecsHttp,
+  ClustersHttp,
+  KubeconfigHttp,
+  NodesHttp,
+  UpgradesHttp,
+  SteeringHttp,
+  HoldsHttp,
+  EtcdHttp,
+  CertificatesHttp,
+  RenewalEffects,
+  OperationsHttp,
+  ClusterEventsHttp,
+  EventsHttp,
+  QuarantineHttp,
+  TokensHttp,
+  VersionHttp,
+  LadybugHealthHttp,
+];
+
+const PROVIDERS: Provider[] = [
+  // In this order: what a caller may ask, then how much of it.
+  { provide: APP_GUARD, useClass: AccessGuard },
+  { provide: APP_GUARD, useClass: LimitsGuard },
+  { provide: APP_PIPE, useClass: RequestPipe },
+  // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.
+  { provide: APP_INTERCEPTOR, useClass: RevokedInterceptor },
+  { provide: APP_INTERCEPTOR, useClass: LadybugInterceptor },
+  { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+  { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
+  { provide: APP_INTERCEPTOR, useClass: PreferenceInterceptor },
+  { provide: APP_FILTER, useClass: RefusedFilter },
+  { provide: JOB_FAILURES, useValue: logFailure },
+  AuditReader,
+  Authentication,
+  CertificateQueries,
+  RenewalSchedule,
+  ClusterCommands,
+  ClusterIndex,
+  ClusterQueries,
+  CommandAnswers,
+  ConnectionAccess,
+  ConnectionCommands,
+  RegistrationChecks,
+  ConnectionQueries,
+  DiskReserve,
+  EtcdQueries,
+  EventReader,
+  EventStreams,
+  FleetMetrics,
+  History,
+  HoldQueries,
+  Kubeconfigs,
+  IdempotencyStore,
+  Incarnations,
+  LocalToken,
+  NamespaceQueries,
+  NodeQueries,
+  OperationQueries,
+  LogFollower,
+  OwnWrites,
+  Registry,
+  RequestLimits,
+  TokenCommands,
+  TokenSessions,
+  TokenSlots,
+  TokenStore,
+  UpgradeAnswers,
+  UpgradeCommands,
+  UpgradeQueries,
+];
+
+/** Where tokens meet what they stand for. Nest needs a module class for each value of the settings. */
+export const gatewayModule = (settings: Settings): Type<unknown> => {
+  @Module({ controllers: CONTROLLERS, providers: [...PROVIDERS, { provide: SETTINGS, useValue: settings }] })
+  class GatewayModule {}
+  return GatewayModule;
+};

@@ -1,4 +1,5 @@
 import { runService } from '@fairlead/service-kit';
-import { gateway } from './gateway.definition.js';
+import { readSettings } from './config.js';
+import { gatewayService } from './service.js';
 
-void runService(gateway);
+void runService('gateway', (env) => gatewayService(readSettings(env)));

@@ -1,5 +1,4 @@
-import type { Process, Projection } from '@fairlead/event-sourcing';
-import type { ServiceDefinition } from '@fairlead/service-kit';
+import { defineService, type Env, type ServiceDefinition } from '@fairlead/service-kit';
 import { readConfig } from './config.js';
 import { connectionsProcess } from './connections/connections.process.js';
 import { connectionsProjection, namespacesProjection } from './connections/connections.projection.js';
@@ -18,15 +17,12 @@ const projections = [
 ];
 
 /** Everything that makes this service infra-svc. */
-export const infraDefinition = (env: Readonly<Record<string, string | undefined>>): ServiceDefinition => ({
-  name: 'infra-svc',
-  module: InfraModule,
-  projections: projections as unknown as readonly Projection<never>[],
-  processes: [connectionsProcess, machinesProcess] as unknown as readonly Process<never>[],
-  migrations: [InfraTables1763700000000],
-  entities: [],
-  // Read while the service starts, so that a fault is reported as every other fault of the configuration is.
-  get jobConcurrency() {
-    return readConfig(env).jobConcurrency;
-  },
-});
+export const infraDefinition = (env: Env): ServiceDefinition =>
+  defineService({
+    name: 'infra-svc',
+    module: InfraModule,
+    projections,
+    processes: [connectionsProcess, machinesProcess],
+    migrations: [InfraTables1763700000000],
+    jobConcurrency: readConfig(env).jobConcurrency,
+  });

@@ -1,4 +1,4 @@
 import { runService } from '@fairlead/service-kit';
 import { infraDefinition } from './infra.definition.js';
 
-void runService(infraDefinition(process.env));
+void runService('infra-svc', infraDefinition);

@@ -1,5 +1,4 @@
-import type { Projection } from '@fairlead/event-sourcing';
-import type { ServiceDefinition } from '@fairlead/service-kit';
+import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import { readSettings, type Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
@@ -11,13 +10,12 @@ import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
 /** What makes this process upgrade-svc. */
-export const upgradeService = (settings: Settings = readSettings(process.env)): ServiceDefinition => ({
-  name: 'upgrade-svc',
-  module: upgradeModule(settings),
-  projections: [nodesProjection as Projection<never>],
-  processes: [],
-  reconcilers: [desiredReconciler, rolloutReconciler, snapshotsReconciler, restoreReconciler, certificatesReconciler],
-  migrations: [Nodes1790000000000],
-  entities: [],
-  jobConcurrency: settings.jobConcurrency,
-});
+export const upgradeService = (settings: Settings = readSettings(process.env)): ServiceDefinition =>
+  defineService({
+    name: 'upgrade-svc',
+    module: upgradeModule(settings),
+    projections: [nodesProjection],
+    reconcilers: [desiredReconciler, rolloutReconciler, snapshotsReconciler, restoreReconciler, certificatesReconciler],
+    migrations: [Nodes1790000000000],
+    jobConcurrency: settings.jobConcurrency,
+  });

@@ -14,6 +14,9 @@ const filePath = z
   .transform((path) => (path === '' ? undefined : path));
 const plainText = z.enum(['refuse', 'allow']).default('refuse');
 
+/** Variables of an environment. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
 const Environment = z.object({
   NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
   NATS_CA_FILE: z
@@ -85,10 +88,7 @@ export interface ServiceConfig {
 }
 
 /** Parses environment variables by a schema; throws ConfigurationError with all faults. For a service's own variables too. */
-export const parseEnvironment = <Shape extends z.ZodType>(
-  schema: Shape,
-  env: Readonly<Record<string, string | undefined>>,
-): z.output<Shape> => {
+export const parseEnvironment = <Shape extends z.ZodType>(schema: Shape, env: Env): z.output<Shape> => {
   const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
   throw new ConfigurationError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
@@ -144,7 +144,7 @@ export const rereading = (file: string | undefined): (() => string) | undefined 
   return read;
 };
 
-export const readServiceConfig = (env: Readonly<Record<string, string | undefined>>): ServiceConfig => {
+export const readServiceConfig = (env: Env): ServiceConfig => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
     natsUrls: parsed.NATS_URL.split(','),

@@ -87,7 +87,6 @@ const connectDatabase = async (
   const database = new DataSource({
     type: 'postgres',
     url: config.databaseUrl,
-    entities: [...definition.entities],
     migrations: [...KERNEL_MIGRATIONS, ...definition.migrations],
     poolSize: CONNECTIONS_MAX,
     applicationName: definition.name,

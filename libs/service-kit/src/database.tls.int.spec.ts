@@ -8,21 +8,17 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { ServiceDefinition } from './definition.js';
+import { defineService } from './definition.js';
 import { startService, type RunningService } from './run.service.js';
 
 @Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
 class Nothing {}
 
-const definition: ServiceDefinition = {
+const definition = defineService({
   name: 'infra-svc',
   module: Nothing,
-  projections: [],
-  processes: [],
-  migrations: [],
-  entities: [],
   jobConcurrency: 1,
-};
+});
 
 const folder = newFolder('database-tls');
 let environment: TestEnvironment;

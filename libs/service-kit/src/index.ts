@@ -1,7 +1,7 @@
 export { Alarms } from './alarms.js';
 export * from './clock.js';
 export { missingRight } from './nats.rights.js';
-export { ConfigurationError, parseEnvironment, rereading, type ServiceConfig } from './config.js';
+export { ConfigurationError, parseEnvironment, rereading, type Env, type ServiceConfig } from './config.js';
 export { deadlineAfter, inTime, type Deadline } from './deadline.js';
 export * from './definition.js';
 export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/service.metrics.js';

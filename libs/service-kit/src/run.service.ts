@@ -1,4 +1,4 @@
-import { wordsOf } from '@fairlead/contracts';
+import { wordsOf, type ServiceName } from '@fairlead/contracts';
 import { reconcilerProcess, type EventStore } from '@fairlead/event-sourcing';
 import {
   consumerNames,
@@ -45,7 +45,7 @@ import 'reflect-metadata';
 import { throwError, type Observable } from 'rxjs';
 import { Alarms } from './alarms.js';
 import { systemClock } from './clock.js';
-import { ConfigurationError, readServiceConfig, refusePlainTokens, type ServiceConfig } from './config.js';
+import { ConfigurationError, readServiceConfig, refusePlainTokens, type Env, type ServiceConfig } from './config.js';
 import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { HealthHttp } from './health.http.js';
@@ -131,11 +131,8 @@ const providersOf = (
 };
 
 const consumersOf = (definition: ServiceDefinition): Consumers => ({
-  projections: definition.projections as Consumers['projections'],
-  processes: [
-    ...definition.processes,
-    ...(definition.reconcilers ?? []).map(reconcilerProcess),
-  ] as Consumers['processes'],
+  projections: definition.projections,
+  processes: [...definition.processes, ...definition.reconcilers.map(reconcilerProcess)],
 });
 
 const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
@@ -214,10 +211,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
  * Starts a service: configuration, NATS, database and migrations, Nest, partitions, jobs, timers, health. What it needs may come later than
  * it does, and go away while it starts: then it waits, and begins again.
  */
-export const startService = async (
-  definition: ServiceDefinition,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<RunningService> => {
+export const startService = async (definition: ServiceDefinition, env: Env): Promise<RunningService> => {
   const config = readServiceConfig(env);
   if (definition.takesTokens === true) refusePlainTokens(config);
   const patience = patienceOf(definition.name, config.dependenciesWaitMs);
@@ -266,7 +260,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       pool,
       databaseUrl: config.databaseUrl,
       consumers: consumersOf(definition),
-      reconcilers: definition.reconcilers ?? [],
+      reconcilers: definition.reconcilers,
       leases: world.leases,
       handle: world.handle,
       recordJobFailure: failuresOf(app),
@@ -331,20 +325,21 @@ const exitCodeOf = (error: unknown): number =>
  * order on SIGTERM and SIGINT. A configuration that cannot be used ends with exit code 2 and every fault in a sentence; one that waited in
  * vain for NATS or PostgreSQL with 75.
  */
-export const runService = async (definition: ServiceDefinition): Promise<void> => {
+export const runService = async (name: ServiceName, serviceOf: (env: Env) => ServiceDefinition): Promise<void> => {
   try {
-    const [verb, ...names] = process.argv.slice(2);
-    if (verb === 'rebuild') return await runRebuild(definition, names);
+    const definition = serviceOf(process.env);
+    const [verb, ...projections] = process.argv.slice(2);
+    if (verb === 'rebuild') return await runRebuild(definition, projections);
     const service = await startService(definition, process.env);
     let stopping = false;
     const stop = (signal: NodeJS.Signals): void => {
       if (stopping) return;
       stopping = true;
-      new Logger(definition.name).log(`${signal}: finishing what is under way`);
+      new Logger(name).log(`${signal}: finishing what is under way`);
       service.stop().then(
         () => process.exit(0),
         (error: unknown) => {
-          new Logger(definition.name).error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+          new Logger(name).error(error instanceof Error ? (error.stack ?? error.message) : String(error));
           process.exit(1);
         },
       );
@@ -353,12 +348,12 @@ export const runService = async (definition: ServiceDefinition): Promise<void> =
     process.on('SIGINT', stop);
     void service.lost.then((words) => {
       if (words === undefined) return;
-      process.stderr.write(`${definition.name}: the connection to NATS has ended for good: ${words}\n`);
+      process.stderr.write(`${name}: the connection to NATS has ended for good: ${words}\n`);
       process.exit(EXIT_DEPENDENCY_AWAY);
     });
-    process.stdout.write(`FAIRLEAD READY ${definition.name} ${service.port}\n`);
+    process.stdout.write(`FAIRLEAD READY ${name} ${service.port}\n`);
   } catch (error) {
-    process.stderr.write(`${definition.name}: ${textOf(error)}\n`);
+    process.stderr.write(`${name}: ${textOf(error)}\n`);
     process.exit(exitCodeOf(error));
   }
 };

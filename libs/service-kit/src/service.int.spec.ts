@@ -47,7 +47,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startService, type RunningService } from './run.service.js';
 import { SECRETS } from './tokens.js';
 import type { SecretStore } from './secrets.js';
-import type { ServiceDefinition } from './definition.js';
+import { defineService } from './definition.js';
 
 type Said = Fact<'HostReached' | 'WorkerJoined'>;
 type Say = Command<'Say', Said>;
@@ -156,15 +156,14 @@ class LogTable1 implements MigrationInterface {
   }
 }
 
-const definition: ServiceDefinition = {
+const definition = defineService({
   name: 'bootstrap-svc',
   module: SpecModule,
-  projections: [log as Projection<never>],
-  processes: [flow as unknown as Process<never>],
+  projections: [log],
+  processes: [flow],
   migrations: [LogTable1],
-  entities: [],
   jobConcurrency: 4,
-};
+});
 
 describe('a service on the kit', () => {
   let environment: TestEnvironment;

@@ -8,7 +8,7 @@ import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { ServiceDefinition } from './definition.js';
+import { defineService } from './definition.js';
 import { startService, type RunningService } from './run.service.js';
 
 jest.setTimeout(120_000);
@@ -16,15 +16,11 @@ jest.setTimeout(120_000);
 @Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
 class Empty {}
 
-const definition: ServiceDefinition = {
+const definition = defineService({
   name: 'infra-svc',
   module: Empty,
-  projections: [],
-  processes: [],
-  migrations: [],
-  entities: [],
   jobConcurrency: 1,
-};
+});
 
 describe('a service that starts', () => {
   let environment: TestEnvironment;

@@ -31,7 +31,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { Module } from '@nestjs/common';
 import fc from 'fast-check';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import type { ServiceDefinition } from './definition.js';
+import { defineService } from './definition.js';
 import { startService, type RunningService } from './run.service.js';
 
 const STALL_AFTER_MS = 400;
@@ -79,15 +79,14 @@ class SaidTable1 implements MigrationInterface {
 @Module({})
 class Empty {}
 
-const definition: ServiceDefinition = {
+const definition = defineService({
   name: 'bootstrap-svc',
   module: Empty,
-  projections: [said as Projection<never>],
-  processes: [timers as unknown as Process<never>],
+  projections: [said],
+  processes: [timers],
   migrations: [SaidTable1],
-  entities: [],
   jobConcurrency: 1,
-};
+});
 
 /** Names of clusters that share a partition, so that each could hold up the others. */
 const neighbours = function* (): Generator<string> {

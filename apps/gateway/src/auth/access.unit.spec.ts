@@ -2,7 +2,8 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, MODULE_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { describe, expect, it } from '@jest/globals';
 import 'reflect-metadata';
-import { GatewayModule } from '../gateway.module.js';
+import { readSettings } from '../config.js';
+import { gatewayModule } from '../gateway.module.js';
 import { REFUSES } from '../http/documented.js';
 import { ACCESS, type Access } from '../access/access.js';
 import { FailureLimit } from './failures.limit.js';
@@ -32,7 +33,8 @@ const routesOf = (controller: Type<unknown>): readonly Route[] => {
     }));
 };
 
-const controllers = Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, GatewayModule) as Type<unknown>[];
+const gateway = gatewayModule(readSettings({}));
+const controllers = Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, gateway) as Type<unknown>[];
 const routes = controllers.flatMap(routesOf);
 
 describe('every route', () => {

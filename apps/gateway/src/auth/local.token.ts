@@ -5,7 +5,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { audit } from '../events/audit.decider.js';
 import { hashOf, idOf, newToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
@@ -56,7 +56,7 @@ export class LocalToken implements OnApplicationBootstrap {
   private readonly log = new Logger('tokens');
 
   constructor(
-    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+    @Inject(SETTINGS) private readonly config: Settings,
     @Inject(TokenStore) private readonly store: TokenStore,
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(CLOCK) private readonly clock: Clock,

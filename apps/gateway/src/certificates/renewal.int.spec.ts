@@ -1,7 +1,7 @@
 import type { ClusterView, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readGatewayConfig } from '../config.js';
+import { readSettings } from '../config.js';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 
@@ -27,18 +27,15 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
     });
   };
   beforeAll(async () => {
-    process.env['CERTIFICATE_RENEWAL'] = 'renew';
-    process.env['CERTIFICATE_RENEWAL_WINDOWS'] = 'mon,tue,wed,thu,fri,sat,sun 00:00-00:00';
-    gateway = await startTestGateway();
+    const always = 'mon,tue,wed,thu,fri,sat,sun 00:00-00:00';
+    gateway = await startTestGateway({
+      variables: { CERTIFICATE_RENEWAL: 'renew', CERTIFICATE_RENEWAL_WINDOWS: always },
+    });
     await prepareWorld(gateway);
     uid = (await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') })).body.uid;
     for (const fact of CREATE.slice(1)) await state(fact);
   }, 90_000);
-  afterAll(async () => {
-    delete process.env['CERTIFICATE_RENEWAL'];
-    delete process.env['CERTIFICATE_RENEWAL_WINDOWS'];
-    await gateway?.stop();
-  });
+  afterAll(() => gateway?.stop());
 
   it('are renewed by one rollout of the control planes that no one asked for, in its windows', async () => {
     await ends('demo-cp-1', 60);
@@ -61,7 +58,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
   });
 
   it('are only told where nothing else was said, and a window that is none is named at the start', () => {
-    expect(readGatewayConfig({}).renewal).toBe('report');
-    expect(() => readGatewayConfig({ CERTIFICATE_RENEWAL_WINDOWS: 'sometimes' })).toThrow(/sometimes/);
+    expect(readSettings({}).renewal).toBe('report');
+    expect(() => readSettings({ CERTIFICATE_RENEWAL_WINDOWS: 'sometimes' })).toThrow(/sometimes/);
   });
 });

@@ -1,13 +1,13 @@
 import { d7Window, type MaintenanceWindow } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 
 /** Whether certificates are renewed by themselves here, and when control planes may be touched for it. */
 @Injectable()
 export class RenewalSchedule {
   constructor(
-    @Inject(GATEWAY_CONFIG) private readonly config: Pick<GatewayConfig, 'renewal' | 'renewalWindows'>,
+    @Inject(SETTINGS) private readonly config: Pick<Settings, 'renewal' | 'renewalWindows'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 

@@ -10,19 +10,19 @@ import {
 import { Inject, Injectable } from '@nestjs/common';
 import { networkInterfaces } from 'node:os';
 import { Registry } from '../common/registry.js';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { refuseAny } from '../http/refused.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
 import { unreachableNats, type Reach } from './nats.reach.js';
 import { foreignKeys, keyRefsOf, orphaning, secretMissing, type Users } from './registration.rules.js';
 
-type Settings = ConnectionRequest['settings'];
+type RequestedSettings = ConnectionRequest['settings'];
 
 /** What a request to register a connection says of it, its secrets apart. */
 export interface RegistrationRequest {
   readonly request: ConnectionRequest;
-  readonly settings: Omit<Settings, 'token' | 'secret' | 'keys'>;
+  readonly settings: Omit<RequestedSettings, 'token' | 'secret' | 'keys'>;
   readonly secret: string | undefined;
   readonly keys: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export class RegistrationChecks {
   constructor(
     @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
     @Inject(Registry) private readonly registry: Registry,
-    @Inject(GATEWAY_CONFIG) private readonly config: GatewayConfig,
+    @Inject(SETTINGS) private readonly config: Settings,
   ) {}
 
   /** Throws Refused with everything that is wrong with the request. */

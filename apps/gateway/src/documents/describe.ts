@@ -5,7 +5,8 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import 'reflect-metadata';
-import { GatewayModule } from '../gateway.module.js';
+import { readSettings } from '../config.js';
+import { gatewayModule } from '../gateway.module.js';
 import { openApiDocument } from './openapi.document.js';
 
 const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECRETS];
@@ -22,7 +23,7 @@ const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECR
 })
 class NoWorld {}
 
-@Module({ imports: [NoWorld, GatewayModule] })
+@Module({ imports: [NoWorld, gatewayModule(readSettings({}))] })
 class Described {}
 
 /** The OpenAPI document, made without a world. For the generator and its check. */

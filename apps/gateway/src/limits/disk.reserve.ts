@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { Refused } from '../http/refused.js';
 import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';
 
@@ -30,7 +30,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private freeBytes: number | undefined;
 
   constructor(
-    @Inject(GATEWAY_CONFIG) private readonly config: Pick<GatewayConfig, 'disk'>,
+    @Inject(SETTINGS) private readonly config: Pick<Settings, 'disk'>,
     @Inject(NATS) private readonly nats: NatsConnection,
     @Inject(METRICS) metrics: ServiceMetrics,
     @Inject(Alarms) alarms: Alarms,

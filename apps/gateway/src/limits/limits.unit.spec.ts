@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readGatewayConfig } from '../config.js';
+import { readSettings } from '../config.js';
 import type { Identity } from '../access/identity.js';
 import { begins, bytesText, roomBytes } from './disk.rules.js';
 import { costOf, fullAfterMs, isChange, leftOf, spend, waitOf, type Rate } from './rates.rules.js';
@@ -44,7 +44,7 @@ describe('a request', () => {
 });
 
 describe('the default limits', () => {
-  const { limits, disk } = readGatewayConfig({});
+  const { limits, disk } = readSettings({});
 
   it('let a token ask for a thousand clusters at once, and bound what it adds in the long run', () => {
     const now = () => new Date(0);
@@ -69,13 +69,13 @@ describe('the default limits', () => {
   it('are refused in a sentence when they cannot be read', () => {
     expect(disk.reserveBytes).toBe(1024 ** 3);
     for (const text of ['20', '0/5', '5/0', 'a/b', '-1/5'])
-      expect(() => readGatewayConfig({ TOKEN_CHANGES_LIMIT: text })).toThrow(/TOKEN_CHANGES_LIMIT: .*not a limit like/);
+      expect(() => readSettings({ TOKEN_CHANGES_LIMIT: text })).toThrow(/TOKEN_CHANGES_LIMIT: .*not a limit like/);
   });
 });
 
 describe('what a token may have at once', () => {
   it('is forgotten when it is over', () => {
-    const slots = new TokenSlots({ limits: { ...readGatewayConfig({}).limits, tokenStreams: 1 } });
+    const slots = new TokenSlots({ limits: { ...readSettings({}).limits, tokenStreams: 1 } });
     const ends: (() => void)[] = [];
     const response = { once: (_event: string, end: () => void) => ends.push(end) } as never;
     slots.take('streams', 'a', response);

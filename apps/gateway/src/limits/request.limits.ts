@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Identity } from '../access/identity.js';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { Refused } from '../http/refused.js';
 import { costOf, fullAfterMs, isChange, spend, waitOf, type Asked, type Bucket, type Rate } from './rates.rules.js';
 
@@ -50,7 +50,7 @@ export class RequestLimits {
   private readonly ofNamespaces: Readonly<Record<What, Buckets>>;
 
   constructor(
-    @Inject(GATEWAY_CONFIG) { limits }: Pick<GatewayConfig, 'limits'>,
+    @Inject(SETTINGS) { limits }: Pick<Settings, 'limits'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.ofTokens = {

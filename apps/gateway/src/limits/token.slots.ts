@@ -1,7 +1,7 @@
 import { refuse, type RefusalCode } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { GATEWAY_CONFIG, type GatewayConfig } from '../config.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { Refused } from '../http/refused.js';
 
 export type Slot = 'streams' | 'waits' | 'audits';
@@ -22,7 +22,7 @@ export class TokenSlots {
   private readonly taken = new Map<string, number>();
   private readonly max: Readonly<Record<Slot, number>>;
 
-  constructor(@Inject(GATEWAY_CONFIG) { limits }: Pick<GatewayConfig, 'limits'>) {
+  constructor(@Inject(SETTINGS) { limits }: Pick<Settings, 'limits'>) {
     this.max = { streams: limits.tokenStreams, waits: limits.tokenWaits, audits: limits.tokenAudits };
   }
 

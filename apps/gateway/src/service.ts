@@ -1,15 +1,14 @@
-import type { Process, Projection } from '@fairlead/event-sourcing';
-import type { ServiceDefinition } from '@fairlead/service-kit';
+import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
-import { GATEWAY_CONFIG, type GatewayConfig } from './config.js';
+import { SETTINGS, type Settings } from './config.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
 import { etcdProjection } from './etcd/etcd.projection.js';
-import { GatewayModule } from './gateway.module.js';
+import { gatewayModule } from './gateway.module.js';
 import { holdsProjection } from './holds/holds.projection.js';
 import { readBodies } from './http/body.js';
 import { checkEdge } from './http/edge.js';
@@ -43,7 +42,7 @@ const projections = [
 
 /** What the gateway's HTTP has beside its routes. The order is that in which a request meets it. */
 export const configureHttp = (app: NestExpressApplication): void => {
-  const { limits } = app.get<GatewayConfig>(GATEWAY_CONFIG);
+  const { limits } = app.get<Settings>(SETTINGS);
   boundRequests(app.getHttpServer(), limits.requestMs);
   app.disable('x-powered-by');
   app.use(nameRequest);
@@ -54,19 +53,20 @@ export const configureHttp = (app: NestExpressApplication): void => {
   readBodies(app);
 };
 
-export const gateway: ServiceDefinition = {
-  name: 'gateway',
-  module: GatewayModule,
-  projections: projections as unknown as readonly Projection<never>[],
-  processes: [renewalProcess as unknown as Process<never>],
-  migrations: [
-    GatewayTables1763700000000,
-    UpgradeTables1763800000000,
-    TokenExpiry1763900000000,
-    IdempotencyLeases1764000000000,
-  ],
-  entities: [],
-  jobConcurrency: 4,
-  takesTokens: true,
-  configureHttp,
-};
+/** Everything that makes the gateway this service. */
+export const gatewayService = (settings: Settings): ServiceDefinition =>
+  defineService({
+    name: 'gateway',
+    module: gatewayModule(settings),
+    projections,
+    processes: [renewalProcess],
+    migrations: [
+      GatewayTables1763700000000,
+      UpgradeTables1763800000000,
+      TokenExpiry1763900000000,
+      IdempotencyLeases1764000000000,
+    ],
+    jobConcurrency: 4,
+    takesTokens: true,
+    configureHttp,
+  });
