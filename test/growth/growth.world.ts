@@ -453,7 +453,7 @@ export class GrowthWorld {
       return;
     }
     if (ref.finalizer !== undefined || this.boot.status === 'absent') return;
-    const { uid } = this.boot;
+    const { uid } = this.boot.cluster;
     const task = desiredTask(reconciler, this.boot, ref, now);
     if (task === undefined) return;
     const { node } = task.data as StepData;

@@ -92,7 +92,7 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   },
 ];
 
-/** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
+/** Where ports meet adapters. Nest needs a module class for each value of the settings. */
 export const bootstrapModule = (settings: Settings, adapters = realAdapters(settings)): Type<unknown> => {
   @Module({
     controllers: [

@@ -17,7 +17,7 @@ const KubeadmTuning = z
     try {
       return JSON.parse(text);
     } catch {
-      context.addIssue({ code: 'custom', message: 'is no JSON' });
+      context.addIssue({ code: 'custom', message: 'is not JSON' });
       return z.NEVER;
     }
   })
@@ -78,7 +78,7 @@ const Environment = z.object({
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
 
-/** What this service needs to know beyond what every service does; parsed once, frozen. */
+/** The configuration of this service beyond that of every service; parsed once, frozen. */
 export interface Settings {
   readonly agent: {
     readonly bundle: string;
@@ -103,7 +103,7 @@ export interface Settings {
   };
   readonly limits: Limits;
   readonly drainLimitMs: number;
-  /** How often a step looks again while it waits for what no event tells. */
+  /** How often a step looks again while it waits for something that no event reports. */
   readonly lookEveryMs: number;
   readonly jobConcurrency: number;
 }

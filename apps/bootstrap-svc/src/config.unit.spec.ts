@@ -33,7 +33,7 @@ it('takes the keys that may sign mirrors, separated by commas', () => {
   expect(readSettings(env).agent.softwareSigners).toEqual([]);
   const both = readSettings({ ...env, SOFTWARE_SIGNERS: `${key('A')},${key('B')}` });
   expect(both.agent.softwareSigners).toEqual([key('A'), key('B')]);
-  expect(() => readSettings({ ...env, SOFTWARE_SIGNERS: 'anybody' })).toThrow(/SOFTWARE_SIGNERS/);
+  expect(() => readSettings({ ...env, SOFTWARE_SIGNERS: 'anyone' })).toThrow(/SOFTWARE_SIGNERS/);
 });
 
 it('names every fault at once', () => {

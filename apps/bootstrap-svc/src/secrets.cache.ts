@@ -13,8 +13,8 @@ export class RememberedSecrets {
   constructor(private readonly store: SecretStore) {}
 
   async get(ref: SecretRef): Promise<string | undefined> {
-    const known = this.values.get(ref);
-    if (known !== undefined) return known;
+    const cached = this.values.get(ref);
+    if (cached !== undefined) return cached;
     const value = await this.store.get(ref);
     if (value !== undefined) this.values.set(ref, value);
     return value;

@@ -153,9 +153,9 @@ describe('bootstrap-svc', () => {
       await until('ClusterReady');
       expect(world.violations).toEqual([]);
       expect(own().filter((type) => type === 'NodeBootstrapped')).toHaveLength(5);
-      const told = own().slice(own().indexOf('ControlPlaneInitialized'));
+      const stated = own().slice(own().indexOf('ControlPlaneInitialized'));
       const joined = 'WorkerJoined';
-      expect(told.filter((type) => type !== joined)).toEqual([
+      expect(stated.filter((type) => type !== joined)).toEqual([
         'ControlPlaneInitialized',
         'NetworkReady',
         'ControlPlaneJoined',
@@ -166,9 +166,9 @@ describe('bootstrap-svc', () => {
         'ClusterReady',
       ]);
       // Workers join beside the control planes: after the network, before the addons.
-      expect(told.filter((type) => type === joined)).toHaveLength(2);
-      expect(told.indexOf(joined)).toBeGreaterThan(told.indexOf('NetworkReady'));
-      expect(told.lastIndexOf(joined)).toBeLessThan(told.indexOf('AddonInstalled'));
+      expect(stated.filter((type) => type === joined)).toHaveLength(2);
+      expect(stated.indexOf(joined)).toBeGreaterThan(stated.indexOf('NetworkReady'));
+      expect(stated.lastIndexOf(joined)).toBeLessThan(stated.indexOf('AddonInstalled'));
     },
     STORY_MS,
   );

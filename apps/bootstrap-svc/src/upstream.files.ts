@@ -9,8 +9,8 @@ const read = new Map<string, readonly Manifest[]>();
 
 /** The manifests of one vendored file, as upstream wrote them; parsed when they are first needed. */
 export const upstreamManifests = (file: string): readonly Manifest[] => {
-  const known = read.get(file);
-  if (known !== undefined) return known;
+  const parsed = read.get(file);
+  if (parsed !== undefined) return parsed;
   const manifests = parseAllDocuments(readFileSync(new URL(file, FOLDER), 'utf8')).flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined) throw error;

@@ -2,7 +2,7 @@ import { WorldFailure, type Cni } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { newHostsOf, type Known } from '../bootstrap/bootstrap.state.js';
+import { newHostsOf, type Cluster } from '../bootstrap/bootstrap.state.js';
 import { type Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
@@ -10,14 +10,8 @@ import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
-import {
-  KUBEADM_ADDONS,
-  NETWORKS,
-  NFS_STORAGE,
-  PRELOADED_NETWORKS,
-  type CatalogueEntry,
-  type NetworkSettings,
-} from './catalogue.js';
+import type { NetworkSettings } from './addon.settings.js';
+import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
 import { rolloutProblems, workloadsOf } from './rollout.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
@@ -34,46 +28,45 @@ export class AddonsEffects {
 
   @OnTask('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
   async installNetwork(step: Step): Promise<void> {
-    const { uid, spec } = step.state;
+    const { cluster } = step.state;
+    const { uid, spec } = cluster;
     const { networkCni: cni } = spec.kubernetes;
-    const { version, manifests } = networkOf(cni, clusterSettings(step.state, this.settings.tuning));
-    const cluster = await this.clusters.of(step.state);
-    await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => cluster.failingChecks());
-    await cluster.apply(manifests(this.networkSettings(step.state)));
+    const { version, manifests } = networkOf(cni, clusterSettings(cluster, this.settings.tuning));
+    const api = await this.clusters.of(cluster);
+    await this.settled(step, 'reach the Kubernetes API', API_ANSWERS_WITHIN_MS, () => api.failingChecks());
+    await api.apply(manifests(this.networkSettings(cluster)));
     await step.record({ type: 'NetworkReady', data: { uid, cni, version } });
   }
 
   @OnTask('InstallAddons', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
   async installAddons(step: Step): Promise<void> {
-    const { uid, spec } = step.state;
-    const network = networkOf(spec.kubernetes.networkCni, clusterSettings(step.state, this.settings.tuning));
-    const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(step.state)))];
-    const cluster = await this.clusters.of(step.state);
-    for (const { machine } of newHostsOf(step.state)) await cluster.label(machine.name, clusterLabel(spec.name));
-    const addons = {
-      ...(await this.storage(cluster, step.state)),
-      ...(await this.kubeadmAddons(cluster, step.state)),
-    };
+    const { cluster } = step.state;
+    const { uid, spec } = cluster;
+    const network = networkOf(spec.kubernetes.networkCni, clusterSettings(cluster, this.settings.tuning));
+    const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(cluster)))];
+    const api = await this.clusters.of(cluster);
+    for (const { machine } of newHostsOf(cluster)) await api.label(machine.name, clusterLabel(spec.name));
+    const addons = { ...(await this.storage(api, cluster)), ...(await this.kubeadmAddons(api, cluster)) };
     await this.settled(step, 'see the network and its names served', ROLLED_OUT_WITHIN_MS, () =>
-      rolloutProblems(cluster, workloads),
+      rolloutProblems(api, workloads),
     );
-    await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(cluster, step.state));
+    await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(api, cluster));
     await step.record({ type: 'FinishCluster', data: { uid, addons } });
   }
 
-  private networkSettings(state: Known): NetworkSettings {
-    const { podCidr, endpoint, tuning } = clusterSettings(state, this.settings.tuning);
+  private networkSettings(cluster: Cluster): NetworkSettings {
+    const { podCidr, endpoint, tuning } = clusterSettings(cluster, this.settings.tuning);
     const nftables = tuning.kubeProxyMode === 'nftables';
-    return { podCidr, endpoint, nftables, oneSegment: state.spec.serviceType === 'single' };
+    return { podCidr, endpoint, nftables, oneSegment: cluster.spec.serviceType === 'single' };
   }
 
   /** Only where both its server and its path are given. */
-  private async storage(cluster: KubernetesCluster, { spec, addons }: Known): Promise<Record<string, string>> {
+  private async storage(api: KubernetesCluster, { spec, addons }: Cluster): Promise<Record<string, string>> {
     const nfs = spec.kubernetes.storageclass?.nfs;
     if (nfs === undefined || nfs.server === '' || nfs.path === '') return {};
     if (addons['nfs-storage'] === NFS_STORAGE.version) return {};
     try {
-      await cluster.apply(NFS_STORAGE.manifests(nfs));
+      await api.apply(NFS_STORAGE.manifests(nfs));
     } catch (error) {
       if (!(error instanceof WorldFailure)) throw error;
       const { target, message } = error;
@@ -82,10 +75,10 @@ export class AddonsEffects {
     return { 'nfs-storage': NFS_STORAGE.version };
   }
 
-  private async kubeadmAddons(cluster: KubernetesCluster, { spec }: Known): Promise<Record<string, string>> {
+  private async kubeadmAddons(api: KubernetesCluster, { spec }: Cluster): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     for (const { addon, kind, namespace, name } of KUBEADM_ADDONS) {
-      const workload = await cluster.workload(kind, namespace, name);
+      const workload = await api.workload(kind, namespace, name);
       if (workload === undefined)
         throw new WorldFailure({
           operation: `look for the addon ${addon}`,
@@ -105,7 +98,7 @@ export class AddonsEffects {
   ): Promise<void> {
     const problems = await untilSettled(look, { deadlineMs, everyMs: this.settings.lookEveryMs, signal: step.signal });
     if (problems.length === 0) return;
-    throw new WorldFailure({ operation, target: step.state.spec.name, message: problems.join('; ') });
+    throw new WorldFailure({ operation, target: step.state.cluster.spec.name, message: problems.join('; ') });
   }
 }
 
@@ -122,12 +115,12 @@ const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): Catalogu
   });
 };
 
-/** The agents have said so already; the API has the last word before a cluster is called ready. */
-const nodeProblems = async (cluster: KubernetesCluster, state: Known): Promise<readonly string[]> => {
-  const nodes = new Map((await cluster.nodes()).map((node) => [node.name, node]));
-  return newHostsOf(state).flatMap(({ machine: { name }, desired }): readonly string[] => {
+/** The agents have reported it already; before a cluster becomes ready the API is asked, too. */
+const nodeProblems = async (api: KubernetesCluster, cluster: Cluster): Promise<readonly string[]> => {
+  const nodes = new Map((await api.nodes()).map((node) => [node.name, node]));
+  return newHostsOf(cluster).flatMap(({ machine: { name }, desired }): readonly string[] => {
     const node = nodes.get(name);
-    if (node === undefined) return [`Kubernetes does not know ${name}`];
+    if (node === undefined) return [`Kubernetes has no node ${name}`];
     if (!node.ready) return [`${name} is not Ready: ${node.message}`];
     const kubelet = desired?.software['kubelet'];
     if (kubelet !== undefined && node.kubeletVersion !== `v${kubelet}`)

@@ -1,6 +1,6 @@
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { upstreamManifests } from '../upstream.files.js';
-import type { NetworkSettings } from './catalogue.js';
+import type { NetworkSettings } from './addon.settings.js';
 import { flannelNetwork } from './flannel.manifests.js';
 import { fromRegistry, inContainer, patched, set, setEnv, type Patch } from './manifest.patches.js';
 

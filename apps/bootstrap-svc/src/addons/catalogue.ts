@@ -1,20 +1,11 @@
 import { NETWORK_RELEASES, PRELOADED_NETWORK_RELEASES, type Cni, type NetworkRelease } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+import type { NetworkSettings, NfsExport } from './addon.settings.js';
 import { calico, canal } from './calico.manifests.js';
 import { cilium } from './cilium.manifests.js';
 import { flannel, flannelPreloaded } from './flannel.manifests.js';
 import { kilo } from './kilo.manifests.js';
 import { nfsStorage } from './nfs-storage.manifests.js';
-
-export interface NetworkSettings {
-  readonly podCidr: string;
-  /** True where all nodes share one network segment: packets then need no tunnel. */
-  readonly oneSegment: boolean;
-  /** True where kube-proxy uses nftables. */
-  readonly nftables: boolean;
-  /** The API server's balanced address. */
-  readonly endpoint: { readonly host: string; readonly port: number };
-}
 
 /** Something that can be installed into a cluster. Adding one is adding a row. */
 export interface CatalogueEntry<Settings> extends NetworkRelease {
@@ -44,11 +35,6 @@ export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = 
 export const PRELOADED_NETWORKS: Readonly<Partial<Record<Cni, CatalogueEntry<NetworkSettings>>>> = {
   flannel: made(PRELOADED_NETWORK_RELEASES.flannel, flannelPreloaded),
 };
-
-export interface NfsExport {
-  readonly server: string;
-  readonly path: string;
-}
 
 /** Storage on an NFS server that exists; installed when both its server and its path are given. */
 export const NFS_STORAGE: CatalogueEntry<NfsExport> = {

@@ -3,7 +3,8 @@ import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
-import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type NetworkSettings } from './catalogue.js';
+import type { NetworkSettings } from './addon.settings.js';
+import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS } from './catalogue.js';
 
 const golden = goldenBeside(import.meta.url);
 const POD_CIDR = '10.244.0.0/16';
@@ -169,7 +170,7 @@ it('says honestly on what each entry was seen to work', () => {
   expect(Object.values(PRELOADED_NETWORKS).map(({ verifiedOn }) => verifiedOn)).toEqual(['real']);
 });
 
-it('every image is pinned by its digest, but for those whose digests are not known', () => {
+it('every image is pinned by its digest, but for those without a published digest', () => {
   const images = imagesOf([
     ...CNIS.flatMap((cni) => NETWORKS[cni].manifests(SETTINGS)),
     ...NFS_STORAGE.manifests({ server: '198.51.100.7', path: '/exports' }),

@@ -1,6 +1,6 @@
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { upstreamManifests } from '../upstream.files.js';
-import type { NetworkSettings } from './catalogue.js';
+import type { NetworkSettings } from './addon.settings.js';
 import { inContainer, inPod, named, patched, set, setEnv, type Patch, type Path } from './manifest.patches.js';
 
 const SETTINGS = 'ConfigMap/cilium-config';

@@ -1,7 +1,7 @@
 import { SHARED_IMAGES } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { upstreamManifests } from '../upstream.files.js';
-import type { NetworkSettings } from './catalogue.js';
+import type { NetworkSettings } from './addon.settings.js';
 import { inContainer, inPod, named, patched, remove, set, setEnv, type Patch, type Path } from './manifest.patches.js';
 import { CNI_CONFIGURATION, hostPath, mount } from './manifest.parts.js';
 

@@ -1,5 +1,5 @@
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
-import type { NfsExport } from './catalogue.js';
+import type { NfsExport } from './addon.settings.js';
 import { clusterAccount, mount, namespacedRole, namespaceOf } from './manifest.parts.js';
 
 const NAME = 'nfs-storage';

@@ -1,14 +1,5 @@
-import type { EventData, NodeName, OnFailure, StoredEvent } from '@fairlead/contracts';
-import { isOnItsWay, newHostsOf, type Bootstrap, type Cluster, type Host, type Known } from './bootstrap.state.js';
-
-/** A request for more nodes of a cluster that is Ready already; it ends by itself. */
-export interface NodesRequest {
-  readonly onFailure: OnFailure;
-  /** Its nodes; empty: their machines are not planned yet. */
-  readonly nodes: readonly NodeName[];
-  /** Their machines run. */
-  readonly announced: boolean;
-}
+import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
 
 type Requests = Cluster['requests'];
 
@@ -37,120 +28,113 @@ export const failingNodesOf = (cluster: Cluster, requestId: string): readonly No
 
 const isPart = ({ joinedAt, ready }: Host): boolean => joinedAt !== null && ready;
 
-const mapHosts = (state: Known, change: (host: Host) => Host): Known => ({
-  ...state,
-  hosts: Object.fromEntries(Object.entries(state.hosts).map(([name, host]) => [name, change(host)])),
+const mapHosts = (cluster: Cluster, change: (host: Host) => Host): Cluster => ({
+  ...cluster,
+  hosts: Object.fromEntries(Object.entries(cluster.hosts).map(([name, host]) => [name, change(host)])),
 });
 
-/** Hosts that are known leave; hosts that are yet to come leave as soon as they come. */
-const leave = (state: Known, nodes: readonly NodeName[]): Known => {
-  const unknown = nodes.filter((name) => state.hosts[name] === undefined);
-  const going = mapHosts(state, (host) =>
+/** Hosts that have come leave; hosts that have yet to come leave as soon as they come. */
+const leave = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
+  const yetToCome = nodes.filter((name) => cluster.hosts[name] === undefined);
+  const going = mapHosts(cluster, (host) =>
     nodes.includes(host.machine.name) && !host.settled && host.removal === 'none'
       ? { ...host, removal: 'desired' }
       : host,
   );
-  return { ...going, unwanted: [...going.unwanted, ...unknown] };
+  return { ...going, unwanted: [...going.unwanted, ...yetToCome] };
 };
 
-const failed = (state: Known, { requestId, nodes, onFailure }: EventData<'NodesFailed'>): Known => {
+const failed = (cluster: Cluster, { requestId, nodes, onFailure }: EventData<'NodesFailed'>): Cluster => {
   if (onFailure === 'rollback') {
-    return leave({ ...state, requests: without(state.requests, requestId) }, nodes);
+    return leave({ ...cluster, requests: without(cluster.requests, requestId) }, nodes);
   }
-  const own = state.requests[requestId]?.nodes ?? [];
-  return mapHosts(state, (host) => {
+  const own = cluster.requests[requestId]?.nodes ?? [];
+  return mapHosts(cluster, (host) => {
     if (nodes.includes(host.machine.name)) return { ...host, failed: true };
     return own.includes(host.machine.name) && isPart(host) ? { ...host, settled: true } : host;
   });
 };
 
-const abandoned = (state: Known, { requestId, nodes }: EventData<'NodesAbandoned'>): Known => {
-  const own = state.requests[requestId]?.nodes ?? [];
-  return leave({ ...state, requests: without(state.requests, requestId) }, [...new Set([...own, ...nodes])]);
+const abandoned = (cluster: Cluster, { requestId, nodes }: EventData<'NodesAbandoned'>): Cluster => {
+  const own = cluster.requests[requestId]?.nodes ?? [];
+  return leave({ ...cluster, requests: without(cluster.requests, requestId) }, [...new Set([...own, ...nodes])]);
 };
 
-/** A request is done when none of its nodes is still joining. One whose machines are not known yet is not done. */
-const settled = (state: Known): Known => ({
-  ...state,
+/** A request is done when none of its nodes is still joining. One whose machines are not announced yet is not done. */
+const settled = (cluster: Cluster): Cluster => ({
+  ...cluster,
   provisioned: true,
   requests: Object.fromEntries(
-    Object.entries(state.requests).filter(
-      ([, { nodes, announced }]) => !announced || nodes.some((name) => isOpen(state.hosts[name])),
+    Object.entries(cluster.requests).filter(
+      ([, { nodes, announced }]) => !announced || nodes.some((name) => isOpen(cluster.hosts[name])),
     ),
   ),
 });
 
 const isOpen = (host: Host | undefined): boolean => host !== undefined && !host.settled && host.removal === 'none';
 
-/** A node that was given up and became Ready later than anybody waited is part of the cluster after all. */
-const lateReady = (state: Known, node: NodeName, time: string): Known => {
-  const host = state.hosts[node];
-  if (host?.failed !== true || !host.ready) return state;
+/** A node that was given up and became Ready after its limit is part of the cluster after all. */
+const lateReady = (cluster: Cluster, node: NodeName, time: string): Cluster => {
+  const host = cluster.hosts[node];
+  if (host?.failed !== true || !host.ready) return cluster;
   const part: Host = { ...host, failed: false, settled: true, joinedAt: host.joinedAt ?? time };
-  return { ...state, hosts: { ...state.hosts, [node]: part } };
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: part } };
 };
 
-const evolveRequests = (state: Known, event: StoredEvent): Known => {
-  const { requests } = state;
+/** What a request for more nodes changes in the cluster. */
+export const evolveRequests = (cluster: Cluster, event: StoredEvent): Cluster => {
+  const { requests } = cluster;
   switch (event.type) {
     case 'NodesRequested': {
       const { requestId, onFailure = 'rollback' } = event.data;
-      return { ...state, requests: { ...requests, [requestId]: { onFailure, nodes: [], announced: false } } };
+      return { ...cluster, requests: { ...requests, [requestId]: { onFailure, nodes: [], announced: false } } };
     }
     case 'VmsPlanned': {
       const { requestId, machines } = event.data;
       const request = requestId === undefined ? undefined : requests[requestId];
-      if (requestId === undefined || request === undefined) return state;
+      if (requestId === undefined || request === undefined) return cluster;
       const nodes = machines.map(({ name }) => name);
-      return { ...state, requests: { ...requests, [requestId]: { ...request, nodes } } };
+      return { ...cluster, requests: { ...requests, [requestId]: { ...request, nodes } } };
     }
     case 'VmsCreated': {
       const names = event.data.machines.map(({ name }) => name);
-      const told = Object.entries(requests).map(([requestId, request]) => {
-        const isTold = request.nodes.some((name) => names.includes(name));
-        return [requestId, isTold ? { ...request, announced: true } : request] as const;
+      const announced = Object.entries(requests).map(([requestId, request]) => {
+        const isNamed = request.nodes.some((name) => names.includes(name));
+        return [requestId, isNamed ? { ...request, announced: true } : request] as const;
       });
-      return { ...state, requests: Object.fromEntries(told) };
+      return { ...cluster, requests: Object.fromEntries(announced) };
     }
     case 'NodesRejected':
-      return { ...state, requests: without(requests, event.data.requestId) };
+      return { ...cluster, requests: without(requests, event.data.requestId) };
     case 'VmsFailed': {
       const { requestId, onFailure } = event.data;
-      return onFailure === 'keep' ? state : { ...state, requests: without(requests, requestId) };
+      return onFailure === 'keep' ? cluster : { ...cluster, requests: without(requests, requestId) };
     }
     case 'NodesFailed':
-      return failed(state, event.data);
+      return failed(cluster, event.data);
     case 'NodesAbandoned':
-      return abandoned(state, event.data);
+      return abandoned(cluster, event.data);
     case 'VmDeleted':
-      return { ...state, unwanted: state.unwanted.filter((name) => name !== event.data.name) };
+      return { ...cluster, unwanted: cluster.unwanted.filter((name) => name !== event.data.name) };
     case 'ClusterReady':
-      return settled(state);
+      return settled(cluster);
     case 'NodeReady':
-      return lateReady(state, event.data.node, event.meta.time);
+      return lateReady(cluster, event.data.node, event.meta.time);
     default:
-      return state;
+      return cluster;
   }
 };
 
 /** Nodes that were kept are tried again; nodes that were stuck on their way out are, too. */
-export const retriedHosts = (state: Known): Known =>
-  mapHosts(state, (host) => ({
+export const retriedHosts = (cluster: Cluster): Cluster =>
+  mapHosts(cluster, (host) => ({
     ...host,
     failed: false,
     removal: host.removal === 'stuck' ? 'desired' : host.removal,
   }));
 
-const endsGrowth = ({ type, data }: StoredEvent): boolean =>
+/** After these a cluster that was Ready is Ready again, unless other nodes are on their way into it. */
+export const endsGrowth = ({ type, data }: StoredEvent): boolean =>
   type === 'NodesFailed' ||
   type === 'NodesAbandoned' ||
   (type === 'BootstrapStepFailed' && data.node === undefined && data.nextAttemptAt === null);
-
-/** What a request changes in the cluster. A cluster that was Ready is Ready again when nothing is on its way into it. */
-export const evolveAdditions = (state: Known, event: StoredEvent): Bootstrap => {
-  const after = evolveRequests(state, event);
-  if (after.status !== 'building' || !after.provisioned || !endsGrowth(event)) return after;
-  if (newHostsOf(after).length > 0) return after;
-  const { broken: _broken, ...cluster } = after;
-  return { ...cluster, status: 'ready' };
-};

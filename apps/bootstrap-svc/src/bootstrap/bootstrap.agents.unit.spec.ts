@@ -20,28 +20,29 @@ const refused = (node: NodeName): Fact<'BootstrapStepFailed'> => ({
     nextAttemptAt: null,
   },
 });
-const want = (version: string, sha256: string) => ({ type: 'WantAgent', data: { version, sha256 } }) as const;
+const request = (version: string, sha256: string) =>
+  ({ type: 'RequestAgentUpdate', data: { version, sha256 } }) as const;
 
 describe('a service that comes with another agent', () => {
   it('says once that every node must run it', () => {
     given(...wholeCluster())
-      .when(want('0.2.0', 'cd'))
+      .when(request('0.2.0', 'cd'))
       .then(desired);
     given(...wholeCluster(), desired)
-      .when(want('0.2.0', 'cd'))
+      .when(request('0.2.0', 'cd'))
       .thenNothing();
   });
 
   it('says nothing where all nodes run it already, or none was ever made', () => {
     given(...wholeCluster())
-      .when(want('0.1.0', 'ab'))
+      .when(request('0.1.0', 'ab'))
       .thenNothing();
-    given(requested(3, 2)).when(want('0.2.0', 'cd')).thenNothing();
+    given(requested(3, 2)).when(request('0.2.0', 'cd')).thenNothing();
   });
 
-  it('is not heard when it is older than what is desired', () =>
+  it('is ignored when it is older than the desired one', () =>
     given(...wholeCluster(), desired)
-      .when(want('0.1.9', 'ab'))
+      .when(request('0.1.9', 'ab'))
       .thenNothing());
 });
 

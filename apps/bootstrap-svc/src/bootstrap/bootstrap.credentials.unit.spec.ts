@@ -91,7 +91,7 @@ describe('the credentials of what leaves', () => {
       );
   });
 
-  it('are nothing where none is known: a node from before users were recorded', () =>
+  it('are none where none was recorded: a node from before users were recorded', () =>
     given(...wholeCluster())
       .when(removed(w(1)))
       .then(removed(w(1))));

@@ -23,7 +23,8 @@ import {
   type Bootstrap,
   type Failure,
   type Host,
-  type Known,
+  type Cluster,
+  type Present,
   type DesiredAgent,
 } from './bootstrap.state.js';
 
@@ -87,24 +88,25 @@ export type FinishCluster = Command<
 >;
 
 /** This service has come with an agent; nodes that run another must have it. */
-export type WantAgent = Command<'WantAgent', DesiredAgent>;
+export type RequestAgentUpdate = Command<'RequestAgentUpdate', DesiredAgent>;
 
 /** The agent of a node is to be given this user; refused where the node is not, or no longer, of the cluster. */
 export type IssueCredential = Command<
   'IssueCredential',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly user: string; readonly lifetimeSeconds: number }
 >;
-/** An outcome is a command, too: it is stated if it is news. */
-export type BootstrapCommand = IssueCredential | WantAgent | FinishCluster | Outcome;
+/** An outcome is a command, too: it is stated if it changes the state. */
+export type BootstrapCommand = IssueCredential | RequestAgentUpdate | FinishCluster | Outcome;
 
 const isDesired = (state: Bootstrap, key: StepKey): boolean =>
   plan(state).some((operation) => keyOf(operation) === key);
 
-const present = (state: Bootstrap, uid: ClusterUid): state is Known => state.status !== 'absent' && state.uid === uid;
+const present = (state: Bootstrap, uid: ClusterUid): state is Present =>
+  state.status !== 'absent' && state.cluster.uid === uid;
 
 /** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
-const isChange = (state: Known, { type, data }: Outcome): boolean => {
-  const host = 'node' in data ? state.hosts[data.node] : undefined;
+const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
+  const host = 'node' in data ? cluster.hosts[data.node] : undefined;
   switch (type) {
     case 'HostReached':
       return host !== undefined && host.hostKey === null;
@@ -117,22 +119,22 @@ const isChange = (state: Known, { type, data }: Outcome): boolean => {
     case 'ApiBalanced':
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
     case 'EtcdSnapshotPlaced':
-      return state.restore?.requestId === data.requestId && state.restore.missing.includes(data.node);
+      return cluster.restore?.requestId === data.requestId && cluster.restore.missing.includes(data.node);
     case 'EtcdSnapshotRemoved':
-      return state.abandoned?.requestId === data.requestId && state.abandoned.nodes.includes(data.node);
+      return cluster.abandoned?.requestId === data.requestId && cluster.abandoned.nodes.includes(data.node);
     case 'EtcdReady':
-      return state.etcd === null;
+      return cluster.etcd === null;
     case 'ControlPlaneInitialized':
-      return state.controlPlane === null;
+      return cluster.controlPlane === null;
     case 'KubeconfigRefreshed':
-      return state.kubeconfigEndsAt === null || data.expiresAt > state.kubeconfigEndsAt;
+      return cluster.kubeconfigEndsAt === null || data.expiresAt > cluster.kubeconfigEndsAt;
     case 'NetworkReady':
-      return !state.network;
+      return !cluster.network;
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
       return host !== undefined && host.joinedAt === null;
     case 'ControlPlaneReady':
-      return data.nodes.some((node) => !state.healthy.includes(node));
+      return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrained':
       return host?.removal === 'desired';
     case 'NodeRemoved':
@@ -145,7 +147,7 @@ const isChange = (state: Known, { type, data }: Outcome): boolean => {
 const record = (state: Bootstrap, outcome: Outcome): readonly BootstrapFact[] => {
   if (!present(state, outcome.data.uid) || state.status === 'dismantled') return nothing;
   if ((state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
-  return isChange(state, outcome) ? [...revocationsBefore(state, outcome), outcome] : nothing;
+  return isChange(state.cluster, outcome) ? [...revocationsBefore(state, outcome), outcome] : nothing;
 };
 
 const revocationOf = (uid: ClusterUid, credentials: AgentCredentials | undefined): readonly BootstrapFact[] => {
@@ -159,10 +161,12 @@ const revocationOf = (uid: ClusterUid, credentials: AgentCredentials | undefined
 };
 
 /** What leaves takes its credentials with it, in the same decision: no crash comes in between. */
-const revocationsBefore = (state: Known, { type, data }: Outcome): readonly BootstrapFact[] => {
-  if (type === 'NodeRemoved') return revocationOf(state.uid, credentialsOf(state, data.node));
+const revocationsBefore = (state: Present, { type, data }: Outcome): readonly BootstrapFact[] => {
+  const { cluster } = state;
+  if (type === 'NodeRemoved') return revocationOf(cluster.uid, credentialsOf(state, data.node));
   if (type !== 'ClusterDismantled') return nothing;
-  return revocationOf(state.uid, allOf([state.unrevoked, ...hostsOf(state).map(({ credentials }) => credentials)]));
+  const ofHosts = hostsOf(cluster).map(({ credentials }) => credentials);
+  return revocationOf(cluster.uid, allOf([cluster.unrevoked, ...ofHosts]));
 };
 
 /** A host is given a new user at each attempt to start its agent. The one that runs is among the last few, and no other is renewed. */
@@ -173,13 +177,13 @@ const issueCredential = (
   { uid, node, user, lifetimeSeconds }: IssueCredential['data'],
 ): readonly BootstrapFact[] | Refusal => {
   const isThere = present(state, uid) && state.status !== 'deleting' && state.status !== 'dismantled';
-  const host = isThere ? state.hosts[node] : undefined;
-  if (host === undefined) return refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
-  const holder = isThere ? hostsOf(state).find(({ credentials }) => credentials?.users.includes(user)) : undefined;
-  if (holder === host) return nothing;
-  // It would be revoked with either.
-  if (holder !== undefined)
-    return refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
+  const host = isThere ? state.cluster.hosts[node] : undefined;
+  const notNeeded = refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
+  if (!isThere || host === undefined) return notNeeded;
+  const owner = hostsOf(state.cluster).find(({ credentials }) => credentials?.users.includes(user));
+  if (owner === host) return nothing;
+  // A user of two hosts would be revoked with either.
+  if (owner !== undefined) return notNeeded;
   const { users, lifetimeSeconds: longest } = host.credentials ?? { users: [], lifetimeSeconds };
   const tooMany = users.slice(0, Math.max(0, users.length + 1 - USERS_OF_HOST_MAX));
   return [
@@ -191,19 +195,19 @@ const issueCredential = (
 /** Of hosts whose machines went without their node being removed first. */
 export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
   state.status === 'building' || state.status === 'ready' || state.status === 'failed'
-    ? revocationOf(state.uid, state.unrevoked)
+    ? revocationOf(state.cluster.uid, state.cluster.unrevoked)
     : nothing;
 
 const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
   if (!present(state, uid) || !isDesired(state, 'InstallAddons')) return nothing;
   const installed = Object.entries(addons)
-    .filter(([addon, version]) => state.addons[addon] !== version)
+    .filter(([addon, version]) => state.cluster.addons[addon] !== version)
     .map(([addon, version]) => ({ type: 'AddonInstalled' as const, data: { uid, addon, version } }));
   return [...installed, { type: 'ClusterReady', data: { uid } }];
 };
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */
-const failsTheCluster = ({ status }: Known, step: string): boolean =>
+const failsTheCluster = ({ status }: Present, step: string): boolean =>
   status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster';
 
 type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax' | 'nextAttemptAt'>;
@@ -211,14 +215,15 @@ type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax'
 /** Every attempt that failed is stated; the last one fails the cluster, or the growth that the step is of, in the same decision. */
 export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts): readonly BootstrapFact[] => {
   if (state.status === 'absent') return nothing;
-  const { uid } = state;
+  const { cluster } = state;
+  const { uid } = cluster;
   const { step, node, cause } = failure;
   const where = { uid, step, ...(node === undefined ? {} : { node }) };
   const failed: BootstrapFact = { type: 'BootstrapStepFailed', data: { ...where, cause, ...attempts } };
-  if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(state, node)) return [failed];
-  // The failed step is the last word where it is about no node: nothing is on its way by then.
-  if (state.provisioned)
-    return node === undefined ? [...failGrowth(state, failure), failed] : [failed, ...failGrowth(state, failure)];
+  if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(cluster, node)) return [failed];
+  // A failed step that is about no node is stated last: nothing is on its way by then.
+  if (cluster.provisioned)
+    return node === undefined ? [...failGrowth(cluster, failure), failed] : [failed, ...failGrowth(cluster, failure)];
   return [failed, { type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
@@ -228,21 +233,21 @@ const LAST_ATTEMPT = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
  * What ends when a cluster that was Ready cannot take more nodes: the request that the node is of, or all that are under way where the
  * step is about no node. A node that is part of the cluster already ends nothing.
  */
-const failGrowth = (state: Known, failure: Failure): readonly BootstrapFact[] => {
-  const { uid } = state;
+const failGrowth = (cluster: Cluster, failure: Failure): readonly BootstrapFact[] => {
+  const { uid } = cluster;
   const { node, step, cause } = failure;
   const isNew = ({ machine }: Host): boolean => node === undefined || machine.name === node;
-  const concerned = newHostsOf(state).filter(isNew);
-  const requests = openRequestsOf(state).filter((requestId) =>
-    concerned.some(({ machine }) => requestOfNode(state, machine.name) === requestId),
+  const concerned = newHostsOf(cluster).filter(isNew);
+  const requests = openRequestsOf(cluster).filter((requestId) =>
+    concerned.some(({ machine }) => requestOfNode(cluster, machine.name) === requestId),
   );
   const ended = requests.map((requestId): BootstrapFact => {
-    const onFailure = state.requests[requestId]?.onFailure ?? 'rollback';
-    const nodes = [...failingNodesOf(state, requestId)];
+    const onFailure = cluster.requests[requestId]?.onFailure ?? 'rollback';
+    const nodes = [...failingNodesOf(cluster, requestId)];
     return { type: 'NodesFailed', data: { uid, requestId, nodes, onFailure, ...failure } };
   });
   const extra = concerned
-    .filter(({ machine }) => isExtra(state, machine.name))
+    .filter(({ machine }) => isExtra(cluster, machine.name))
     .map(({ machine }): BootstrapFact => ({
       type: 'BootstrapStepFailed',
       data: { uid, step, node: machine.name, cause, ...LAST_ATTEMPT },
@@ -252,29 +257,29 @@ const failGrowth = (state: Known, failure: Failure): readonly BootstrapFact[] =>
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
-const isLeaving = ({ hosts }: Known, node: NodeName): boolean => hosts[node]?.removal !== 'none';
+const isLeaving = ({ hosts }: Cluster, node: NodeName): boolean => hosts[node]?.removal !== 'none';
 
-/** What infra-svc or a deadline says of a cluster that is being built. */
-export const failCluster = (state: Known, failure: Failure): readonly BootstrapFact[] => {
-  const { uid } = state;
+/** Infrastructure has failed, or a limit has passed, while the cluster is being built. */
+export const failCluster = (cluster: Cluster, failure: Failure): readonly BootstrapFact[] => {
+  const { uid } = cluster;
   const { step, node, cause } = failure;
-  if (node !== undefined && isExtra(state, node)) {
-    return isLeaving(state, node)
+  if (node !== undefined && isExtra(cluster, node)) {
+    return isLeaving(cluster, node)
       ? nothing
       : [{ type: 'BootstrapStepFailed', data: { uid, step, node, cause, ...LAST_ATTEMPT } }];
   }
-  if (state.provisioned) return failGrowth(state, failure);
+  if (cluster.provisioned) return failGrowth(cluster, failure);
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
-/** Never an older one: while replicas of this service are exchanged, some still come with the agent from before. */
-const wantAgent = (state: Bootstrap, { version, sha256 }: DesiredAgent): readonly BootstrapFact[] => {
+/** Never an older one: while replicas of this service are replaced, some still come with the previous agent. */
+const requestAgentUpdate = (state: Bootstrap, { version, sha256 }: DesiredAgent): readonly BootstrapFact[] => {
   if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
-  const { agent } = state;
+  const { agent, uid } = state.cluster;
   if (agent !== null && (agent.sha256 === sha256 || compareVersions(version, agent.version) < 0)) return nothing;
-  const differs = hostsOf(state).some((host) => host.agentSha256 !== null && host.agentSha256 !== sha256);
+  const differs = hostsOf(state.cluster).some((host) => host.agentSha256 !== null && host.agentSha256 !== sha256);
   if (agent === null && !differs) return nothing;
-  return [{ type: 'AgentUpdateRequested', data: { uid: state.uid, agentVersion: version, sha256 } }];
+  return [{ type: 'AgentUpdateRequested', data: { uid, agentVersion: version, sha256 } }];
 };
 
 /** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
@@ -287,8 +292,8 @@ export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
     switch (command.type) {
       case 'IssueCredential':
         return issueCredential(state, command.data);
-      case 'WantAgent':
-        return wantAgent(state, command.data);
+      case 'RequestAgentUpdate':
+        return requestAgentUpdate(state, command.data);
       case 'FinishCluster':
         return finish(state, command.data);
       default:

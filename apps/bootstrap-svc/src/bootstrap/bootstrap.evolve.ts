@@ -1,5 +1,5 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
-import { evolveAdditions, retriedHosts } from './additions.evolve.js';
+import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import {
   ABSENT,
   allOf,
@@ -12,7 +12,7 @@ import {
   type Bootstrap,
   type Cluster,
   type Host,
-  type Known,
+  type Present,
 } from './bootstrap.state.js';
 
 const newHost = (machine: Machine, set: number): Host => ({
@@ -34,9 +34,7 @@ const newHost = (machine: Machine, set: number): Host => ({
   failed: false,
 });
 
-const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string): Bootstrap => ({
-  status: 'building',
-  broken: null,
+const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string): Cluster => ({
   uid,
   spec,
   run: 1,
@@ -61,94 +59,40 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   unwanted: [],
 });
 
-const clusterOf = (state: Known): Cluster => {
-  const {
-    uid,
-    spec,
-    run,
-    runStartedAt,
-    endpoint,
-    balancedByNodes,
-    hosts,
-    sets,
-    etcd,
-    controlPlane,
-    kubeconfigEndsAt,
-    network,
-    healthy,
-    addons,
-    agent,
-    agentRefused,
-    restore,
-    abandoned,
-    surgesOver,
-    provisioned,
-    requests,
-    unrevoked,
-    unwanted,
-  } = state;
-  return {
-    uid,
-    spec,
-    run,
-    runStartedAt,
-    endpoint,
-    balancedByNodes,
-    hosts,
-    sets,
-    etcd,
-    controlPlane,
-    kubeconfigEndsAt,
-    network,
-    healthy,
-    addons,
-    agent,
-    agentRefused,
-    restore,
-    abandoned,
-    surgesOver,
-    provisioned,
-    requests,
-    ...(unrevoked === undefined ? {} : { unrevoked }),
-    unwanted,
-  };
+const building = (cluster: Cluster): Bootstrap => ({ status: 'building', cluster, broken: null });
+
+const withHost = (cluster: Cluster, name: NodeName, change: Partial<Host>): Cluster => {
+  const host = cluster.hosts[name];
+  if (host === undefined) return cluster; // Removed already, or not ours.
+  return { ...cluster, hosts: { ...cluster.hosts, [name]: { ...host, ...change } } };
 };
 
-const building = (state: Known): Bootstrap => ({ status: 'building', broken: null, ...clusterOf(state) });
-
-const withHost = (state: Known, name: NodeName, change: Partial<Host>): Known => {
-  const host = state.hosts[name];
-  if (host === undefined) return state; // Removed already, or not ours.
-  return { ...state, hosts: { ...state.hosts, [name]: { ...host, ...change } } };
-};
-
-const withMachines = (state: Known, machines: readonly Machine[]): Bootstrap => {
-  const fresh = machines.filter(({ name }) => state.hosts[name] === undefined);
-  if (fresh.length === 0) return state;
-  const set = state.sets + 1;
+const withMachines = (cluster: Cluster, machines: readonly Machine[]): Cluster => {
+  const fresh = machines.filter(({ name }) => cluster.hosts[name] === undefined);
+  if (fresh.length === 0) return cluster;
+  const set = cluster.sets + 1;
   const hostOf = (machine: Machine): Host => {
     const surge = surgeOf(machine);
-    const isOver = surge !== null && state.surgesOver.includes(surge);
-    const goes = isOver || state.unwanted.includes(machine.name);
+    const isOver = surge !== null && cluster.surgesOver.includes(surge);
+    const goes = isOver || cluster.unwanted.includes(machine.name);
     return { ...newHost(machine, set), removal: goes ? 'desired' : 'none' };
   };
-  const hosts = { ...state.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
-  const grown = { ...state, sets: set, hosts };
-  return state.status === 'ready' ? building(grown) : grown;
+  const hosts = { ...cluster.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
+  return { ...cluster, sets: set, hosts };
 };
 
-const withUnrevoked = (state: Known, credentials: AgentCredentials | undefined): Known => {
-  const unrevoked = allOf([state.unrevoked, credentials]);
-  return unrevoked === undefined ? state : { ...state, unrevoked };
+const withUnrevoked = (cluster: Cluster, credentials: AgentCredentials | undefined): Cluster => {
+  const unrevoked = allOf([cluster.unrevoked, credentials]);
+  return unrevoked === undefined ? cluster : { ...cluster, unrevoked };
 };
 
 /** A user whose host is gone meanwhile is still to be revoked. */
-const issued = (state: Known, { node, user, lifetimeSeconds }: EventData<'AgentCredentialIssued'>): Known => {
+const issued = (cluster: Cluster, { node, user, lifetimeSeconds }: EventData<'AgentCredentialIssued'>): Cluster => {
   const one = { users: [user], lifetimeSeconds };
-  const host = state.hosts[node];
-  if (host === undefined) return withUnrevoked(state, one);
+  const host = cluster.hosts[node];
+  if (host === undefined) return withUnrevoked(cluster, one);
   const credentials = allOf([host.credentials, one]);
-  return credentials === undefined ? state : withHost(state, node, { credentials });
+  return credentials === undefined ? cluster : withHost(cluster, node, { credentials });
 };
 
 const minus = (credentials: AgentCredentials | undefined, users: ReadonlySet<string>): AgentCredentials | undefined =>
@@ -156,11 +100,11 @@ const minus = (credentials: AgentCredentials | undefined, users: ReadonlySet<str
     ? undefined
     : allOf([{ ...credentials, users: credentials.users.filter((user) => !users.has(user)) }]);
 
-const revoked = (state: Known, event: EventData<'AgentCredentialsRevoked'>): Known => {
+const revoked = (cluster: Cluster, event: EventData<'AgentCredentialsRevoked'>): Cluster => {
   const users: ReadonlySet<string> = new Set(event.users);
-  const { unrevoked, ...rest } = state;
+  const { unrevoked, ...rest } = cluster;
   const left = minus(unrevoked, users);
-  const hosts = Object.entries(state.hosts).map(([name, host]): [string, Host] => {
+  const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => {
     if (host.credentials?.users.some((user) => users.has(user)) !== true) return [name, host];
     const { credentials, ...others } = host;
     const kept = minus(credentials, users);
@@ -169,231 +113,259 @@ const revoked = (state: Known, event: EventData<'AgentCredentialsRevoked'>): Kno
   return { ...rest, hosts: Object.fromEntries(hosts), ...(left === undefined ? {} : { unrevoked: left }) };
 };
 
-const withoutHost = (state: Known, name: NodeName): Bootstrap => {
-  if (state.hosts[name] === undefined) return state;
-  const { [name]: gone, ...hosts } = state.hosts;
-  const healthy = state.healthy.filter((node) => node !== name);
-  const left = withUnrevoked({ ...state, hosts, healthy }, gone?.credentials);
-  // What failed was this node: without it the rest may be whole.
-  return state.status === 'failed' && state.failure.node === name ? building(left) : left;
+const withoutHost = (cluster: Cluster, name: NodeName): Cluster => {
+  if (cluster.hosts[name] === undefined) return cluster;
+  const { [name]: gone, ...hosts } = cluster.hosts;
+  const healthy = cluster.healthy.filter((node) => node !== name);
+  return withUnrevoked({ ...cluster, hosts, healthy }, gone?.credentials);
 };
 
 /** Its machines go; what was drained already goes on, and what was stuck is tried again. */
-const endSurge = (state: Known, ref: Parameters<typeof surgeKey>[0]): Known => {
+const endSurge = (cluster: Cluster, ref: Parameters<typeof surgeKey>[0]): Cluster => {
   const key = surgeKey(ref);
-  const surgesOver = [...state.surgesOver.filter((surge) => surge !== key), key];
-  const hosts = Object.entries(state.hosts).map(([name, host]): [string, Host] => {
+  const surgesOver = [...cluster.surgesOver.filter((surge) => surge !== key), key];
+  const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => {
     const stays = surgeOf(host.machine) !== key || host.removal === 'drained';
     return [name, stays ? host : { ...host, removal: 'desired' }];
   });
-  return { ...state, surgesOver, hosts: Object.fromEntries(hosts) };
+  return { ...cluster, surgesOver, hosts: Object.fromEntries(hosts) };
 };
 
 /** What the agent reported, measured against what is desired of the node. */
 const reported = (
-  state: Known,
+  cluster: Cluster,
   data: EventData<'NodeInitialized'> | EventData<'NodeReady'>,
   as: 'initialized' | 'ready',
-): Known => {
-  const desired = state.hosts[data.node]?.desired ?? null;
+): Cluster => {
+  const desired = cluster.hosts[data.node]?.desired ?? null;
   const difference = desired === null ? undefined : differenceFrom(desired, data);
-  if (difference === undefined) return withHost(state, data.node, { [as]: true, trouble: null });
+  if (difference === undefined) return withHost(cluster, data.node, { [as]: true, trouble: null });
   const trouble = { operation: 'compare versions', target: data.node, message: difference };
-  return withHost(state, data.node, { [as]: false, trouble });
+  return withHost(cluster, data.node, { [as]: false, trouble });
 };
 
-const settleAll = (state: Known): Bootstrap => {
+const settleAll = (cluster: Cluster): Cluster => {
   const hosts = Object.fromEntries(
-    Object.entries(state.hosts).map(([name, host]) => [name, host.ready ? { ...host, settled: true } : host]),
+    Object.entries(cluster.hosts).map(([name, host]) => [name, host.ready ? { ...host, settled: true } : host]),
   );
-  return { ...clusterOf(state), status: 'ready', hosts };
+  return { ...cluster, hosts };
 };
 
-const failedRestore = ({ abandoned }: Known, { requestId }: EventData<'EtcdRestoreFailed'>): Cluster['abandoned'] =>
+const failedRestore = ({ abandoned }: Cluster, { requestId }: EventData<'EtcdRestoreFailed'>): Cluster['abandoned'] =>
   abandoned?.requestId === requestId ? { ...abandoned, failed: true } : abandoned;
 
-const withoutSnapshot = (state: Known, { node, requestId }: EventData<'EtcdSnapshotRemoved'>): Known => {
-  const { abandoned } = state;
-  if (abandoned?.requestId !== requestId) return state;
+const withoutSnapshot = (cluster: Cluster, { node, requestId }: EventData<'EtcdSnapshotRemoved'>): Cluster => {
+  const { abandoned } = cluster;
+  if (abandoned?.requestId !== requestId) return cluster;
   const nodes = abandoned.nodes.filter((name) => name !== node);
-  return { ...state, abandoned: nodes.length === 0 ? null : { ...abandoned, nodes } };
+  return { ...cluster, abandoned: nodes.length === 0 ? null : { ...abandoned, nodes } };
 };
 
-const placed = (state: Known, { node, requestId }: EventData<'EtcdSnapshotPlaced'>): Known => {
-  const { restore } = state;
-  if (restore?.requestId !== requestId) return state;
-  return { ...state, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
+const placed = (cluster: Cluster, { node, requestId }: EventData<'EtcdSnapshotPlaced'>): Cluster => {
+  const { restore } = cluster;
+  if (restore?.requestId !== requestId) return cluster;
+  return { ...cluster, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
 };
 
-/** The kubeconfig that was sealed first is that of the node on which kubeadm init ran, as its agent tells of it first. */
-const adminReported = (state: Known, { node, certificates }: EventData<'CertificatesReported'>): Known => {
+/** The kubeconfig that was sealed first is that of the initial control plane, whose agent is the first to report one. */
+const adminReported = (cluster: Cluster, { node, certificates }: EventData<'CertificatesReported'>): Cluster => {
   const adminEndsAt = certificates.find(({ name }) => name === 'admin.conf')?.expiresAt ?? null;
-  const known = withHost(state, node, { adminEndsAt });
-  return node === state.controlPlane?.node && state.kubeconfigEndsAt === null
-    ? { ...known, kubeconfigEndsAt: adminEndsAt }
-    : known;
+  const after = withHost(cluster, node, { adminEndsAt });
+  return node === cluster.controlPlane?.node && cluster.kubeconfigEndsAt === null
+    ? { ...after, kubeconfigEndsAt: adminEndsAt }
+    : after;
 };
 
 /** Our own facts. */
-const evolveBootstrap = (state: Known, event: StoredEvent): Bootstrap => {
+const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { time } = event.meta;
   switch (event.type) {
     case 'HostReached':
-      return withHost(state, event.data.node, { hostKey: event.data.hostKey });
+      return withHost(cluster, event.data.node, { hostKey: event.data.hostKey });
     case 'AgentStarted':
-      return withHost(state, event.data.node, { agentStartedAt: time, agentSha256: event.data.sha256 });
+      return withHost(cluster, event.data.node, { agentStartedAt: time, agentSha256: event.data.sha256 });
     case 'AgentCredentialIssued':
-      return issued(state, event.data);
+      return issued(cluster, event.data);
     case 'AgentCredentialsRevoked':
-      return revoked(state, event.data);
+      return revoked(cluster, event.data);
     case 'AgentUpdateRequested': {
       const { agentVersion: version, sha256 } = event.data;
-      return { ...state, agent: { version, sha256 }, agentRefused: [] };
+      return { ...cluster, agent: { version, sha256 }, agentRefused: [] };
     }
     case 'AgentUpdated':
-      return withHost(state, event.data.node, { agentSha256: event.data.sha256 });
+      return withHost(cluster, event.data.node, { agentSha256: event.data.sha256 });
     case 'NodeBootstrapped':
-      return withHost(state, event.data.node, { bootstrapped: true });
+      return withHost(cluster, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':
-      return withHost(state, event.data.node, { balances: event.data.controlPlanes });
+      return withHost(cluster, event.data.node, { balances: event.data.controlPlanes });
     case 'EtcdReady':
-      return { ...state, etcd: event.data.members };
+      return { ...cluster, etcd: event.data.members };
     case 'ControlPlaneInitialized': {
       const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
       const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };
-      const kubeconfigEndsAt = state.hosts[node]?.adminEndsAt ?? null;
-      return withHost({ ...state, controlPlane, kubeconfigEndsAt }, node, { joinedAt: time });
+      const kubeconfigEndsAt = cluster.hosts[node]?.adminEndsAt ?? null;
+      return withHost({ ...cluster, controlPlane, kubeconfigEndsAt }, node, { joinedAt: time });
     }
     case 'KubeconfigRefreshed': {
-      // What its certificate says, whatever the agent said of it: an agent that promises more is not asked again and again.
+      // The end that is in the certificate, not the one that the agent reported: one that reports a later end is not asked again and again.
       const { node, expiresAt } = event.data;
-      return withHost({ ...state, kubeconfigEndsAt: expiresAt }, node, { adminEndsAt: expiresAt });
+      return withHost({ ...cluster, kubeconfigEndsAt: expiresAt }, node, { adminEndsAt: expiresAt });
     }
     case 'NetworkReady':
-      return { ...state, network: true };
+      return { ...cluster, network: true };
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
-      return withHost(state, event.data.node, { joinedAt: time });
+      return withHost(cluster, event.data.node, { joinedAt: time });
     case 'ControlPlaneReady':
-      return { ...state, healthy: event.data.nodes };
+      return { ...cluster, healthy: event.data.nodes };
     case 'AddonInstalled':
-      return { ...state, addons: { ...state.addons, [event.data.addon]: event.data.version } };
+      return { ...cluster, addons: { ...cluster.addons, [event.data.addon]: event.data.version } };
     case 'ClusterReady':
-      return settleAll(state);
-    case 'ClusterFailed': {
-      const { step, node, reason, cause } = event.data;
-      const failure = { step, reason, cause, ...(node === undefined ? {} : { node }) };
-      return { ...clusterOf(state), status: 'failed', failure };
-    }
+      return settleAll(cluster);
     case 'BootstrapStepFailed': {
       const { step, node, nextAttemptAt } = event.data;
-      if (node === undefined || nextAttemptAt !== null) return state;
-      if (step === 'UpdateAgent') return { ...state, agentRefused: [...state.agentRefused, node] };
-      // No one waits for an extra machine that is not available: it goes.
-      if (step !== 'RemoveNode') return isExtra(state, node) ? withHost(state, node, { removal: 'desired' }) : state;
-      return withHost(state, node, { removal: 'stuck' });
+      if (node === undefined || nextAttemptAt !== null) return cluster;
+      if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
+      // Nothing waits for an extra machine that is not available: it goes.
+      if (step !== 'RemoveNode')
+        return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
+      return withHost(cluster, node, { removal: 'stuck' });
     }
     case 'EtcdSnapshotPlaced':
-      return placed(state, event.data);
+      return placed(cluster, event.data);
     case 'EtcdSnapshotRemoved':
-      return withoutSnapshot(state, event.data);
+      return withoutSnapshot(cluster, event.data);
     case 'NodeDrained':
-      return withHost(state, event.data.node, { removal: 'drained' });
+      return withHost(cluster, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':
-      return withoutHost(state, event.data.node);
-    case 'ClusterDismantled':
-      return { ...clusterOf(state), status: 'dismantled' };
+      return withoutHost(cluster, event.data.node);
     default:
-      return state;
+      return cluster;
   }
 };
 
 /** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
-const retried = (state: Known, time: string): Bootstrap => {
-  const again = retriedHosts({ ...state, run: state.run + 1, runStartedAt: time, agentRefused: [] });
-  const isGrowing = state.status === 'ready' && newHostsOf(again).length > 0;
-  return state.status === 'failed' || state.status === 'building' || isGrowing ? building(again) : again;
-};
+const retried = (cluster: Cluster, time: string): Cluster =>
+  retriedHosts({ ...cluster, run: cluster.run + 1, runStartedAt: time, agentRefused: [] });
 
-/** What people, infra-svc, upgrade-svc and agents say. */
-const evolveOthers = (state: Known, event: StoredEvent): Bootstrap => {
+/** Facts of the gateway, infra-svc, upgrade-svc and agents. */
+const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterRetryRequested':
-      return retried(state, event.meta.time);
-    case 'ClusterDeletionRequested':
-      return state.status === 'dismantled' ? state : { ...clusterOf(state), status: 'deleting' };
+      return retried(cluster, event.meta.time);
     case 'VmsCreated':
-      return withMachines(state, event.data.machines);
+      return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':
       return {
-        ...state,
+        ...cluster,
         endpoint: { host: event.data.host, port: event.data.port },
         balancedByNodes: event.data.placement === 'control-planes',
       };
-    case 'InfrastructureFailed': {
-      if (state.status !== 'building' || state.provisioned) return state;
-      const { step, reason, cause } = event.data;
-      return { ...state, broken: { step, reason, cause } };
-    }
     case 'SurgeRequested': {
       const key = surgeKey(event.data);
-      return { ...state, surgesOver: state.surgesOver.filter((surge) => surge !== key) };
+      return { ...cluster, surgesOver: cluster.surgesOver.filter((surge) => surge !== key) };
     }
     case 'SurgeReleased':
     case 'SurgeFailed':
-      return endSurge(state, event.data);
+      return endSurge(cluster, event.data);
     case 'VmDeleted':
-      return withoutHost(state, event.data.name);
+      return withoutHost(cluster, event.data.name);
     case 'NodeRemovalRequested':
-      return withHost(state, event.data.node, { removal: 'desired' });
+      return withHost(cluster, event.data.node, { removal: 'desired' });
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
       const nodes = members.map(({ node }) => node);
       return {
-        ...state,
+        ...cluster,
         restore: { requestId, snapshot, sha256, missing: nodes },
         abandoned: { requestId, sha256, nodes, failed: false },
       };
     }
     case 'EtcdRestoreAdvanced':
-      return event.data.step === 'place' ? state : { ...state, restore: null };
+      return event.data.step === 'place' ? cluster : { ...cluster, restore: null };
     case 'EtcdRestored':
-      return { ...state, restore: null, abandoned: null };
+      return { ...cluster, restore: null, abandoned: null };
     case 'EtcdRestoreFailed':
-      return { ...state, restore: null, abandoned: failedRestore(state, event.data) };
+      return { ...cluster, restore: null, abandoned: failedRestore(cluster, event.data) };
     case 'DesiredVersionsSet': {
       const { revision, software, changesAllowed } = event.data;
-      return withHost(state, event.data.node, { desired: { revision, software, changesAllowed } });
+      return withHost(cluster, event.data.node, { desired: { revision, software, changesAllowed } });
     }
     case 'CertificatesReported':
-      return adminReported(state, event.data);
+      return adminReported(cluster, event.data);
     case 'NodeInitialized':
-      return reported(state, event.data, 'initialized');
+      return reported(cluster, event.data, 'initialized');
     case 'NodeReady':
-      return reported(state, event.data, 'ready');
+      return reported(cluster, event.data, 'ready');
     case 'NodeInitializationFailed': {
       const { node, command, message } = event.data;
-      return withHost(state, node, { trouble: { operation: command, target: node, message } });
+      return withHost(cluster, node, { trouble: { operation: command, target: node, message } });
     }
     case 'NodeNotReady': {
       const { node, reason, message } = event.data;
       const trouble = { operation: reason, target: node, message };
-      return withHost(state, node, { ready: false, trouble });
+      return withHost(cluster, node, { ready: false, trouble });
     }
     default:
-      return state;
+      return cluster;
   }
 };
+
+const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
+  const evolved = evolveOwn(cluster, event);
+  return evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
+};
+
+/** What the event means for the status; `cluster` is the cluster after it. */
+const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bootstrap => {
+  const isBuilding = before.status === 'building';
+  const sameStatus: Bootstrap = cluster === before.cluster ? before : { ...before, cluster };
+  switch (event.type) {
+    case 'VmsCreated':
+      return before.status === 'ready' && cluster.sets > before.cluster.sets ? building(cluster) : sameStatus;
+    case 'ClusterRetryRequested': {
+      const isGrowing = before.status === 'ready' && newHostsOf(cluster).length > 0;
+      return before.status === 'failed' || isBuilding || isGrowing ? building(cluster) : sameStatus;
+    }
+    case 'InfrastructureFailed': {
+      if (!isBuilding || cluster.provisioned) return before;
+      const { step, reason, cause } = event.data;
+      return { ...before, cluster, broken: { step, reason, cause } };
+    }
+    case 'ClusterReady':
+      return { status: 'ready', cluster };
+    case 'ClusterFailed': {
+      const { step, node, reason, cause } = event.data;
+      const failure = { step, reason, cause, ...(node === undefined ? {} : { node }) };
+      return { status: 'failed', cluster, failure };
+    }
+    case 'NodeRemoved':
+      return hasFailedBy(before, event.data.node) ? building(cluster) : sameStatus;
+    case 'VmDeleted':
+      return hasFailedBy(before, event.data.name) ? building(cluster) : sameStatus;
+    case 'ClusterDeletionRequested':
+      return before.status === 'dismantled' ? before : { status: 'deleting', cluster };
+    case 'ClusterDismantled':
+      return { status: 'dismantled', cluster };
+    default: {
+      const isWhole = isBuilding && cluster.provisioned && endsGrowth(event) && newHostsOf(cluster).length === 0;
+      return isWhole ? { status: 'ready', cluster } : sameStatus;
+    }
+  }
+};
+
+/** Without such a node the others may be whole. */
+const hasFailedBy = (before: Present, node: NodeName): boolean =>
+  before.status === 'failed' && before.failure.node === node && before.cluster.hosts[node] !== undefined;
 
 /** A deleted cluster is forgotten; facts about another incarnation of the name are ignored. */
 export const evolve = (state: Bootstrap, event: StoredEvent): Bootstrap => {
   if (event.type === 'ClusterRequested') {
-    return state.status === 'absent' ? newCluster(event.data, event.meta.time) : state;
+    return state.status === 'absent' ? building(newCluster(event.data, event.meta.time)) : state;
   }
   if (state.status === 'absent') return state;
-  if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
+  const { cluster } = state;
+  if (!('uid' in event.data) || event.data.uid !== cluster.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
-  const evolved = evolveBootstrap(state, event);
-  const after = evolved === state ? evolveOthers(state, event) : evolved;
-  return after.status === 'absent' ? after : evolveAdditions(after, event);
+  return evolveStatus(state, evolveCluster(cluster, event), event);
 };

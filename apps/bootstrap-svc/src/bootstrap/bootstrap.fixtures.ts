@@ -176,7 +176,7 @@ export const nodeReady = (node: NodeName, software = SOFTWARE): Fact => ({
 });
 export const clusterReady: Fact<'ClusterReady'> = { type: 'ClusterReady', data: { uid: UID } };
 
-/** Hosts of which everything is known that a join needs. */
+/** Hosts with everything that a join needs. */
 export const fit = (...nodes: NodeName[]): Fact[] =>
   nodes.flatMap((node) => [desired(node), reached(node), agentStarted(node), initialized(node), bootstrapped(node)]);
 

@@ -52,7 +52,7 @@ describe("the administrator's kubeconfig of a cluster (F)", () => {
       .thenNothing();
   });
 
-  it('is known from the first report of its node, also where that comes before kubeadm init is told of', () => {
+  it('follows from the first report of its node, also where that comes before ControlPlaneInitialized', () => {
     const early = [requested(1, 0), created(machinesOf(1, 0)), ...fit(cp(1)), reported(cp(1), FIRST_END)];
     given(...early, controlPlaneInitialized)
       .when({ ...refreshed, data: { ...refreshed.data, expiresAt: FIRST_END } })

@@ -17,7 +17,7 @@ export const HOSTS_AT_ONCE_MAX = 20;
 const WORKERS_AT_ONCE_MAX = 10;
 /** How many workers are drained and removed at a time. */
 const REMOVALS_AT_ONCE_MAX = 3;
-/** How many agents of one cluster are exchanged at a time: a bad one is found before it is everywhere. */
+/** How many agents of one cluster are replaced at a time: a faulty one is found before it is everywhere. */
 const AGENTS_AT_ONCE_MAX = 3;
 
 export type NodeStep =
@@ -76,12 +76,12 @@ const balance = (cluster: Cluster): readonly Operation[] => {
 const isInFrontOf = (cluster: Cluster, { balances }: Host): boolean => !cluster.balancedByNodes || balances.length > 0;
 
 const initialise = (cluster: Cluster): readonly Operation[] => {
-  const leader = newHostsOf(cluster).find((host) => host.machine.leader);
-  if (leader === undefined || cluster.endpoint === null || !setIsFit(cluster, leader.set)) return [];
-  if (!isInFrontOf(cluster, leader)) return [];
+  const initial = newHostsOf(cluster).find((host) => host.machine.leader);
+  if (initial === undefined || cluster.endpoint === null || !setIsFit(cluster, initial.set)) return [];
+  if (!isInFrontOf(cluster, initial)) return [];
   if (hasExternalEtcd(cluster) && cluster.etcd === null)
     return [{ step: 'SetupExternalEtcd', reason: 'etcd runs beside the control planes, and kubeadm needs it' }];
-  return [onNode('InitControlPlane', leader, 'every host of the set is fit, and the API address is known')];
+  return [onNode('InitControlPlane', initial, 'every host of the set is fit, and the API address is known')];
 };
 
 /** One at a time, in the order of their names: etcd takes one new member after the other. */
@@ -140,14 +140,14 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
-/** All at once: nothing is stopped before it lies everywhere. */
+/** All at once: etcd is stopped only after the snapshot is on every control plane. */
 const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
   (restore?.missing ?? []).flatMap((name) => {
     const host = hosts[name];
     return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd is to be restored from it')];
   });
 
-/** Everything that is secret in the cluster is in it. */
+/** A snapshot contains every secret of the cluster. */
 const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
   (abandoned?.failed === true ? abandoned.nodes : []).flatMap((name) => {
     const host = hosts[name];
@@ -163,7 +163,7 @@ const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
     : [onNode('RefreshKubeconfig', renewed, "the administrator's certificate was renewed there")];
 };
 
-/** One that did not come up somewhere is brought to no further node. */
+/** One that did not start on a node is installed on no other. */
 const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
   if (agent === null || agentRefused.length > 0) return [];
   return Object.values(cluster.hosts)
@@ -174,28 +174,28 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
 };
 
 /**
- * What is to be done now, from what is known: the whole order of a bootstrap in one place. What only has to be stated stands in
- * bootstrap.reconciler.ts.
+ * What is to be done now: the whole order of a bootstrap in one place. What only has to be stated is in bootstrap.reconciler.ts.
  */
 export const plan = (state: Bootstrap): readonly Operation[] => {
+  if (state.status === 'absent') return [];
+  const { cluster } = state;
   switch (state.status) {
-    case 'absent':
     case 'dismantled':
       return [];
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return [...removals(state), ...placeSnapshots(state), ...removeSnapshots(state)];
+      return [...removals(cluster), ...placeSnapshots(cluster), ...removeSnapshots(cluster)];
     case 'ready':
       return [
-        ...balance(state),
-        ...removals(state),
-        ...updateAgents(state),
-        ...placeSnapshots(state),
-        ...removeSnapshots(state),
-        ...refreshKubeconfig(state),
+        ...balance(cluster),
+        ...removals(cluster),
+        ...updateAgents(cluster),
+        ...placeSnapshots(cluster),
+        ...removeSnapshots(cluster),
+        ...refreshKubeconfig(cluster),
       ];
     case 'building':
-      return state.broken === null ? [...grow(state), ...removals(state)] : [];
+      return state.broken === null ? [...grow(cluster), ...removals(cluster)] : [];
   }
 };

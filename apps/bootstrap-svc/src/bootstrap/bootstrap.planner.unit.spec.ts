@@ -120,7 +120,7 @@ describe('after kubeadm init', () => {
     expect(desiredAfter(...joined, ...ready)).toEqual(['InstallAddons']);
   });
 
-  it('a ready cluster wants nothing, whatever its nodes say later', () => {
+  it('nothing is planned for a ready cluster, whatever its nodes report later', () => {
     const notReady: Fact = {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
@@ -134,7 +134,7 @@ describe('more workers', () => {
   const more = [w(3), w(4)];
   const grown = [...wholeCluster(), created(more.map((name) => machine(name)))];
 
-  it('join when all agents of their own set have reported, and an old node that is not Ready does not hold them up', () => {
+  it('join when all agents of their own set have reported, and an old node that is not Ready does not delay them', () => {
     const notReady: Fact = {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
@@ -174,7 +174,7 @@ describe('an end', () => {
     expect(desiredAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
   });
 
-  it('a failed cluster wants nothing until someone asks it to go on, and then goes on from the step that failed', () => {
+  it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed', () => {
     const failed: Fact = {
       type: 'ClusterFailed',
       data: {

@@ -12,7 +12,7 @@ import { keyOf, plan, type Operation } from './bootstrap.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
 
-/** How long others may take; then the cluster has failed, with the last thing that was heard as the cause. */
+/** How long agents and Kubernetes may take; then the cluster has failed, with the last problem that was reported as the cause. */
 export interface Limits {
   /** From the agent's start to its report that every package is there. Downloads are in it. */
   readonly agentMs: number;
@@ -45,13 +45,14 @@ const latest = (one: string, other: string): string => (one > other ? one : othe
 /** Hosts that the cluster waits for, and until when. Hosts without an agent are our own work, which has limits of its own. */
 const waits = (bootstrap: Bootstrap, limits: Limits): readonly Wait[] => {
   if (bootstrap.status !== 'building') return [];
-  const waiting = newHostsOf(bootstrap).flatMap((host): readonly Wait[] => {
+  const { cluster } = bootstrap;
+  const waiting = newHostsOf(cluster).flatMap((host): readonly Wait[] => {
     const { agentStartedAt, joinedAt, initialized, ready } = host;
     if (agentStartedAt !== null && !initialized) {
-      return [{ host, what: 'agent', dueAt: later(latest(agentStartedAt, bootstrap.runStartedAt), limits.agentMs) }];
+      return [{ host, what: 'agent', dueAt: later(latest(agentStartedAt, cluster.runStartedAt), limits.agentMs) }];
     }
     if (joinedAt !== null && !ready) {
-      return [{ host, what: 'ready', dueAt: later(latest(joinedAt, bootstrap.runStartedAt), limits.readyMs) }];
+      return [{ host, what: 'ready', dueAt: later(latest(joinedAt, cluster.runStartedAt), limits.readyMs) }];
     }
     return [];
   });
@@ -78,12 +79,13 @@ const failureOf = ({ host, what }: Wait, limits: Limits): Failure => {
   };
 };
 
-/** Why a cluster cannot become ready by itself: infra-svc gave up, or a node has taken too long. */
+/** Why a cluster cannot become ready by itself: its infrastructure has failed, or a node has taken too long. */
 const failures = (bootstrap: Bootstrap, now: string, limits: Limits): readonly BootstrapFact[] => {
   if (bootstrap.status !== 'building') return [];
-  if (bootstrap.broken !== null) return failCluster(bootstrap, bootstrap.broken);
+  const { cluster, broken } = bootstrap;
+  if (broken !== null) return failCluster(cluster, broken);
   const [overdue] = waits(bootstrap, limits);
-  return overdue === undefined || overdue.dueAt > now ? [] : failCluster(bootstrap, failureOf(overdue, limits));
+  return overdue === undefined || overdue.dueAt > now ? [] : failCluster(cluster, failureOf(overdue, limits));
 };
 
 /** Hosts become a cluster: what the plan names is done, and what follows without work is stated. */
@@ -91,15 +93,16 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 6,
+  version: 7,
   context: 'bootstrap',
   decider,
-  generation: (state) => (state.status === 'absent' ? '' : `${state.uid}/${state.run}`),
+  generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: (state) => plan(state).map(taskOf),
   facts: (state, now) => [...revokeCredentials(state), ...failures(state, now, limits)],
   wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? null,
 
-  failed: (state, { type: step, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
+  failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
+    const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.
     const { node } = data as StepData;
     const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step, cause.operation), cause };
     return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });

@@ -31,7 +31,7 @@ import {
 } from './bootstrap.fixtures.js';
 import { failCluster } from './bootstrap.decider.js';
 import { bootstrapReconciler } from './bootstrap.reconciler.js';
-import type { Known } from './bootstrap.state.js';
+import type { Present } from './bootstrap.state.js';
 
 const reconciler = bootstrapReconciler({ agentMs: 60_000, readyMs: 120_000 });
 const flow = reconcilerProcess(reconciler);
@@ -299,7 +299,7 @@ describe('a failure', () => {
   });
   const init = `InitControlPlane/${cp(1)}`;
 
-  it('that is tried again is told with its next attempt', () =>
+  it('that is tried again is reported with its next attempt', () =>
     expect(failing(init, again, ...readyToInit)).toEqual([stepFailed('InitControlPlane', cp(1), again)]));
 
   it("that is the last one makes the cluster Failed, with Ladybug's reason and the cause", () =>
@@ -311,7 +311,7 @@ describe('a failure', () => {
       },
     ]));
 
-  it('of another step is not told once the cluster has failed', () =>
+  it('of another step is not reported once the cluster has failed', () =>
     expect(failing(init, last, ...readyToInit, failed('BootstrapHost'))).toEqual([]));
 
   it('of a removal leaves the cluster as it is', () => {
@@ -330,7 +330,7 @@ describe('a failure', () => {
 
   it('that a deadline finds is one of a cluster that is being built', () => {
     const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'JoinWorkerFailedReason', cause };
-    expect(failCluster(stateAfter(...readyToInit) as Known, failure)).toEqual([
+    expect(failCluster((stateAfter(...readyToInit) as Present).cluster, failure)).toEqual([
       { type: 'ClusterFailed', data: { uid: UID, ...failure } },
     ]);
     expect(reconciler.facts?.(stateAfter(...wholeCluster()), '2027-01-01T00:00:00.000Z')).toEqual([]);
@@ -364,7 +364,7 @@ describe('a failure', () => {
 
     it('that is waited for too long does not fail its cluster, either', () => {
       const failure = { step: 'InitializeNode', node: w(3), reason: 'x', cause };
-      expect(failCluster(stateAfter(...withExtra) as Known, failure)).toEqual([
+      expect(failCluster((stateAfter(...withExtra) as Present).cluster, failure)).toEqual([
         {
           type: 'BootstrapStepFailed',
           data: {

@@ -143,11 +143,11 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expectBuilt(simulation);
         const all = [cp(1), cp(2), cp(3)];
         for (const node of all) expect([node, balances(node)]).toEqual([node, all]);
-        const told = simulation.types;
-        expect(told.indexOf('ApiBalanced')).toBeLessThan(told.indexOf('ControlPlaneInitialized'));
+        const { types } = simulation;
+        expect(types.indexOf('ApiBalanced')).toBeLessThan(types.indexOf('ControlPlaneInitialized'));
         await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(3) } });
         await simulation.run();
-        if (simulation.count('NodeRemoved', cp(3)) === 0) return; // Too many troubles: it is told as stuck.
+        if (simulation.count('NodeRemoved', cp(3)) === 0) return; // Too many troubles: it is reported as stuck.
         for (const node of [cp(1), cp(2)]) {
           const stuck = simulation.count('BootstrapStepFailed', node) > 0;
           if (!stuck) expect([node, balances(node)]).toEqual([node, [cp(1), cp(2)]]);
@@ -210,7 +210,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a step that fails for good is told once with its cause; a retry goes on from it, and what was done is not done again',
+    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again',
     () =>
       forAllSeeds(
         async (simulation) => {
@@ -280,7 +280,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await simulation.say('rollout', returned);
         if (isLate) await simulation.say('machines', came);
         await untilReady(simulation);
-        // It is taken out without being asked again, unless what was tried is told as having failed.
+        // It is taken out without being asked again, unless the attempt is reported as failed.
         const tried = (): number =>
           simulation.count('NodeRemoved', w(3)) + simulation.count('BootstrapStepFailed', w(3));
         expect(tried()).toBeGreaterThan(0);

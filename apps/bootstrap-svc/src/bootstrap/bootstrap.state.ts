@@ -4,14 +4,14 @@ import type {
   ClusterUid,
   Machine,
   NodeName,
+  OnFailure,
   SecretRef,
   SoftwareVersions,
   UpgradeId,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import type { NodesRequest } from './additions.evolve.js';
 
-/** What upgrade-svc wants on a node. */
+/** What upgrade-svc requires of a node. */
 export interface Desired {
   readonly revision: number;
   readonly software: SoftwareVersions;
@@ -19,7 +19,7 @@ export interface Desired {
 }
 
 /**
- * What is known of a machine on its way to being a node. Its agent reports on its own, at times before our own record of
+ * What is recorded of a machine that becomes a node. Its agent reports on its own, at times before our own record of
  * having started it, so these are facts side by side and not stages.
  */
 export interface Host {
@@ -31,7 +31,7 @@ export interface Host {
   readonly agentStartedAt: string | null;
   /** Checksum of the agent that runs there. */
   readonly agentSha256: string | null;
-  /** The NATS users that its agents were given; absent: none that is known by its key. */
+  /** The NATS users that its agents were given; absent: none was recorded. */
   readonly credentials?: AgentCredentials;
   /** The agent reported every package at the desired version. */
   readonly initialized: boolean;
@@ -43,9 +43,9 @@ export interface Host {
   readonly ready: boolean;
   /** When the client certificate in its admin.conf ends, as its agent said last. */
   readonly adminEndsAt: string | null;
-  /** What its agent last complained about. */
+  /** The last problem that its agent reported. */
   readonly trouble: Cause | null;
-  /** It was there when the cluster was last called ready: what happens to it now is not part of a bootstrap. */
+  /** It was part of the cluster when that last became ready: what happens to it now is not part of a bootstrap. */
   readonly settled: boolean;
   readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
   /** It could not join, and is kept until an operator retries or removes it. */
@@ -104,10 +104,20 @@ export interface DesiredSnapshot {
   readonly missing: readonly NodeName[];
 }
 
+/** A request for more nodes of a cluster that is Ready already; it ends by itself. */
+export interface NodesRequest {
+  readonly onFailure: OnFailure;
+  /** Its nodes; empty: their machines are not planned yet. */
+  readonly nodes: readonly NodeName[];
+  /** Their machines run. */
+  readonly announced: boolean;
+}
+
+/** What is recorded of a cluster, whatever its status. */
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
-  /** Counts the retries that people asked for; work of an earlier run is no longer desired. */
+  /** Counts the retries that operators requested; work of an earlier run is no longer desired. */
   readonly run: number;
   /** When the present run began: waits are not longer than their limit from then. */
   readonly runStartedAt: string;
@@ -120,7 +130,7 @@ export interface Cluster {
   /** The members of its external etcd once they are healthy; null: there are none, or kubeadm runs its own. */
   readonly etcd: readonly EtcdMember[] | null;
   readonly controlPlane: ControlPlane | null;
-  /** When the client certificate in the sealed kubeconfig ends; null: no agent has told it yet. */
+  /** When the client certificate in the sealed kubeconfig ends; null: no agent has reported it yet. */
   readonly kubeconfigEndsAt: string | null;
   readonly network: boolean;
   /** Control planes that were found healthy. */
@@ -128,7 +138,7 @@ export interface Cluster {
   readonly addons: Readonly<Record<string, string>>;
   /** null: the one that each node began with. */
   readonly agent: DesiredAgent | null;
-  /** Nodes on which the desired agent did not come up: a person or the next agent has to come. */
+  /** Nodes on which the desired agent did not start: they wait for an operator or for the next agent. */
   readonly agentRefused: readonly NodeName[];
   readonly restore: DesiredSnapshot | null;
   /** The snapshot of the restore that is under way or has failed: it may lie on these control planes. */
@@ -141,20 +151,21 @@ export interface Cluster {
   readonly requests: Readonly<Record<string, NodesRequest>>;
   /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */
   readonly unrevoked?: AgentCredentials;
-  /** Nodes that are given up before anybody was told that their machines run. */
+  /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }
 
+/** How far a cluster is. */
 export type Bootstrap =
   | { readonly status: 'absent' }
-  /** `broken`: infra-svc gave up, and it is not yet said of the cluster. */
-  | ({ readonly status: 'building'; readonly broken: Failure | null } & Cluster)
-  | ({ readonly status: 'ready' } & Cluster)
-  | ({ readonly status: 'failed'; readonly failure: Failure } & Cluster)
-  | ({ readonly status: 'deleting' } & Cluster)
-  | ({ readonly status: 'dismantled' } & Cluster);
+  /** `broken`: its infrastructure has failed, which is not stated of the cluster yet. */
+  | { readonly status: 'building'; readonly cluster: Cluster; readonly broken: Failure | null }
+  | { readonly status: 'ready'; readonly cluster: Cluster }
+  | { readonly status: 'failed'; readonly cluster: Cluster; readonly failure: Failure }
+  | { readonly status: 'deleting'; readonly cluster: Cluster }
+  | { readonly status: 'dismantled'; readonly cluster: Cluster };
 
-export type Known = Exclude<Bootstrap, { readonly status: 'absent' }>;
+export type Present = Exclude<Bootstrap, { readonly status: 'absent' }>;
 
 export const ABSENT: Bootstrap = { status: 'absent' };
 
@@ -166,21 +177,21 @@ export const hostsOf = (cluster: Cluster): readonly Host[] =>
 export const isMember = (bootstrap: Bootstrap, uid: string, node: string): boolean =>
   bootstrap.status !== 'absent' &&
   bootstrap.status !== 'dismantled' &&
-  bootstrap.uid === uid &&
-  Object.hasOwn(bootstrap.hosts, node);
+  bootstrap.cluster.uid === uid &&
+  Object.hasOwn(bootstrap.cluster.hosts, node);
 
-/** The users of that host; undefined: there is no such host, or its users are not known. */
+/** The users of that host; undefined: there is no such host, or none of its users is recorded. */
 export const credentialsOf = (bootstrap: Bootstrap, node: string): AgentCredentials | undefined =>
-  bootstrap.status !== 'absent' && Object.hasOwn(bootstrap.hosts, node)
-    ? bootstrap.hosts[node]?.credentials
+  bootstrap.status !== 'absent' && Object.hasOwn(bootstrap.cluster.hosts, node)
+    ? bootstrap.cluster.hosts[node]?.credentials
     : undefined;
 
 /** The users of both. */
 export const allOf = (credentials: readonly (AgentCredentials | undefined)[]): AgentCredentials | undefined => {
-  const known = credentials.filter((candidate) => candidate !== undefined);
-  const users = [...new Set(known.flatMap((candidate) => candidate.users))];
+  const recorded = credentials.filter((candidate) => candidate !== undefined);
+  const users = [...new Set(recorded.flatMap((candidate) => candidate.users))];
   if (users.length === 0) return undefined;
-  return { users, lifetimeSeconds: Math.max(...known.map(({ lifetimeSeconds }) => lifetimeSeconds)) };
+  return { users, lifetimeSeconds: Math.max(...recorded.map(({ lifetimeSeconds }) => lifetimeSeconds)) };
 };
 
 export const isOnItsWay = ({ settled, removal, failed }: Host): boolean => !settled && removal === 'none' && !failed;
@@ -201,7 +212,7 @@ export const surgeOf = ({ surge, pool }: Pick<Machine, 'surge' | 'pool'>): strin
 export const surgeKey = ({ upgradeId, pool }: { readonly upgradeId: UpgradeId; readonly pool: string }): string =>
   `${upgradeId}/${pool}`;
 
-/** An extra machine: what becomes of it is no matter of the cluster's. */
+/** An extra machine of an upgrade: the cluster neither fails nor waits because of it. */
 export const isExtra = (cluster: Cluster, node: string | undefined): boolean =>
   node !== undefined && cluster.hosts[node]?.machine.surge !== undefined;
 
@@ -246,7 +257,7 @@ const RUNTIME = 'containerd';
 
 /**
  * Packages whose reported version is not the desired one, as a sentence; undefined: there are none. Another container runtime is for
- * the agent to judge, of a revision that it was told: it alone knows what its distribution has, and Debian 12 has no containerd 1.7.
+ * the agent to judge, once it has this revision: only on the host is it visible what the distribution has, and Debian 12 has no containerd 1.7.
  */
 export const differenceFrom = (
   desired: Pick<Desired, 'revision' | 'software'>,

@@ -12,7 +12,7 @@ describe('what an agent reports of its software', () => {
   it('may be the container runtime that its distribution has, for Debian 12 has no other', () =>
     expect(reports(2, { containerd: '1.6.20' })).toBeUndefined());
 
-  it('is no answer about the runtime before it was told what is desired now', () =>
+  it('does not count for the runtime before the agent has the current revision', () =>
     expect(reports(1, { containerd: '1.6.20' })).toBe(`containerd is 1.6.20, not ${SOFTWARE['containerd']}`));
 
   it('must be the desired Kubernetes, and a runtime at all', () => {

@@ -1,5 +1,7 @@
-/** CB-Ladybug's reason code of each step (spelled as Ladybug spells it). */
-const REASONS: Readonly<Record<string, string>> = {
+import type { Operation } from './bootstrap.planner.js';
+
+/** CB-Ladybug's reason code of each step (spelled as Ladybug spells it); steps that Ladybug does not have follow its pattern. */
+const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'InitControlPlaneFailedReason',
@@ -9,11 +11,17 @@ const REASONS: Readonly<Record<string, string>> = {
   JoinControlPlane: 'JoinControlPlaneFailedReason',
   VerifyControlPlane: 'JoinControlPlaneFailedReason',
   JoinWorker: 'JoinWorkerFailedReason',
+  RemoveNode: 'RemoveNodeFailedReason',
+  UpdateAgent: 'UpdateAgentFailedReason',
+  PlaceSnapshot: 'PlaceSnapshotFailedReason',
+  RemoveSnapshot: 'RemoveSnapshotFailedReason',
+  RefreshKubeconfig: 'RefreshKubeconfigFailedReason',
+  DismantleCluster: 'DismantleClusterFailedReason',
 };
 
-/** A failed addon is told by its own name: storage has a code of its own, the others are part of the network. */
-export const reasonOf = (step: string, operation: string): string => {
+/** A failed addon is reported by what it was about: storage has a code of its own, the others are part of the network. */
+export const reasonOf = (step: Operation['step'], operation: string): string => {
   if (step === 'InstallAddons')
     return operation.includes('storage') ? 'SetupStorageClassFailedReason' : 'SetupNetworkCNIFailedReason';
-  return REASONS[step] ?? `${step}FailedReason`;
+  return REASONS[step];
 };

@@ -3,13 +3,13 @@ import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import { balancedOver, balancesWell, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { balancedOver, balancesWell, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
-/** VRRP knows 255 groups; two of other clusters on the same hosts' network do not meet, since peers are told one by one. */
+/** VRRP has 255 groups. Clusters of the same group on one network do not disturb each other, since each lists its peers. */
 const ROUTER_IDS = 255;
 const PASSWORD_LENGTH = 8;
 
@@ -27,45 +27,46 @@ export class BalancingEffects {
 
   @OnTask('BalanceApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 6 * 60_000 })
   async balanceApi(step: Step): Promise<RequeueAfter | void> {
-    const { state } = step;
+    const { cluster } = step.state;
     const host = hostOf(step);
     const { name } = host.machine;
     const rendered = renderStep('balance-api', await this.inputOf(step));
     await this.hosts.on(host, step, (worker) => worker.run(rendered));
-    const controlPlanes = [...balancedOver(state)];
-    const after = await step.record({ type: 'ApiBalanced', data: { uid: state.uid, node: name, controlPlanes } });
+    const controlPlanes = [...balancedOver(cluster)];
+    const after = await step.record({ type: 'ApiBalanced', data: { uid: cluster.uid, node: name, controlPlanes } });
     // A control plane that came or went meanwhile asks for no second job: this one is still desired.
-    const now = after.status === 'absent' ? undefined : after.hosts[name];
-    if (after.status === 'absent' || now === undefined || balancesWell(after, now)) return undefined;
+    const now = after.status === 'absent' ? undefined : after.cluster.hosts[name];
+    if (after.status === 'absent' || now === undefined || balancesWell(after.cluster, now)) return undefined;
     return step.requeueAfter(AGAIN_MS, 'other control planes came or went meanwhile');
   }
 
   private async inputOf(step: Step) {
-    const { state } = step;
+    const { cluster } = step.state;
     const { machine } = hostOf(step);
-    if (state.endpoint === null) throw new Error(`the plan balances nothing before ${state.spec.name} has an address`);
-    const peers = balancedOver(state).flatMap((name) => state.hosts[name] ?? []);
+    const { uid, endpoint } = cluster;
+    if (endpoint === null) throw new Error(`the plan balances nothing before ${cluster.spec.name} has an address`);
+    const peers = balancedOver(cluster).flatMap((name) => cluster.hosts[name] ?? []);
     // The host on which the cluster begins is in front: it needs the address first.
     const [first = hostOf(step), ...others] = peers.toSorted(
       (one, other) => Number(other.machine.leader) - Number(one.machine.leader),
     );
     const inOrder = [first, ...others];
     return {
-      uid: state.uid,
-      endpoint: state.endpoint,
-      routerId: routerId(state.uid),
-      password: await this.password(state, first),
+      uid,
+      endpoint,
+      routerId: routerId(uid),
+      password: await this.password(cluster, first),
       self: { name: machine.name, address: machine.privateIp },
       peers: inOrder.map((peer) => ({ name: peer.machine.name, address: peer.machine.privateIp })),
-      initialises: machine.leader && state.controlPlane === null,
+      initialises: machine.leader && cluster.controlPlane === null,
     };
   }
 
   /**
-   * keepalived's word between the control planes. It follows from the key that opens the first of them, so that every
-   * replica knows the same one; VRRP sends it in the clear, so it keeps mistakes apart and not enemies.
+   * keepalived's password between the control planes. It is derived from the SSH key of the first of them, so that every
+   * replica computes the same one. VRRP sends it in the clear: it guards against mistakes, not against attackers.
    */
-  private async password({ uid }: Known, { machine }: Host): Promise<string> {
+  private async password({ uid }: Cluster, { machine }: Host): Promise<string> {
     const { keyRef } = machine.ssh;
     const key = await this.secrets.get(keyRef);
     if (key !== undefined)

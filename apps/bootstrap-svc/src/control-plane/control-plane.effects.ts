@@ -24,7 +24,7 @@ const expectedOf = ({ machine }: Host, server: string, caCertHash: string | null
   caCertHash,
 });
 
-/** Makes the first control plane, and looks whether all of them are well. */
+/** Initialises the first control plane, and verifies that all of them are healthy. */
 @Controller()
 export class ControlPlaneEffects {
   constructor(
@@ -35,26 +35,26 @@ export class ControlPlaneEffects {
 
   @OnTask('InitControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async initControlPlane(step: Step): Promise<void> {
-    const { state } = step;
+    const { cluster } = step.state;
     const host = hostOf(step);
-    const cluster = clusterSettings(state, this.settings.tuning);
+    const settings = clusterSettings(cluster, this.settings.tuning);
     const rendered = renderStep('kubeadm-init', {
-      uid: state.uid,
-      cluster,
+      uid: cluster.uid,
+      cluster: settings,
       node: nodeSettings(host, this.settings.tuning),
-      schedulable: state.spec.singleNode,
+      schedulable: cluster.spec.singleNode,
     });
     const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
-    const server = serverAt(cluster.endpoint);
+    const server = serverAt(settings.endpoint);
     // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
     const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));
     await step.record({
       type: 'ControlPlaneInitialized',
       data: {
-        uid: state.uid,
+        uid: cluster.uid,
         node: host.machine.name,
         endpoint: server,
-        kubeconfigRef: await this.clusters.seal(state, administrator),
+        kubeconfigRef: await this.clusters.seal(cluster, administrator),
         caCertHash: administrator.caCertHash,
       },
     });
@@ -68,7 +68,8 @@ export class ControlPlaneEffects {
     timeoutMs: 120_000,
   })
   async refreshKubeconfig(step: Step): Promise<void> {
-    const { uid, controlPlane, kubeconfigEndsAt } = step.state;
+    const { cluster } = step.state;
+    const { uid, controlPlane, kubeconfigEndsAt } = cluster;
     if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
     const host = hostOf(step);
     const result = await this.hosts.on(host, step, (worker) => worker.run(renderStep('read-kubeconfig', {})));
@@ -81,7 +82,7 @@ export class ControlPlaneEffects {
         target: host.machine.name,
         message: `the kubeconfig is refused: its client certificate ends ${expiresAt}, and that of the one in use ${kubeconfigEndsAt}`,
       });
-    const kubeconfigRef = await this.clusters.seal(step.state, administrator);
+    const kubeconfigRef = await this.clusters.seal(cluster, administrator);
     await step.record({
       type: 'KubeconfigRefreshed',
       data: { uid, node: host.machine.name, kubeconfigRef, expiresAt },
@@ -91,15 +92,15 @@ export class ControlPlaneEffects {
   @OnTask('VerifyControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
   async verifyControlPlane(step: Step): Promise<void> {
     const nodes = await this.healthyControlPlanes(step);
-    await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.uid, nodes: [...nodes] } });
+    await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.cluster.uid, nodes: [...nodes] } });
   }
 
-  private async healthyControlPlanes({ state, signal }: Step) {
-    const cluster = await this.clusters.of(state);
-    const machines = hostsOf(state)
+  private async healthyControlPlanes({ state: { cluster }, signal }: Step) {
+    const api = await this.clusters.of(cluster);
+    const machines = hostsOf(cluster)
       .filter((host) => isControlPlane(host) && host.removal === 'none')
       .map(({ machine }) => machine);
-    const problems = await untilSettled(() => controlPlaneProblems(cluster, machines, state.spec.kubernetes.etcd), {
+    const problems = await untilSettled(() => controlPlaneProblems(api, machines, cluster.spec.kubernetes.etcd), {
       deadlineMs: HEALTHY_WITHIN_MS,
       everyMs: this.settings.lookEveryMs,
       signal,
@@ -107,7 +108,7 @@ export class ControlPlaneEffects {
     if (problems.length === 0) return machines.map(({ name }) => name);
     throw new WorldFailure({
       operation: 'verify the control plane',
-      target: state.spec.name,
+      target: cluster.spec.name,
       message: problems.join('; '),
     });
   }

@@ -72,7 +72,7 @@ export class EtcdAuthority {
     return new EtcdAuthority(new x509.X509Certificate(pair.cert), key, pair);
   }
 
-  /** What the host of one member needs: kubeadm's names, kinds and places, so that every guide to its etcd holds here, too. */
+  /** What the host of one member needs: kubeadm's names, kinds and places, so that every guide to its etcd applies here, too. */
   async certificatesOf({ name, address }: EtcdPeer): Promise<EtcdCertificates> {
     const both: readonly Usage[] = ['serverAuth', 'clientAuth'];
     const local = ['localhost', '127.0.0.1', '::1'];
@@ -120,7 +120,7 @@ export class EtcdAuthorities {
     private readonly clock: Clock,
   ) {}
 
-  /** The caller holds the cluster's step: no other replica makes one meanwhile. */
+  /** Only the step of the cluster calls this: no other replica makes one meanwhile. */
   async of(uid: string): Promise<{ readonly authority: EtcdAuthority; readonly ref: SecretRef }> {
     const ref = etcdAuthorityRef(uid);
     const sealed = await this.secrets.get(ref);

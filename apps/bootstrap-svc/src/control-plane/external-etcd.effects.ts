@@ -2,7 +2,7 @@ import { imagesOf, releaseOf, WorldFailure, type KubernetesRelease, type SecretR
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 import { type Step } from '../bootstrap/step.js';
 import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
@@ -15,9 +15,9 @@ export interface Authorities {
   of(uid: string): Promise<{ readonly authority: Pick<EtcdAuthority, 'certificatesOf'>; readonly ref: SecretRef }>;
 }
 
-/** Control planes are there in sevens at most, so all of them are worked on at a time. */
-const membersOf = (state: Known): readonly Host[] =>
-  hostsOf(state).filter((host) => isControlPlane(host) && host.removal === 'none');
+/** A cluster has at most seven control planes, so all of them are worked on at once. */
+const membersOf = (cluster: Cluster): readonly Host[] =>
+  hostsOf(cluster).filter((host) => isControlPlane(host) && host.removal === 'none');
 
 const peerOf = ({ machine }: Host): EtcdPeer => ({ name: machine.name, address: machine.privateIp });
 
@@ -38,14 +38,15 @@ export class ExternalEtcdEffects {
 
   @OnTask('SetupExternalEtcd', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 15 * 60_000 })
   async setUp(step: Step): Promise<void> {
-    const { uid, spec } = step.state;
+    const { cluster } = step.state;
+    const { uid, spec } = cluster;
     const release = releaseOf(spec.kubernetes.version);
     if (release === undefined) {
-      const message = `Kubernetes ${spec.kubernetes.version} is not among the known releases`;
+      const message = `Kubernetes ${spec.kubernetes.version} is not among the supported releases`;
       throw new WorldFailure({ operation: 'set up etcd', target: spec.name, message, retryable: false });
     }
     const { authority, ref } = await this.authorities.of(uid);
-    const members = membersOf(step.state);
+    const members = membersOf(cluster);
     const peers = members.map(peerOf);
     await allOf(
       members.map(async (host) => {

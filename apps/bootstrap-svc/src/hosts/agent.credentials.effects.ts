@@ -10,7 +10,7 @@ import {
   type NodeAddress,
 } from '@fairlead/contracts';
 import type { Reconciled } from '@fairlead/event-sourcing';
-import { HANDLE, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, NATS, processConsumer, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
@@ -18,6 +18,7 @@ import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { bootstrap } from '../bootstrap/bootstrap.decider.js';
+import { bootstrapReconciler } from '../bootstrap/bootstrap.reconciler.js';
 import { credentialsOf, isMember, type Bootstrap } from '../bootstrap/bootstrap.state.js';
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
@@ -26,6 +27,8 @@ import type { AgentKit } from './agent.kit.js';
 const ASKED_AGAIN_MIN_MS = 10_000;
 const NODES_REMEMBERED_MAX = 50_000;
 const QUEUE = 'bootstrap-svc';
+/** Rows of an earlier version of the process have a state of another shape. */
+const BOOTSTRAP_PROCESS = processConsumer(bootstrapReconciler());
 
 const requestIn = (message: Msg): AgentRenewMessage | undefined => {
   try {
@@ -92,12 +95,11 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
   /** How long claims of the user may last; in words, why it gets none. */
   private async lifetimeOf(address: NodeAddress, { uid, user }: AgentRenewMessage): Promise<number | string> {
     const { namespace, cluster, node } = address;
-    const found = await this.database.query<{ doc: Partial<Reconciled<Bootstrap>> }[]>(
-      `select doc from process_state where process like 'process:bootstrap@%' and cluster_key = $1`,
-      [`${namespace}/${cluster}`],
+    const found = await this.database.query<{ doc: Reconciled<Bootstrap> }[]>(
+      `select doc from process_state where process = $1 and cluster_key = $2`,
+      [BOOTSTRAP_PROCESS, `${namespace}/${cluster}`],
     );
-    // A row of an earlier version of the process has no state of this shape.
-    const bootstrapped = found.flatMap(({ doc }) => doc.state ?? []).find((known) => isMember(known, uid, node));
+    const bootstrapped = found.map(({ doc }) => doc.state).find((state) => isMember(state, uid, node));
     if (bootstrapped === undefined) return 'no cluster has this node';
     const credentials = credentialsOf(bootstrapped, node);
     if (credentials === undefined) return this.adopt(address, { uid, user });

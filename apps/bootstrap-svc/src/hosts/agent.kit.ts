@@ -3,6 +3,7 @@ import {
   wordsOf,
   type AgentConfig,
   type AgentProfile,
+  type ClusterUid,
   type HostProfile,
   type NodeAddress,
   type StreamId,
@@ -13,7 +14,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Host, Known } from '../bootstrap/bootstrap.state.js';
+import type { Cluster, Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { NodeRuntime } from './node.runtime.js';
 import { agentSource, nodeLabels, tuningOf } from './node.settings.js';
@@ -32,10 +33,10 @@ const versionOf = async (file: string): Promise<string> => {
   return stdout.trim();
 };
 
-/** What the agent is told of its host's kind: as kubeadm is, and where its software comes from. */
+/** The agent's view of its host's kind: the settings that kubeadm gets, too, and where its software comes from. */
 const agentProfile = (tuning: Tuning, profile: HostProfile | undefined, signers: readonly string[]): AgentProfile => {
-  const told = tuningOf(tuning, profile);
-  const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = told;
+  const tuned = tuningOf(tuning, profile);
+  const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = tuned;
   const { source = { kind: 'packages' } as const } = profile ?? {};
   return {
     source: agentSource(source, signers),
@@ -83,9 +84,9 @@ export class AgentKit {
   }
 
   /** The parameters of the step that starts the agent. Its NATS credentials are new each time. */
-  async prepareInput(stream: StreamId, state: Known, host: Host): Promise<PrepareInput> {
+  async prepareInput(stream: StreamId, { uid }: Cluster, host: Host): Promise<PrepareInput> {
     const { sha256, version } = await this.bundle();
-    const config = this.configOf(stream, state, host);
+    const config = this.configOf(stream, uid, host);
     const own = await this.runtime.facts();
     return {
       agent: { sha256, version },
@@ -109,12 +110,12 @@ export class AgentKit {
     return { content, version, sha256: createHash('sha256').update(content).digest('hex') };
   }
 
-  private configOf({ namespace, cluster }: StreamId, state: Known, { machine, desired }: Host): AgentConfig {
+  private configOf({ namespace, cluster }: StreamId, uid: ClusterUid, { machine, desired }: Host): AgentConfig {
     if (desired === null) throw new Error(`the plan starts no agent before ${machine.name}'s software is decided`);
     return {
       namespace,
       cluster,
-      uid: state.uid,
+      uid,
       node: machine.name,
       role: machine.role,
       leader: machine.leader,

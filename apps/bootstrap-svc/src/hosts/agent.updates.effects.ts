@@ -14,20 +14,20 @@ import { bootstrap } from '../bootstrap/bootstrap.decider.js';
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
 
-/** Under such a subject every cluster says that it is ready. */
+/** Subjects of the fact that a cluster is ready. */
 const READY = 'evt.*.*.*.bootstrap.ClusterReady';
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * When this service starts it says, once for each cluster, that its nodes must run the agent that it has come with; the plan
- * then brings it to a few at a time. What is said already is not said again, so any replica may do this at any start.
+ * When this service starts it requests, once for each cluster, that the nodes run the agent that was deployed with it; the plan
+ * then updates a few at a time. The decider states a request once, so any replica may do this at any start.
  */
 @Controller()
 export class AgentUpdatesEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly log = new Logger('agent-updates');
   private readonly stopping = new AbortController();
-  private saying: Promise<void> | undefined;
+  private requesting: Promise<void> | undefined;
 
   constructor(
     @Inject(EVENT_STORE) private readonly events: Pick<EventStore, 'read'>,
@@ -35,22 +35,22 @@ export class AgentUpdatesEffects implements OnApplicationBootstrap, BeforeApplic
     @Inject(AGENT_KIT) private readonly kit: Pick<AgentKit, 'bundle'>,
   ) {}
 
-  /** In the background: a cluster with an older agent is no reason to wait with a new one. */
+  /** In the background: clusters with an older agent must not delay the start. */
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
-    this.saying ??= this.untilSaid();
+    this.requesting ??= this.untilRequested();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.saying;
+    await this.requesting;
   }
 
-  /** The log may be away just then; it is said as soon as it is back. */
-  private async untilSaid(): Promise<void> {
+  /** The log may be unavailable just then: tried until it answers, or the service stops. */
+  private async untilRequested(): Promise<void> {
     for (let tries = 0; !this.stopping.signal.aborted; tries += 1) {
       try {
-        return await this.wantOurAgent();
+        return await this.requestUpdates();
       } catch (error) {
         this.log.warn(`agents are not updated yet: ${wordsOf(error)}; trying again`);
       }
@@ -59,12 +59,12 @@ export class AgentUpdatesEffects implements OnApplicationBootstrap, BeforeApplic
     }
   }
 
-  async wantOurAgent(): Promise<void> {
+  async requestUpdates(): Promise<void> {
     const { version, sha256 } = await this.kit.bundle();
     for (const stream of await this.clusters()) {
       const id = randomUUID();
       const cause = { actor: 'system/bootstrap-svc', correlationId: id, causationId: id };
-      await this.handle(bootstrap, stream, { type: 'WantAgent', data: { version, sha256 } }, cause);
+      await this.handle(bootstrap, stream, { type: 'RequestAgentUpdate', data: { version, sha256 } }, cause);
     }
   }
 

@@ -54,12 +54,12 @@ export class HostWorker {
     throw new WorldFailure({
       operation: step,
       target: this.host.machine.name,
-      message: 'the step ended without the result that it owes',
+      message: 'the step produced no result',
     });
   }
 }
 
-/** Opens hosts: knows where the key of a connection is sealed, and which host key is the right one. */
+/** Opens hosts with the sealed key of their connection, and checks their host key. */
 export class HostAccess {
   constructor(
     private readonly shell: HostShell,
@@ -93,15 +93,15 @@ export class HostAccess {
     }
   }
 
-  /** What is known now comes before what the provider said then; the first host key that was seen counts where neither knows one. */
+  /** The host key that is accepted now comes before the one that the provider reported; without either the first one seen counts. */
   private async addressOf({ machine, hostKey }: Host): Promise<HostAddress> {
     const { name, ssh } = machine;
-    const known = await this.keys.of(machine);
+    const accepted = await this.keys.of(machine);
     const hop = await this.hopOf(name, ssh);
-    const address = { name, ...hop, hostKey: known.host ?? hop.hostKey ?? hostKey };
+    const address = { name, ...hop, hostKey: accepted.host ?? hop.hostKey ?? hostKey };
     if (ssh.jump === undefined) return address;
     const jump = await this.hopOf(name, ssh.jump);
-    return { ...address, jump: { ...jump, hostKey: known.jump ?? jump.hostKey } };
+    return { ...address, jump: { ...jump, hostKey: accepted.jump ?? jump.hostKey } };
   }
 
   private async hopOf(

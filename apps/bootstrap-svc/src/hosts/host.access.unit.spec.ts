@@ -3,7 +3,7 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
 import { MemorySecrets } from '../../test/world.js';
 import { cp, machine, stateAfter, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
-import type { Known } from '../bootstrap/bootstrap.state.js';
+import type { Present } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
 import { RememberedSecrets } from '../secrets.cache.js';
 import { HostAccess } from './host.access.js';
@@ -11,7 +11,7 @@ import { LogHostKeys } from './host.keys.effects.js';
 import { PROVIDERS_KEYS, type HostAddress, type HostSession } from './hosts.ports.js';
 
 describe('the way onto a host', () => {
-  const host = (stateAfter(...wholeCluster()) as Known).hosts[cp(1)]!;
+  const host = (stateAfter(...wholeCluster()) as Present).cluster.hosts[cp(1)]!;
   const step = { signal: new AbortController().signal } as Step;
   const own = 'gateway.connection.site' as SecretRef;
   const other = 'gateway.connection.gate' as SecretRef;

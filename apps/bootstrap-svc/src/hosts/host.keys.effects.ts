@@ -33,8 +33,8 @@ export class LogHostKeys implements MachineHostKeys {
     const keyOf = (name: string | null, at: { readonly host: string; readonly port: number }): string | undefined =>
       knownHostKey(keys, connection, { host: name, address: sshAddress({ address: at.host, port: at.port }) })
         ?.fingerprint;
-    const known = keyOf(host, ssh);
+    const own = keyOf(host, ssh);
     const jump = ssh.jump === undefined ? undefined : keyOf(null, ssh.jump);
-    return { ...(known === undefined ? {} : { host: known }), ...(jump === undefined ? {} : { jump }) };
+    return { ...(own === undefined ? {} : { host: own }), ...(jump === undefined ? {} : { jump }) };
   }
 }

@@ -29,7 +29,7 @@ export class HostsEffects {
     await this.hosts.on(hostOf(step), step, async (worker) => {
       const { name } = hostOf(step).machine;
       const { hostKey, attempts } = worker.session;
-      const { uid } = step.state;
+      const { uid } = step.state.cluster;
       await step.record({
         type: 'HostReached',
         data: { uid, node: name, hostKey, attempts: Math.max(attempts, 1) },
@@ -39,16 +39,19 @@ export class HostsEffects {
     });
   }
 
-  /** The one that runs is put back by the host itself if the new one does not come up; then this fails. */
+  /** If the new one does not start, the host itself restores the previous one; then this fails. */
   @OnTask('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
   async updateAgent(step: Step): Promise<RequeueAfter | void> {
     const { sha256, version } = await this.kit.bundle();
-    // Another replica came with the desired one.
-    if (step.state.agent?.sha256 !== sha256)
+    // Another replica has the desired one.
+    if (step.state.cluster.agent?.sha256 !== sha256)
       return step.requeueAfter(OTHER_REPLICA_MS, 'the desired agent is not ours');
     await this.hosts.on(hostOf(step), step, (worker) => this.startAgent(step, worker));
     const { name: node } = hostOf(step).machine;
-    await step.record({ type: 'AgentUpdated', data: { uid: step.state.uid, node, agentVersion: version, sha256 } });
+    await step.record({
+      type: 'AgentUpdated',
+      data: { uid: step.state.cluster.uid, node, agentVersion: version, sha256 },
+    });
     return undefined;
   }
 
@@ -61,21 +64,21 @@ export class HostsEffects {
         renderStep('verify', {
           controlPlane: role === 'control-plane',
           address: privateIp,
-          kubernetesVersion: versionOn(step.state, host),
+          kubernetesVersion: versionOn(step.state.cluster, host),
           failSwapOn: tuningOf(this.settings.tuning, profile).failSwapOn,
         }),
       ),
     );
     if (problems.length > 0)
       throw new WorldFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
-    await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.uid, node: name } });
+    await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.cluster.uid, node: name } });
   }
 
-  /** What is pushed is pushed once: the host itself says what it has, by checksum. */
+  /** Nothing is uploaded twice: the host reports by checksum what it has. */
   private async startAgent(step: Step, worker: HostWorker): Promise<{ sha256: string; version: string }> {
     const host = hostOf(step);
     const { sha256, version } = await this.kit.bundle();
-    const input = await this.kit.prepareInput(streamOf(step), step.state, host);
+    const input = await this.kit.prepareInput(streamOf(step), step.state.cluster, host);
     if (input.credentials !== null) await this.issue(step, claimsOfCreds(input.credentials).sub);
     const prepare = renderStep('prepare', input);
     const found = await worker.run(prepare);
@@ -92,7 +95,7 @@ export class HostsEffects {
   /** Before the host has it: a user that is not on record could not be revoked. */
   private async issue(step: Step, user: string): Promise<void> {
     const { credentialLifetimeSeconds: lifetimeSeconds } = this.kit;
-    const data = { uid: step.state.uid, node: hostOf(step).machine.name, user, lifetimeSeconds };
+    const data = { uid: step.state.cluster.uid, node: hostOf(step).machine.name, user, lifetimeSeconds };
     await step.record({ type: 'IssueCredential', data });
   }
 

@@ -12,7 +12,7 @@ export type {
   SshHop,
 } from '@fairlead/service-kit/ssh';
 
-/** The host keys that the machine and its jump host have to show, as they are known now; absent: what its provider said counts. */
+/** The host keys that the machine and its jump host have to show, as they are accepted now; absent: the ones that its provider reported count. */
 export interface MachineHostKeys {
   of(machine: Machine): Promise<{ readonly host?: string; readonly jump?: string }>;
 }

@@ -19,18 +19,18 @@ export interface RuntimeArchive {
 
 /** The Node that runs this service, for hosts that have none. Read, hashed and packed at most once each, when first asked for. */
 export class NodeRuntime {
-  private known: Promise<OwnRuntime | null> | undefined;
+  private loading: Promise<OwnRuntime | null> | undefined;
   private packed: Promise<RuntimeArchive> | undefined;
 
   constructor(private readonly binary: string = process.execPath) {}
 
   /** null: this Node is no single file that runs elsewhere. */
   facts(): Promise<OwnRuntime | null> {
-    this.known ??= this.read().catch((error: unknown) => {
-      this.known = undefined;
+    this.loading ??= this.read().catch((error: unknown) => {
+      this.loading = undefined;
       throw this.failure(error);
     });
-    return this.known;
+    return this.loading;
   }
 
   /** In gzip. Some tens of megabytes that stay in memory: the next host without Node is rarely the last. */

@@ -10,7 +10,7 @@ import {
   type SoftwareSource,
 } from '@fairlead/contracts';
 import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
-import { hostsOf, isControlPlane, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
  * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
@@ -31,8 +31,8 @@ export const clusterLabel = (cluster: string): Readonly<Record<string, string>> 
 /** What a host's provider says of it, over what this service was configured with. */
 export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): Tuning => {
   const { source: _source, nodeBinary: _nodeBinary, ...said } = profile ?? {};
-  const known = Object.entries(said).filter(([, value]) => value !== undefined);
-  return { ...configured, ...(Object.fromEntries(known) as Partial<Tuning>) };
+  const given = Object.entries(said).filter(([, value]) => value !== undefined);
+  return { ...configured, ...(Object.fromEntries(given) as Partial<Tuning>) };
 };
 
 /** The private address is the one that the machine itself has; a public one may be translated on the way. */
@@ -44,48 +44,49 @@ export const nodeSettings = ({ machine }: Host, configured: Tuning): NodeSetting
   tuning: tuningOf(configured, machine.profile),
 });
 
-/** The host on which kubeadm init runs, or ran; once it has left, the first of the control planes speaks for them. */
-const first = (state: Known): Host | undefined => {
-  const controlPlanes = hostsOf(state).filter(isControlPlane);
+/** The host on which kubeadm init runs, or ran; once it has left, the first of the other control planes. */
+const first = (cluster: Cluster): Host | undefined => {
+  const controlPlanes = hostsOf(cluster).filter(isControlPlane);
   return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
 };
 
 /** What the host must run: that of its cluster when it was asked for, or what an upgrade has brought the cluster to since. */
-export const versionOn = ({ spec }: Known, { desired }: Host): string => {
+export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
   const kubelet = desired?.software['kubelet'];
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
 };
 
-/** In the order of their names: every API server is told the same list. */
-const endpointsOf = ({ etcd }: Known): readonly string[] | null =>
+/** In the order of their names: every API server gets the same list. */
+const endpointsOf = ({ etcd }: Cluster): readonly string[] | null =>
   etcd === null ? null : etcd.map(({ node, address }) => clientUrlOf({ name: node, address }));
 
 /** `version`: of the host that it is for; that which was asked for, where it is for the cluster itself. */
 export const clusterSettings = (
-  state: Known,
+  cluster: Cluster,
   configured: Tuning,
-  version: string = state.spec.kubernetes.version,
+  version: string = cluster.spec.kubernetes.version,
 ): ClusterSettings => {
-  const { name, kubernetes } = state.spec;
+  const { name, kubernetes } = cluster.spec;
   const release = releaseOf(version);
   if (release === undefined)
     throw new WorldFailure({
       operation: 'configure kubeadm',
       target: name,
-      message: `Kubernetes ${version} is not among the known releases`,
+      message: `Kubernetes ${version} is not among the supported releases`,
       retryable: false,
     });
-  if (state.endpoint === null) throw new Error(`the plan does nothing to ${name}'s control plane without its address`);
+  if (cluster.endpoint === null)
+    throw new Error(`the plan does nothing to ${name}'s control plane without its address`);
   return {
     api: release.kubeadmApi,
     kubernetesVersion: version,
     clusterName: name,
-    endpoint: state.endpoint,
+    endpoint: cluster.endpoint,
     podCidr: kubernetes.podCidr,
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
-    etcdEndpoints: endpointsOf(state),
-    tuning: tuningOf(configured, first(state)?.machine.profile),
+    etcdEndpoints: endpointsOf(cluster),
+    tuning: tuningOf(configured, first(cluster)?.machine.profile),
   };
 };
 

@@ -12,7 +12,7 @@ import {
   VERSION,
   w,
 } from '../bootstrap/bootstrap.fixtures.js';
-import { hostsOf, type Host, type Known } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, type Cluster, type Host, type Present } from '../bootstrap/bootstrap.state.js';
 import { agentSource, clusterSettings, nodeSettings, tuningOf, versionOn } from './node.settings.js';
 
 const CONTAINER: Machine['profile'] = {
@@ -23,12 +23,12 @@ const CONTAINER: Machine['profile'] = {
   failSwapOn: undefined,
 };
 
-const stateWith = (...machines: readonly Machine[]): Known => {
+const stateWith = (...machines: readonly Machine[]): Cluster => {
   const facts: Fact[] = [requested(1, 1), created(machines), balanced];
-  return stateAfter(...facts) as Known;
+  return (stateAfter(...facts) as Present).cluster;
 };
-const hostNamed = (state: Known, name: string): Host =>
-  hostsOf(state).find((host) => host.machine.name === name) as Host;
+const hostNamed = (cluster: Cluster, name: string): Host =>
+  hostsOf(cluster).find((host) => host.machine.name === name) as Host;
 
 it("what a host's provider says goes before what this service was configured with, and that before our default", () => {
   const configured = { ...DEFAULT_TUNING, failSwapOn: false, kubeProxyMode: 'ipvs' } as const;
@@ -41,10 +41,10 @@ it("what a host's provider says goes before what this service was configured wit
 });
 
 it("the cluster is set as its first control plane's host asks for, each node as its own host does", () => {
-  const state = stateWith({ ...machine(cp(1), true), profile: CONTAINER }, machine(w(1)));
-  expect(clusterSettings(state, DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
-  expect(nodeSettings(hostNamed(state, cp(1)), DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
-  expect(nodeSettings(hostNamed(state, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
+  const cluster = stateWith({ ...machine(cp(1), true), profile: CONTAINER }, machine(w(1)));
+  expect(clusterSettings(cluster, DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
+  expect(nodeSettings(hostNamed(cluster, cp(1)), DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
+  expect(nodeSettings(hostNamed(cluster, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
 it('a host that comes after an upgrade is looked at and joins at the version that is desired of it, and not at the one asked for once', () => {
@@ -53,14 +53,15 @@ it('a host that comes after an upgrade is looked at and joins at the version tha
     type: 'DesiredVersionsSet',
     data: { uid: UID, node: w(1), revision: 1, software, changesAllowed: true },
   };
-  const state = stateAfter(requested(1, 1), created([machine(cp(1), true), machine(w(1))]), balanced, desired) as Known;
-  expect(versionOn(state, hostNamed(state, w(1)))).toBe('v1.35.4');
-  expect(versionOn(state, hostNamed(state, cp(1)))).toBe(VERSION);
-  const joining = clusterSettings(state, DEFAULT_TUNING, versionOn(state, hostNamed(state, w(1))));
+  const facts = [requested(1, 1), created([machine(cp(1), true), machine(w(1))]), balanced, desired];
+  const cluster = (stateAfter(...facts) as Present).cluster;
+  expect(versionOn(cluster, hostNamed(cluster, w(1)))).toBe('v1.35.4');
+  expect(versionOn(cluster, hostNamed(cluster, cp(1)))).toBe(VERSION);
+  const joining = clusterSettings(cluster, DEFAULT_TUNING, versionOn(cluster, hostNamed(cluster, w(1))));
   expect(joining.kubernetesVersion).toBe('v1.35.4');
 });
 
-describe('the source that an agent is told', () => {
+describe('the software source of an agent', () => {
   const signer = `ed25519:${'A'.repeat(43)}=`;
   const url = 'https://mirror.example/kubernetes';
 

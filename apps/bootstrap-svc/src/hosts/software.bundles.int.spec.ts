@@ -27,7 +27,7 @@ describe('the bundles that hosts may get', () => {
   });
 
   it.each([
-    ['a path of the tenant`s choosing, although its checksum is known', join(root, 'master.key')],
+    ['a path of the tenant`s choosing, although its checksum is right', join(root, 'master.key')],
     ['a way out of the folder', '../master.key'],
     ['a link out of the folder', 'link.tar.gz'],
     ['the folder itself', '.'],

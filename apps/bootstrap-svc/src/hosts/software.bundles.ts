@@ -23,7 +23,7 @@ export class SoftwareBundles {
 
   constructor(private readonly folder: string | undefined) {}
 
-  /** The archive's file, which has the checksum. Rejects with WorldFailure, which never says what else the file holds. */
+  /** The archive's file, which has the checksum. Rejects with WorldFailure, which never says what else is in the file. */
   async file({ path, sha256, signedBy }: NamedBundle): Promise<string> {
     const name = basename(path);
     if (this.folder === undefined)
@@ -61,10 +61,10 @@ export class SoftwareBundles {
   private async hashOf(file: string): Promise<string> {
     const { size, mtimeMs } = await stat(file);
     const key = `${file} ${size} ${mtimeMs}`;
-    const known = this.hashes.get(key) ?? sha256Of(file);
-    this.hashes.set(key, known);
-    known.catch(() => this.hashes.delete(key));
-    return known;
+    const hash = this.hashes.get(key) ?? sha256Of(file);
+    this.hashes.set(key, hash);
+    hash.catch(() => this.hashes.delete(key));
+    return hash;
   }
 }
 

@@ -39,7 +39,7 @@ export class JoinCredentialsSource {
 
   /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */
   async forWorker(step: Step): Promise<JoinCredentials> {
-    const { uid } = step.state;
+    const { uid } = step.state.cluster;
     if (step.attempt === 1) {
       const sealed = await this.unseal(uid);
       if (sealed !== undefined) return sealed;
@@ -52,7 +52,7 @@ export class JoinCredentialsSource {
   }
 
   private async issueForWorkers(step: Step): Promise<JoinCredentials> {
-    const { uid } = step.state;
+    const { uid } = step.state.cluster;
     const expiresAt = new Date(this.clock.now().getTime() + TOKEN_TTL_SECONDS * 1000).toISOString();
     const { token, caCertHash } = await this.issue(step, false);
     const sealed: Sealed = { token, caCertHash, expiresAt };
@@ -70,13 +70,13 @@ export class JoinCredentialsSource {
 
   /** Asks the first control plane, and where that one is lost the others. */
   private async issue(step: Step, certificates: boolean): Promise<Issued> {
-    const { controlPlane } = step.state;
+    const { controlPlane, spec } = step.state.cluster;
     if (controlPlane === null) throw new Error('the plan lets no node join before the control plane is initialised');
-    const cluster = clusterSettings(step.state, this.settings.tuning);
+    const cluster = clusterSettings(step.state.cluster, this.settings.tuning);
     const issuers = this.issuers(step);
     let failure: Error = new WorldFailure({
       operation: 'issue join credentials',
-      target: step.state.spec.name,
+      target: spec.name,
       message: 'the cluster has no control plane that could',
     });
     for (const [index, issuer] of issuers.entries()) {
@@ -98,7 +98,7 @@ export class JoinCredentialsSource {
   }
 
   private issuers({ state, data }: Step): readonly Host[] {
-    const joined = hostsOf(state).filter(
+    const joined = hostsOf(state.cluster).filter(
       (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== data.node,
     );
     return joined.toSorted((one, other) => Number(other.machine.leader) - Number(one.machine.leader));

@@ -3,7 +3,7 @@ import { DEFAULT_TUNING } from '@fairlead/node-scripts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeShell, FakeWorld, MemorySecrets } from '../../test/world.js';
 import { cp, stateAfter, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
-import type { Known } from '../bootstrap/bootstrap.state.js';
+import type { Present } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
 import { HostAccess } from '../hosts/host.access.js';
 import { RememberedSecrets } from '../secrets.cache.js';
@@ -17,7 +17,7 @@ describe('join credentials', () => {
   let nowMs: number;
   let source: JoinCredentialsSource;
 
-  const state = stateAfter(...wholeCluster()) as Known;
+  const state = stateAfter(...wholeCluster()) as Present;
   const stepOf = (node: string, attempt = 1): Step =>
     ({
       id: 'task',

@@ -23,26 +23,26 @@ export class JoinsEffects {
   async joinControlPlane(step: Step): Promise<void> {
     const host = hostOf(step);
     // An etcd that is not kubeadm's gets no member by a join, so none can have been left in it.
-    const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state));
+    const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state.cluster));
     if (interrupted) {
       await leaveEtcd(this.hosts, step, host);
       await this.join(step, host, true);
     }
-    await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.uid, node: host.machine.name } });
+    await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.cluster.uid, node: host.machine.name } });
   }
 
   @OnTask('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async joinWorker(step: Step): Promise<void> {
-    const { state } = step;
+    const { cluster } = step.state;
     const host = hostOf(step);
     const rendered = renderStep('kubeadm-join-worker', {
-      uid: state.uid,
-      cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
+      uid: cluster.uid,
+      cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
       node: nodeSettings(host, this.settings.tuning),
       credentials: await this.credentials.forWorker(step),
     });
     await this.hosts.on(host, step, (worker) => worker.run(rendered));
-    await step.record({ type: 'WorkerJoined', data: { uid: state.uid, node: host.machine.name } });
+    await step.record({ type: 'WorkerJoined', data: { uid: cluster.uid, node: host.machine.name } });
   }
 
   private async join(
@@ -50,10 +50,10 @@ export class JoinsEffects {
     host: Host,
     afterInterruption: boolean,
   ): Promise<StepResults['kubeadm-join-control-plane']> {
-    const { state } = step;
+    const { cluster } = step.state;
     const rendered = renderStep('kubeadm-join-control-plane', {
-      uid: state.uid,
-      cluster: clusterSettings(state, this.settings.tuning, versionOn(state, host)),
+      uid: cluster.uid,
+      cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
       node: nodeSettings(host, this.settings.tuning),
       credentials: await this.credentials.forControlPlane(step),
       afterInterruption,

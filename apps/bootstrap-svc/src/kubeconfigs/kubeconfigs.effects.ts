@@ -49,9 +49,9 @@ export class KubeconfigsEffects {
     signal.throwIfAborted();
     const kubeconfig = kubeconfigOf(cluster, { server: administrator.server, ca, certificate, key }, user);
     const ref = await this.clusters.sealReader({ uid, requestId, kubeconfig });
-    const known = await task.record({ type: 'RecordIssued', data: { uid, requestId, ref, expiresAt } });
+    const after = await task.record({ type: 'RecordIssued', data: { uid, requestId, ref, expiresAt } });
     // The cluster's deletion was requested meanwhile: the kubeconfig will not be read.
-    if (known?.sealed[requestId] === undefined) await this.clusters.removeReader(requestId);
+    if (after?.sealed[requestId] === undefined) await this.clusters.removeReader(requestId);
   }
 
   @OnTask(REMOVE, { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })

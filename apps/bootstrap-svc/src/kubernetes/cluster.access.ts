@@ -5,7 +5,7 @@ import {
   type Administrator,
   type RecordedCluster,
 } from '@fairlead/kubernetes/kubeconfig';
-import type { Known } from '../bootstrap/bootstrap.state.js';
+import type { Cluster } from '../bootstrap/bootstrap.state.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 import type { KubernetesApi, KubernetesCluster } from './kubernetes.ports.js';
 
@@ -16,7 +16,7 @@ export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.joi
 /** The sealed kubeconfig that answers an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
 
-/** What has to be known of a cluster to reach its API. */
+/** What it takes to reach the API of a cluster. */
 export interface Reachable {
   readonly uid: string;
   readonly cluster: string;
@@ -30,14 +30,14 @@ export interface SealedReader {
   readonly kubeconfig: string;
 }
 
-/** Opens clusters: knows where their administrator's kubeconfig is sealed. */
+/** Opens clusters by their administrator's kubeconfig, which is sealed. */
 export class ClusterAccess {
   constructor(
     private readonly api: KubernetesApi,
     private readonly secrets: RememberedSecrets,
   ) {}
 
-  async of({ uid, spec, controlPlane }: Known): Promise<KubernetesCluster> {
+  async of({ uid, spec, controlPlane }: Cluster): Promise<KubernetesCluster> {
     const recorded =
       controlPlane === null ? undefined : { server: controlPlane.endpoint, caCertHash: controlPlane.caCertHash };
     return this.reach({ uid, cluster: spec.name, recorded }, await this.kubeconfig(uid, spec.name));
@@ -51,7 +51,7 @@ export class ClusterAccess {
   }
 
   /** Seals a kubeconfig of the administrator under the cluster's own key: one that is written here, of what was checked. */
-  async seal({ uid, spec }: Known, administrator: Administrator): Promise<SecretRef> {
+  async seal({ uid, spec }: Cluster, administrator: Administrator): Promise<SecretRef> {
     const ref = kubeconfigRef(uid);
     await this.secrets.put(ref, kubeconfigOf(spec.name, administrator), uid);
     return ref;

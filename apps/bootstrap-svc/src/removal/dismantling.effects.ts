@@ -7,7 +7,7 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 
 const STEPS_END_AGAIN_MS = 250;
 
-/** Releases what a cluster holds outside its machines, once nothing works on it any more. */
+/** Releases what a cluster has outside its machines, once nothing works on it any more. */
 @Controller()
 export class DismantlingEffects {
   private readonly log = new Logger('dismantling');
@@ -16,7 +16,7 @@ export class DismantlingEffects {
 
   @OnTask('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
   async dismantle(step: Step): Promise<RequeueAfter | void> {
-    const { uid } = step.state;
+    const { uid } = step.state.cluster;
     const others = await step.othersAtWork();
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
     await this.releaseOutside(step);
@@ -29,18 +29,18 @@ export class DismantlingEffects {
     await this.clusters.destroy(data.uid);
   }
 
-  /** What the cluster holds outside its machines would be forgotten by everyone once the machines are gone. */
+  /** Once the machines are gone, nothing else would release it. */
   private async releaseOutside(step: Step): Promise<void> {
-    const { state } = step;
-    if (state.controlPlane === null) return;
+    const { cluster } = step.state;
+    if (cluster.controlPlane === null) return;
     try {
-      const cluster = await this.clusters.of(state);
-      const released = await cluster.releaseLoadBalancers();
-      if (released > 0) this.log.log(`${state.spec.name}: released ${released} load balancers of services`);
+      const api = await this.clusters.of(cluster);
+      const released = await api.releaseLoadBalancers();
+      if (released > 0) this.log.log(`${cluster.spec.name}: released ${released} load balancers of services`);
     } catch (error) {
       step.signal.throwIfAborted();
       if (!(error instanceof WorldFailure)) throw error;
-      this.log.warn(`${state.spec.name} is dismantled without asking its API: ${error.message}`);
+      this.log.warn(`${cluster.spec.name} is dismantled without asking its API: ${error.message}`);
     }
   }
 }

@@ -29,35 +29,35 @@ export class NodeRemovalEffects {
 
   @OnTask('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
   async removeNode(step: Step): Promise<RequeueAfter | void> {
-    const { uid } = step.state;
+    const { uid } = step.state.cluster;
     const host = hostOf(step);
     const { name } = host.machine;
     const others = await othersOn(name, step);
     // A node that is still joining would come back after it was removed.
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
-    const cluster = await this.clusters.of(step.state);
+    const api = await this.clusters.of(step.state.cluster);
     if (host.removal === 'desired') {
-      const { dead, evictedPods } = await this.drain(cluster, name, step);
+      const { dead, evictedPods } = await this.drain(api, name, step);
       await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
     await this.reset(step, host);
-    await cluster.deleteNode(name);
+    await api.deleteNode(name);
     await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
     return undefined;
   }
 
-  private async drain(cluster: KubernetesCluster, name: string, { signal }: Step): Promise<Drained> {
-    await cluster.cordon(name, REMOVAL, { leaving: true });
+  private async drain(api: KubernetesCluster, name: string, { signal }: Step): Promise<Drained> {
+    await api.cordon(name, REMOVAL, { leaving: true });
     const { drainLimitMs: deadlineMs, lookEveryMs: everyMs } = this.settings;
-    return drainNode(cluster, name, { deadlineMs, everyMs, signal });
+    return drainNode(api, name, { deadlineMs, everyMs, signal });
   }
 
   /** Its machine goes anyway; a host that comes from a stock is better given back clean. */
   private async reset(step: Step, host: Host): Promise<void> {
     try {
       await this.hosts.onIfAlive(host, step, (worker) =>
-        worker.run(renderStep('kubeadm-reset', { removeAgent: true, of: step.state.uid })),
+        worker.run(renderStep('kubeadm-reset', { removeAgent: true, of: step.state.cluster.uid })),
       );
     } catch (error) {
       step.signal.throwIfAborted();

@@ -25,7 +25,7 @@ export class SnapshotsEffects {
 
   @OnTask('PlaceSnapshot', { attemptsMax: 4, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
   async placeSnapshot(step: Step): Promise<RequeueAfter | void> {
-    const { restore, uid } = step.state;
+    const { restore, uid } = step.state.cluster;
     if (restore === null) throw new Error('the plan brings no snapshot where none is restored');
     const host = hostOf(step);
     const { requestId, snapshot, sha256 } = restore;
@@ -38,15 +38,15 @@ export class SnapshotsEffects {
     );
     const data = { uid, node: host.machine.name, requestId, snapshot, sha256 };
     const after = await step.record({ type: 'EtcdSnapshotPlaced', data });
-    const isOver = after.status === 'absent' || after.abandoned?.requestId !== requestId || after.abandoned.failed;
-    // It came too late: whoever removes it may have been here before.
-    if (isOver) await this.remove(host, step);
+    const current = after.status === 'absent' ? null : after.cluster.abandoned;
+    // It came too late: the step that removes it may have been here before.
+    if (current?.requestId !== requestId || current.failed) await this.remove(host, step);
     return undefined;
   }
 
   @OnTask('RemoveSnapshot', { attemptsMax: 8, backoffFirstMs: 5_000, timeoutMs: 5 * 60_000 })
   async removeSnapshot(step: Step): Promise<RequeueAfter | void> {
-    const { abandoned, uid } = step.state;
+    const { abandoned, uid } = step.state.cluster;
     if (abandoned === null) throw new Error('the plan removes no snapshot where none was placed');
     const host = hostOf(step);
     const { requestId } = abandoned;
