@@ -154,9 +154,11 @@ const markOfNode = ({ state, reason }: NodeProgressView): Mark => {
     case 'lost':
     case 'not-ready':
       return 'trouble';
-    default:
-      if (reason !== '') return 'trouble';
-      return state === 'ready' ? 'done' : state;
+    case 'ready':
+      return reason === '' ? 'done' : 'trouble';
+    case 'waiting':
+    case 'running':
+      return reason === '' ? state : 'trouble';
   }
 };
 

@@ -33,7 +33,9 @@ export const summaryOf = (operation: OperationView): string => {
       return `${DOING[courseOf(operation)]}${again}`;
     case 'Succeeded':
       return DONE[courseOf(operation)];
-    default:
+    case 'Failed':
+    case 'Rejected':
+    case 'Superseded':
       return `${phase}${again}${reason === '' ? '' : ` (${reason})`}`;
   }
 };

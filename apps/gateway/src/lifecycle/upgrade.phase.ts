@@ -92,7 +92,13 @@ const wayOn = ({ phase, pause }: PhasedUpgrade, cluster: string): string => {
       return pause === null || endsByItself(pause.by)
         ? 'It goes on by itself: wait for its end'
         : `Let it go on (fairlead upgrade resume ${cluster})`;
-    default:
+    case 'Planning':
+    case 'Approved':
+    case 'Running':
+    case 'Aborting':
+    case 'Rejected':
+    case 'Aborted':
+    case 'Completed':
       return 'Wait for its end';
   }
 };
