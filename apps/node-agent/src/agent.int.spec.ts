@@ -78,7 +78,7 @@ describe('an agent at a real log', () => {
   const typesOf = async (config: AgentConfig): Promise<string[]> => (await eventsOf(config)).map(({ type }) => type);
   const expectTypes = (config: AgentConfig, ...types: string[]): Promise<void> =>
     eventuallyPasses(async () => expect(await typesOf(config)).toEqual(types));
-  const want = (config: AgentConfig, revision: number, version: string, changesAllowed = true): Promise<string> => {
+  const desire = (config: AgentConfig, revision: number, version: string, changesAllowed = true): Promise<string> => {
     const { uid, node } = config;
     const data = { uid, node, revision, software: at(version), changesAllowed };
     return log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
@@ -125,7 +125,7 @@ describe('an agent at a real log', () => {
     expect([renewed.sub, renewed.name]).toEqual([old.sub, old.name]);
     expect(renewed.exp ?? 0).toBeGreaterThan((old.exp ?? 0) + 1_000);
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, endsAtMs + 1_500 - Date.now())));
-    const request = await want(config, 2, '1.34.5');
+    const request = await desire(config, 2, '1.34.5');
     await eventuallyPasses(async () =>
       expect((await eventsOf(config)).at(-1)?.meta).toMatchObject({
         causationId: request,
@@ -188,7 +188,7 @@ describe('an agent at a real log', () => {
     expect(ran).toEqual(['kubeadm upgrade node', 'systemctl restart kubelet', 'systemctl reboot']);
   });
 
-  it('asks what it is told to ask, and says when it does not answer and when it does again', async () => {
+  it('runs its probes, and reports when one does not answer and when it does again', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const answers = { well: true };
@@ -224,7 +224,7 @@ describe('an agent at a real log', () => {
       if (line.startsWith('apt-get') && inLogAtFirstChange.length === 0) inLogAtFirstChange.push(typesOf(config));
       return undefined;
     };
-    const request = await want(config, 2, '1.34.5');
+    const request = await desire(config, 2, '1.34.5');
     await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'VersionChanged', 'NodeInitialized');
     expect(await inLogAtFirstChange[0]).toEqual(['NodeInitialized', 'NodeNotReady']);
     expect(host.changes.slice(before)).toHaveLength(2);
@@ -248,7 +248,7 @@ describe('an agent at a real log', () => {
     await start(config, host);
     await expectTypes(config, 'NodeInitialized');
     const before = [...host.changes];
-    await want(config, 2, '1.34.5', false);
+    await desire(config, 2, '1.34.5', false);
     await expectTypes(config, 'NodeInitialized', 'NodeDiverged');
     expect(host.changes).toEqual(before);
     expect((await eventsOf(config))[1]?.data).toMatchObject({
@@ -258,7 +258,7 @@ describe('an agent at a real log', () => {
         { what: 'kubectl' },
       ],
     });
-    await want(config, 3, '1.34.5');
+    await desire(config, 3, '1.34.5');
     await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('NodeInitialized'));
     expect(host.packages.get('kubelet')?.version).toBe('1.34.5-1.1');
   });
@@ -285,7 +285,7 @@ describe('an agent at a real log', () => {
 
   it('names the desired state that it found in the log as the cause of its first word', async () => {
     const config = newConfig();
-    const request = await want(config, 1, '1.34.4');
+    const request = await desire(config, 1, '1.34.4');
     await start(config, new MemoryHost());
     await expectTypes(config, 'NodeInitialized');
     expect((await eventsOf(config))[0]?.meta).toMatchObject({ causationId: request, correlationId: 'request-1' });
@@ -318,7 +318,7 @@ describe('an agent at a real log', () => {
     await expectTypes(config, 'NodeInitialized', 'NodeRebooted');
   });
 
-  it('goes on from its local state while NATS is away, and tells once what happened meanwhile', async () => {
+  it('goes on from its local state while NATS is away, and reports once what happened meanwhile', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -401,7 +401,7 @@ describe('an agent at a real log', () => {
     await join(host, api);
     await start(config, host);
     await expectTypes(config, 'NodeInitialized', 'NodeReady');
-    await want(config, 2, '1.34.4', false);
+    await desire(config, 2, '1.34.4', false);
     await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeReady');
     expect((await eventsOf(config)).at(-1)?.data).toMatchObject({ revision: 2 } satisfies Partial<
       Fact<'NodeReady'>['data']

@@ -1,9 +1,11 @@
 import { wordsOf, type AgentConfig } from '@fairlead/contracts';
+import { openSource } from './adapters/files/open.source.js';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
 import { NatsPlatform } from './adapters/nats/nats.platform.js';
 import { AgentLoop } from './agent/agent.effects.js';
-import type { AgentClock, AgentLog, HostPort, Platform } from './agent/agent.ports.js';
+import type { AgentClock, AgentLog, HostPort } from './node/host.ports.js';
+import type { Platform } from './agent/agent.ports.js';
 import type { Ask } from './change/change.ports.js';
 import { CredentialRenewal } from './credentials/credential.renewal.js';
 import { removeAbandonedSteps } from './files/abandoned.steps.js';
@@ -28,7 +30,7 @@ export interface AgentOptions {
   /** In [0, 1); spreads heartbeats and retries. */
   readonly random?: () => number;
   readonly log?: AgentLog;
-  /** How probes and the node's own programs are asked; by HTTP, unless a spec knows better. */
+  /** How probes and the node's own programs are asked; by HTTP, unless a spec replaces it. */
   readonly ask?: Ask;
 }
 
@@ -57,7 +59,7 @@ const recoverWithin = (journal: Journal, platform: Platform, metronome: Metronom
     });
   });
 
-/** What cannot be removed is no reason for a node without an agent. */
+/** A step that cannot be removed must not prevent the start of the agent. */
 const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): Promise<void> => {
   try {
     await removeAbandonedSteps(files, clock.now().getTime());
@@ -75,7 +77,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const { clock = { now: () => new Date() }, random = Math.random, log = () => undefined } = options;
   const metronome = sharedMetronome;
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
-  const software = hostSoftware({ config, host, files, architecture, log });
+  const software = hostSoftware({ config, host, files, openSource, architecture, log });
   const saved = await loadState(host, config.uid, log);
   if (files !== undefined) await removeSteps(files, clock, log);
   const platform = new NatsPlatform({ config, credentials, random, log });

@@ -8,7 +8,7 @@ import { JournalFile } from './adapters/host/journal.file.js';
 import { realHost } from './adapters/host/real.host.js';
 import { checkNats } from './adapters/nats/nats.check.js';
 import { startAgent } from './agent.js';
-import type { AgentLog } from './agent/agent.ports.js';
+import type { AgentLog } from './node/host.ports.js';
 import type { HostFiles } from './files/files.ports.js';
 import { fullLine, journaldLine, type LogLine } from './record/log.line.js';
 import { recordingHost } from './record/recording.host.js';
@@ -61,7 +61,7 @@ const endTrial = async (files: HostFiles, connected: Promise<void>, log: AgentLo
   });
 };
 
-/** After a roll-back the configuration may be one that knows more than this agent. */
+/** After a rollback the configuration may have fields of a newer agent. */
 const readConfig = async (file: string): Promise<AgentConfig> =>
   AgentConfig.strip().parse(JSON.parse(await readFile(file, 'utf8')));
 

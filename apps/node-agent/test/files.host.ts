@@ -6,7 +6,7 @@ import { mirrorPaths, type MirrorCatalogue, type MirrorImage } from '@fairlead/c
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { realFiles } from '../src/adapters/files/real.files.js';
 import { realHost } from '../src/adapters/host/real.host.js';
-import type { CommandResult, HostPort } from '../src/agent/agent.ports.js';
+import type { CommandResult, HostPort } from '../src/node/host.ports.js';
 import type { HostFiles } from '../src/files/files.ports.js';
 import { MemoryHost } from './memory.host.js';
 

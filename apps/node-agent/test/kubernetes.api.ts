@@ -129,7 +129,7 @@ export class KubernetesApi {
     return `${this.client.certificate.toString('pem')}\n${await pemOf(this.client.keys)}`;
   }
 
-  /** Creates or changes the Node object and tells the watchers. */
+  /** Creates or changes the Node object and notifies the watchers. */
   setNode(name: string, ready: boolean, kubeletVersion: string): void {
     const status = ready ? 'True' : 'False';
     const reason = ready ? 'KubeletReady' : 'KubeletNotReady';

@@ -82,7 +82,7 @@ export class LogEnvironment {
     return this.environment.nats.url;
   }
 
-  /** What bootstrap-svc gives a node that upgrade-svc knows. */
+  /** What bootstrap-svc gives a node that upgrade-svc manages. */
   async credentials(node: Node, expiresInSeconds = LIFETIME_SECONDS): Promise<string> {
     const signing = await this.signing();
     const because = { eventId: 'spec', correlationId: 'spec' };

@@ -1,4 +1,4 @@
-import type { CommandResult, HostPort } from '../src/agent/agent.ports.js';
+import type { CommandResult, HostPort } from '../src/node/host.ports.js';
 
 const ok = (stdout = ''): CommandResult => ({ code: 0, stdout, stderr: '' });
 const failed = (code: number, stderr = ''): CommandResult => ({ code, stdout: '', stderr });
@@ -115,21 +115,21 @@ export class MemoryHost implements HostPort {
   private sysctl(args: readonly string[], line: string): CommandResult {
     const [option, rest = ''] = args;
     const [key = '', value] = rest.split('=');
-    const known = this.sysctls.get(key);
-    if (known === undefined) return failed(255, `sysctl: cannot stat /proc/sys/${key}: No such file or directory`);
-    if (option === '-n') return ok(`${known}\n`);
+    const current = this.sysctls.get(key);
+    if (current === undefined) return failed(255, `sysctl: cannot stat /proc/sys/${key}: No such file or directory`);
+    if (option === '-n') return ok(`${current}\n`);
     this.sysctls.set(key, value ?? '');
     this.changes.push(line);
     return ok();
   }
 
   private dpkgQuery(names: readonly string[]): CommandResult {
-    const known = names.filter((name) => this.packages.has(name));
-    const lines = known.map((name) => {
+    const present = names.filter((name) => this.packages.has(name));
+    const lines = present.map((name) => {
       const { version, held } = this.packages.get(name)!;
       return `${name}\t${version}\t${held ? 'hold' : 'install'}\tinstalled\n`;
     });
-    return { code: known.length === names.length ? 0 : 1, stdout: lines.join(''), stderr: '' };
+    return { code: present.length === names.length ? 0 : 1, stdout: lines.join(''), stderr: '' };
   }
 
   private systemctl(args: readonly string[], line: string): CommandResult {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { IMAGES, REGIONS, SPECS, imageNamed, regionNamed } from '../cloud/catalogue.js';
 import { CloudFault, notFound } from '../cloud/cloud.fault.js';
-import { FaultList, type Faults } from '../cloud/faults.js';
+import { FaultList, type Faults } from '../faults/faults.js';
 import { GroupRequest, type Groups } from '../cloud/groups.js';
 import { LoadBalancerRequest, type LoadBalancers } from '../cloud/load.balancers.js';
 import { machineView } from '../cloud/machine.record.js';

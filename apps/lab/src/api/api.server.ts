@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ZodError, prettifyError } from 'zod';
 import { CloudFault, notFound } from '../cloud/cloud.fault.js';
-import type { Faults } from '../cloud/faults.js';
+import type { Faults } from '../faults/faults.js';
 import { findRoute, type ApiAnswer, type Route } from './api.router.js';
 
 const BODY_SIZE_MAX = 4 * 1024 * 1024;

@@ -3,7 +3,7 @@ import type { Clusters } from '../clusters/clusters.js';
 import type { RunningHost } from '../hosts/host.platform.js';
 import { SshServer } from '../ssh/ssh.server.js';
 import type { Delays } from '../time/delays.js';
-import type { Faults } from './faults.js';
+import type { Faults } from '../faults/faults.js';
 import { SSH_PORT, SSH_USER, type MachineRecord, type MachineStatus } from './machine.record.js';
 
 export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal';

@@ -1,5 +1,5 @@
 import type { Host } from '../hosts/host.js';
-import { parseArguments, type ParsedArguments } from './arguments.js';
+import { parseArguments, type ParsedArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command, type CommandCall } from './command.js';
 import { packageNamed, upstreamVersion, versionMatching, type PackageDefinition } from './packages.js';
 

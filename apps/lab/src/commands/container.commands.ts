@@ -1,6 +1,6 @@
 import type { Host } from '../hosts/host.js';
 import { installedVersion } from './apt.commands.js';
-import { parseArguments } from './arguments.js';
+import { parseArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command, type CommandCall } from './command.js';
 import { etcdctl } from './etcdctl.command.js';
 

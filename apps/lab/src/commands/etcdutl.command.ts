@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DATABASE, RESTORE_RECORD } from '../clusters/static.pods.js';
 import type { HostFiles } from '../files/host.files.js';
-import { parseArguments, type ParsedArguments } from './arguments.js';
+import { parseArguments, type ParsedArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command } from './command.js';
 
 const SHA256_BYTES = 32;

@@ -1,7 +1,7 @@
 import { ARCHITECTURE, KERNEL_VERSION } from '../hosts/host.record.js';
 import { parseSettings } from '../hosts/host.js';
 import { installedVersion } from './apt.commands.js';
-import { parseArguments } from './arguments.js';
+import { parseArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command } from './command.js';
 
 const KIB_PER_GIB = 1024 * 1024;

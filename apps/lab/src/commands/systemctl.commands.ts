@@ -1,5 +1,5 @@
 import { UnknownUnit, unitName, type ActiveState } from '../services/service.manager.js';
-import { parseArguments } from './arguments.js';
+import { parseArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command, type CommandCall } from './command.js';
 
 /** systemctl(1), exit status: 3 for a unit that is not active, 4 for one that does not exist, 5 for one that was not loaded. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Stats } from '../stats/stats.js';
-import type { CommandRunner } from '../commands/run.command.js';
+import type { CommandRunner } from '../programs/run.command.js';
 import { DiskFiles } from '../files/disk.files.js';
 import { writeBaseFiles } from '../hosts/base.files.js';
 import { Host } from '../hosts/host.js';

@@ -4,8 +4,8 @@ import { chmod, mkdir, readFile, readdir, rm, symlink, unlink, writeFile } from 
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ALWAYS_PRESENT, programsOf } from '../commands/registry.js';
-import type { CommandRunner } from '../commands/run.command.js';
+import { ALWAYS_PRESENT, programsOf } from '../programs/registry.js';
+import type { CommandRunner } from '../programs/run.command.js';
 import type { Host } from '../hosts/host.js';
 import { STAND_IN_FOLDER } from './shell.environment.js';
 import { SUDO_SCRIPT, standInScript } from './stand-in.script.js';

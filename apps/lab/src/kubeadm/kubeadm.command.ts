@@ -1,7 +1,7 @@
 import type { Cluster } from '../clusters/clusters.js';
 import { runsUnitEtcd } from '../clusters/unit.etcd.js';
 import { installedVersion } from '../commands/apt.commands.js';
-import { parseArguments, type ParsedArguments } from '../commands/arguments.js';
+import { parseArguments, type ParsedArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command, type CommandCall } from '../commands/command.js';
 import { joinCommand, kubeadmInit } from './kubeadm.init.js';
 import { kubeadmJoin } from './kubeadm.join.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Cluster } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
-import type { ParsedArguments } from '../commands/arguments.js';
+import type { ParsedArguments } from '../arguments/arguments.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
 import type { Host } from '../hosts/host.js';
 import { CONTROL_PLANE_COMPONENTS, type ComponentFlags } from '../kubernetes/index.js';

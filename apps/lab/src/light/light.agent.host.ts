@@ -1,4 +1,4 @@
-import type { CommandRunner } from '../commands/run.command.js';
+import type { CommandRunner } from '../programs/run.command.js';
 import type { Host } from '../hosts/host.js';
 import { KERNEL_VERSION } from '../hosts/host.record.js';
 import type { AgentCommandResult, AgentHost } from './agent.programs.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Stats } from '../stats/stats.js';
-import type { CommandRunner } from '../commands/run.command.js';
+import type { CommandRunner } from '../programs/run.command.js';
 import { Blobs } from '../files/blobs.js';
 import { MemoryFiles, type StoredEntry } from '../files/memory.files.js';
 import { writeBaseFiles } from '../hosts/base.files.js';

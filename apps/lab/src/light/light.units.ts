@@ -1,5 +1,5 @@
 import { AGENT_PATHS, AgentConfig, wordsOf } from '@fairlead/contracts';
-import type { CommandRunner } from '../commands/run.command.js';
+import type { CommandRunner } from '../programs/run.command.js';
 import type { MemoryFiles } from '../files/memory.files.js';
 import type { Host } from '../hosts/host.js';
 import type { UnitEnd, UnitProcess, UnitProgram, UnitRunner } from '../services/unit.runner.js';

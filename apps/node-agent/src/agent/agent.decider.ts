@@ -1,23 +1,6 @@
-import type { ClusterUid, EventData, NodeName, SoftwareVersions } from '@fairlead/contracts';
-
-/** What an agent may state; each also stands in `contracts`. */
-export const OWN_EVENTS = [
-  'NodeInitialized',
-  'NodeInitializationFailed',
-  'NodeReady',
-  'NodeNotReady',
-  'NodeDiverged',
-  'VersionChanged',
-  'NodeRebooted',
-  'NodeChangeProgressed',
-  'CertificatesReported',
-  'ProbeFailed',
-  'ProbeRecovered',
-] as const;
-export type OwnEvent = (typeof OWN_EVENTS)[number];
-export type AgentFact = { [K in OwnEvent]: { readonly type: K; readonly data: EventData<K> } }[OwnEvent];
-
-export const isOwnEvent = (type: string): type is OwnEvent => (OWN_EVENTS as readonly string[]).includes(type);
+import type { ClusterUid, NodeName, SoftwareVersions } from '@fairlead/contracts';
+import type { AgentFact } from '../node/agent.facts.js';
+import type { Difference } from '../node/difference.js';
 
 /** How the node stands, by the agent's own facts. */
 export type Standing =
@@ -28,16 +11,16 @@ export type Standing =
   | { readonly status: 'ready'; readonly revision: number }
   /** Has what was desired, and Kubernetes says that it is not Ready. */
   | { readonly status: 'not-ready'; readonly revision: number }
-  /** It was announced that its software changes; what is desired is not reached. */
+  /** NodeNotReady announced a change of its software, which is not done. */
   | { readonly status: 'changing'; readonly revision: number };
 
 export interface Reported {
   readonly standing: Standing;
   readonly software: SoftwareVersions | null;
   readonly bootId: string | null;
-  /** The failure that was told last. */
+  /** The failure that was reported last. */
   readonly failure: { readonly item: string; readonly message: string; readonly attempt: number } | null;
-  /** What NodeDiverged last said, as text to compare. */
+  /** The differences of the last NodeDiverged, as text to compare. */
   readonly divergence: string | null;
 }
 
@@ -48,15 +31,6 @@ export const NOTHING_REPORTED: Reported = {
   failure: null,
   divergence: null,
 };
-
-/** One thing on the host that is not as desired. */
-export interface Difference {
-  readonly item: string;
-  /** What of the item, e.g. a package or a sysctl. */
-  readonly what: string;
-  readonly observed: string;
-  readonly desired: string;
-}
 
 export interface ItemFailure {
   readonly item: string;
@@ -78,14 +52,14 @@ export interface Observation {
   readonly node: NodeName;
   readonly desired: DesiredState;
   readonly differences: readonly Difference[];
-  /** The differences are asked for by a new revision, or have lasted; false: look again before anything is said about them. */
+  /** The differences follow from a new revision, or have lasted; false: look again before they are reported. */
   readonly confirmed: boolean;
   /** The desired packages as they are installed. */
   readonly software: SoftwareVersions;
   readonly os: string;
   readonly kernel: string;
   readonly bootId: string;
-  /** What the agent changed since it last said NodeInitialized. */
+  /** What the agent changed since its last NodeInitialized. */
   readonly changed: readonly string[];
   readonly failure: ItemFailure | undefined;
   readonly kubernetes:
@@ -112,10 +86,10 @@ export const revisionOf = (standing: Standing): number => (standing.status === '
 export const isAgentReady = ({ standing }: Reported): boolean =>
   standing.status === 'initialized' || standing.status === 'ready' || standing.status === 'not-ready';
 
-/** A failure that goes on is told at attempts 1, 2, 4, 8, ...; another failure at once. */
-const isWorthTelling = ({ failure: told }: Reported, { item, message, attempt }: ItemFailure): boolean => {
-  if (told === null || told.item !== item || told.message !== message) return true;
-  return attempt > told.attempt && Number.isInteger(Math.log2(attempt));
+/** A failure that persists is reported at attempts 1, 2, 4, 8, ...; another failure at once. */
+const isWorthReporting = ({ failure: last }: Reported, { item, message, attempt }: ItemFailure): boolean => {
+  if (last === null || last.item !== item || last.message !== message) return true;
+  return attempt > last.attempt && Number.isInteger(Math.log2(attempt));
 };
 
 const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
@@ -127,7 +101,7 @@ const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }
-  // A node that has reported must say that it goes down before it is touched; a new one serves no one yet.
+  // A node that has reported must be stated not ready before it is touched; a new one serves no one yet.
   if (!isAgentReady(reported)) return [];
   return [
     { type: 'NodeNotReady', data: { uid, node, revision, reason: 'SoftwareChange', message: sentence(differences) } },
@@ -162,18 +136,18 @@ const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly Agen
         const { message } = kubernetes;
         return [{ type: 'NodeNotReady', data: { uid, node, revision, reason: 'KubernetesNotReady', message } }];
       }
-      // A new revision that asks for nothing new is answered too, so that whoever set it can see it reached.
+      // A new revision without a change is reported too, so that upgrade-svc can see that it is reached.
       return standing.revision !== revision && isReadyAtVersion(seen) ? [ready] : [];
   }
 };
 
-/** What the agent has to say now. Empty once it is said: deciding on the same observation again adds nothing. */
+/** What the agent must state now. Empty once it is stated: deciding on the same observation again adds nothing. */
 export const decide = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node } = seen;
   if (reported.bootId !== null && reported.bootId !== seen.bootId)
     return [{ type: 'NodeRebooted', data: { uid, node, bootIdBefore: reported.bootId, bootId: seen.bootId } }];
   if (seen.failure !== undefined) {
-    if (!isWorthTelling(reported, seen.failure)) return [];
+    if (!isWorthReporting(reported, seen.failure)) return [];
     const { revision } = seen.desired;
     return [{ type: 'NodeInitializationFailed', data: { uid, node, revision, ...seen.failure } }];
   }
@@ -182,7 +156,7 @@ export const decide = (reported: Reported, seen: Observation): readonly AgentFac
   return seen.differences.length > 0 ? whenDiverged(reported, seen) : whenAsDesired(reported, seen);
 };
 
-const toldFailure = ({ item, message, attempt }: ItemFailure): NonNullable<Reported['failure']> => ({
+const reportedFailure = ({ item, message, attempt }: ItemFailure): NonNullable<Reported['failure']> => ({
   item,
   message,
   attempt,
@@ -204,14 +178,14 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
       return { ...reported, standing: { status, revision } };
     }
     case 'NodeInitializationFailed':
-      return { ...reported, failure: toldFailure(fact.data) };
+      return { ...reported, failure: reportedFailure(fact.data) };
     case 'NodeDiverged':
       return { ...reported, divergence: divergenceOf(fact.data.revision, fact.data.differences) };
     case 'VersionChanged':
       return { ...reported, software: fact.data.after };
     case 'NodeRebooted':
       return { ...reported, bootId: fact.data.bootId };
-    // Told by those who do it; how the node stands does not follow from them.
+    // Other parts of the agent state these; the node's standing does not follow from them.
     case 'NodeChangeProgressed':
     case 'CertificatesReported':
     case 'ProbeFailed':

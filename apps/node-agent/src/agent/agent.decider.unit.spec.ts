@@ -99,37 +99,41 @@ describe('an agent says', () => {
 });
 
 describe('without permission an agent', () => {
-  const held = seen({ desired: { ...WANTS_35, changesAllowed: false }, differences: [difference] });
+  const forbidden = seen({ desired: { ...WANTS_35, changesAllowed: false }, differences: [difference] });
   it('says once what differs', () => {
-    expect(said(READY, held)).toEqual(['NodeDiverged']);
-    expect(said([...READY, held], held)).toEqual([]);
+    expect(said(READY, forbidden)).toEqual(['NodeDiverged']);
+    expect(said([...READY, forbidden], forbidden)).toEqual([]);
   });
   it('says it again when it differs in another way, or another revision asks', () => {
-    expect(said([...READY, held], { ...held, differences: [difference, { ...difference, what: 'kubectl' }] })).toEqual([
+    expect(
+      said([...READY, forbidden], { ...forbidden, differences: [difference, { ...difference, what: 'kubectl' }] }),
+    ).toEqual(['NodeDiverged']);
+    expect(said([...READY, forbidden], { ...forbidden, desired: { ...forbidden.desired, revision: 3 } })).toEqual([
       'NodeDiverged',
     ]);
-    expect(said([...READY, held], { ...held, desired: { ...held.desired, revision: 3 } })).toEqual(['NodeDiverged']);
   });
-  it('stays ready', () => expect(isAgentReady(reportedAfter(...READY, held))).toBe(true));
+  it('stays ready', () => expect(isAgentReady(reportedAfter(...READY, forbidden))).toBe(true));
   it('announces the change when the permission comes', () =>
-    expect(said([...READY, held], { ...held, desired: { ...WANTS_35, revision: 3 } })).toEqual(['NodeNotReady']));
+    expect(said([...READY, forbidden], { ...forbidden, desired: { ...WANTS_35, revision: 3 } })).toEqual([
+      'NodeNotReady',
+    ]));
 });
 
 describe('a failure', () => {
   const failing = (attempt: number, message = 'no space left') =>
     seen({ differences: [difference], failure: { item: 'packages', command: 'apt-get install', message, attempt } });
 
-  it('is told at attempts 1, 2, 4 and 8, not at each', () => {
-    const told = [1, 2, 3, 4, 5, 6, 7, 8].filter(
+  it('is reported at attempts 1, 2, 4 and 8, not at each', () => {
+    const reported = [1, 2, 3, 4, 5, 6, 7, 8].filter(
       (attempt) =>
         said(
           Array.from({ length: attempt - 1 }, (_, n) => failing(n + 1)),
           failing(attempt),
         ).length > 0,
     );
-    expect(told).toEqual([1, 2, 4, 8]);
+    expect(reported).toEqual([1, 2, 4, 8]);
   });
-  it('is told at once when it is another one', () =>
+  it('is reported at once when it is another one', () =>
     expect(said([failing(1), failing(2)], failing(3, 'no such package'))).toEqual(['NodeInitializationFailed']));
   it('names item, command and words', () =>
     expect(decide(reportedAfter(), failing(1))[0]?.data).toMatchObject({

@@ -9,18 +9,20 @@ import type { Stage } from '../software/software.list.js';
 import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
-import { decide, revisionOf, type AgentFact, type ItemFailure, type Observation } from './agent.decider.js';
+import { decide, revisionOf, type ItemFailure, type Observation } from './agent.decider.js';
+import { type AgentFact } from '../node/agent.facts.js';
 import { plan } from './agent.planner.js';
-import type { AgentClock, AgentLog, HostPort, NodeView, NodeWatch, Platform, WatchNode } from './agent.ports.js';
-import type { Desired } from './agent.state.js';
+import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
+import type { NodeView, NodeWatch, Platform, WatchNode } from './agent.ports.js';
+import type { Desired } from '../node/desired.state.js';
 import { DesiredSource } from './desired.source.js';
-import { ensureAll, inspect, type Failed, type Inspection } from './inspection.js';
+import { ensureAll, inspect, type Failed, type Inspection } from '../software/inspection.js';
 import type { Journal } from './journal.js';
-import { heartbeatOf, metadataOf } from './node.telling.js';
+import { heartbeatOf, metadataOf } from './node.reports.js';
 
 /** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
 const RESYNC_MS = 60_000;
-/** What is decided is sent at once; this finds what was sent while a connection broke. */
+/** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
 const RESYNC_JITTER = 0.5;
 /** A difference that no one asked for must last so long before a node is taken down for it. */
@@ -52,7 +54,7 @@ interface HostFacts {
   readonly bootId: string;
 }
 
-/** The shell around the decider: looks, says, acts, one turn at a time; everything that happens only wakes it. */
+/** The shell around the decider: inspects, reports and acts, one turn at a time; every event only wakes it. */
 export class AgentLoop {
   private facts: HostFacts = { os: '', kernel: '', bootId: '' };
   private inspection: Inspection | undefined;
@@ -65,12 +67,12 @@ export class AgentLoop {
   private woken = false;
   private stopped = false;
   private watch: NodeWatch | undefined;
-  private lastHold = '';
+  private lastWait = '';
   /** Since when the host has differed without a break. */
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
   private readonly cancels: (() => void)[] = [];
-  private readonly orders: DesiredSource;
+  private readonly desiredSource: DesiredSource;
   private readonly memory: ChangeStore;
   private readonly changes: NodeChanges;
   private readonly probes: Probes;
@@ -81,7 +83,7 @@ export class AgentLoop {
     const { config, host, software, platform, journal, ask, metronome, log, removeFile } = parts;
     const identity = { uid: config.uid, node: config.node };
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.event);
-    this.orders = new DesiredSource({ config, platform, journal, log, onNew: () => this.restart() });
+    this.desiredSource = new DesiredSource({ config, platform, journal, log, onNew: () => this.restart() });
     this.memory = new ChangeStore(host, log);
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
@@ -97,8 +99,8 @@ export class AgentLoop {
     const { config, host, metronome, random } = this.parts;
     const [os, kernel, bootId] = await Promise.all([host.osRelease(), host.kernel(), host.bootId()]);
     this.facts = { os, kernel, bootId };
-    // Before anything is said, so that what is said can name what led to it.
-    await this.orders.start();
+    // Before anything is stated, so that facts can name their cause.
+    await this.desiredSource.start();
     this.watch = this.parts.watchNode({
       onView: (view) => {
         this.view = view;
@@ -108,7 +110,7 @@ export class AgentLoop {
     });
     this.cancels.push(
       metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => this.lookAgain()),
-      metronome.every(ASK_AGAIN_MS, { jitter: RESYNC_JITTER, random }, () => void this.orders.ask()),
+      metronome.every(ASK_AGAIN_MS, { jitter: RESYNC_JITTER, random }, () => void this.desiredSource.ask()),
       metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
     );
     this.source?.start();
@@ -157,7 +159,7 @@ export class AgentLoop {
       try {
         await this.turn();
       } catch (error) {
-        // The host itself fails (a full disk): nothing can be recorded, so it is said here and tried again.
+        // The host itself fails (a full disk): nothing can be recorded, so it is logged and tried again.
         this.parts.log('error', 'a turn failed', { cause: String(error) });
         this.retryLater();
       }
@@ -172,8 +174,8 @@ export class AgentLoop {
       announced: journal.isDrained,
       retryDue: this.failure === undefined,
     });
-    if (step.do === 'hold' && step.reason !== this.lastHold) log('warn', step.reason);
-    this.lastHold = step.do === 'hold' ? step.reason : '';
+    if (step.do === 'wait' && step.reason !== this.lastWait) log('warn', step.reason);
+    this.lastWait = step.do === 'wait' ? step.reason : '';
     if (step.do !== 'ensure') return;
     log('info', 'ensuring', { reason: step.reason });
     await this.act();
@@ -182,7 +184,7 @@ export class AgentLoop {
   private async look(): Promise<void> {
     this.inspectionDue = false;
     const { software } = this.parts;
-    this.probes.want(this.desired.probes ?? []);
+    this.probes.set(this.desired.probes ?? []);
     const host = await inspect(this.stages(), software.packages, this.desired.software);
     const seen = await this.withChange(host);
     this.inspection = seen;
@@ -191,11 +193,11 @@ export class AgentLoop {
     const unstaged = await this.changes.stageAhead(this.desired);
     if (unstaged !== undefined) this.fail(unstaged);
     this.timeDifferences(seen.differences.length > 0);
-    // Before it is said that the node is prepared, so that whoever acts on that knows what is still on its way.
+    // Before NodeInitialized, so that its readers can see what is still on its way.
     if (seen.differences.length === 0) await software.begin(this.desired.software);
   }
 
-  /** A change that is desired and not done stands before what it will change anyway. */
+  /** A desired change that is not done comes before the differences that it will remove anyway. */
   private async withChange(seen: Inspection): Promise<Inspection> {
     if (seen.kind === 'failed') return seen;
     return { ...seen, differences: [...(await this.changes.inspect(this.desired)), ...seen.differences] };
@@ -253,7 +255,7 @@ export class AgentLoop {
     return failed;
   }
 
-  /** Says everything that there is to say now. */
+  /** States everything that there is to state now. */
   private async say(): Promise<Observation> {
     const { journal, log } = this.parts;
     for (let count = 0; count < DECISIONS_MAX; count += 1) {
@@ -266,7 +268,7 @@ export class AgentLoop {
       this.beat();
       this.watch?.metadataChanged();
     }
-    throw new Error(`still something to say after ${DECISIONS_MAX} decisions`);
+    throw new Error(`still facts to state after ${DECISIONS_MAX} decisions`);
   }
 
   private observe(): Observation {
@@ -302,7 +304,7 @@ export class AgentLoop {
     });
   }
 
-  /** A new order may go well where the one before failed. */
+  /** A new desired state may succeed where the previous one failed. */
   private restart(): void {
     this.failures = 0;
     this.failure = undefined;
@@ -310,7 +312,7 @@ export class AgentLoop {
   }
 
   private get desired(): Desired {
-    return this.orders.current;
+    return this.desiredSource.current;
   }
 
   /** As it was seen last, else as it was reported. */

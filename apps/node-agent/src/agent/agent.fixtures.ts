@@ -1,13 +1,7 @@
 import type { ClusterUid, NodeName, SoftwareVersions } from '@fairlead/contracts';
-import {
-  decide,
-  evolve,
-  NOTHING_REPORTED,
-  type AgentFact,
-  type Difference,
-  type Observation,
-  type Reported,
-} from './agent.decider.js';
+import { decide, evolve, NOTHING_REPORTED, type Observation, type Reported } from './agent.decider.js';
+import { type AgentFact } from '../node/agent.facts.js';
+import { type Difference } from '../node/difference.js';
 
 /** Values for specs. */
 export const uid = '11111111-1111-4111-8111-111111111111' as ClusterUid;

@@ -4,11 +4,11 @@ import type { Observation, Reported } from './agent.decider.js';
 export type Step =
   | { readonly do: 'ensure'; readonly reason: string }
   /** Something differs, and may not be touched. */
-  | { readonly do: 'hold'; readonly reason: string }
+  | { readonly do: 'wait'; readonly reason: string }
   /** Everything is as desired, or its turn has not come. */
   | { readonly do: 'rest'; readonly reason: string };
 
-/** True once the log holds everything that the agent decided to say. */
+/** True once everything that the agent decided to state is in the log. */
 export interface Progress {
   readonly announced: boolean;
   /** A failed try is not repeated before its backoff is over. */
@@ -16,13 +16,13 @@ export interface Progress {
 }
 
 /**
- * ORBITER's two phases: a node that has reported is changed only after the log holds its NodeNotReady, and nothing is
+ * ORBITER's two phases: a node that has reported is changed only after its NodeNotReady is in the log, and nothing is
  * ever changed without permission.
  */
 export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
   if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as desired' };
   const differing = [...new Set(seen.differences.map(({ item }) => item))].join(', ');
-  if (!seen.desired.changesAllowed) return { do: 'hold', reason: `changes are not allowed (${differing})` };
+  if (!seen.desired.changesAllowed) return { do: 'wait', reason: `changes are not allowed (${differing})` };
   if (!retryDue) return { do: 'rest', reason: `waiting to try again (${differing})` };
   switch (reported.standing.status) {
     case 'new':

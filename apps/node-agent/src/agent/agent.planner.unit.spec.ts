@@ -28,11 +28,11 @@ describe('the next step', () => {
       { before: [...READY, differs], now: differs, progress: { announced: false }, expected: 'rest' },
     ],
     ['acts when it is', { before: [...READY, differs], now: differs, expected: 'ensure' }],
-    ['holds without permission: a fresh host', { before: [], now: forbidden, expected: 'hold' }],
-    ['holds without permission: a ready node', { before: READY, now: forbidden, expected: 'hold' }],
+    ['waits without permission: a fresh host', { before: [], now: forbidden, expected: 'wait' }],
+    ['waits without permission: a ready node', { before: READY, now: forbidden, expected: 'wait' }],
     [
-      'holds when the permission is withdrawn after the announcement',
-      { before: [...READY, differs], now: forbidden, expected: 'hold' },
+      'waits when the permission is withdrawn after the announcement',
+      { before: [...READY, differs], now: forbidden, expected: 'wait' },
     ],
     [
       'waits for the backoff of a failed try',

@@ -1,13 +1,8 @@
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import {
-  evolve,
-  NOTHING_REPORTED,
-  type AgentFact,
-  type DesiredState,
-  type Difference,
-  type Observation,
-} from './agent.decider.js';
+import { evolve, NOTHING_REPORTED, type DesiredState, type Observation } from './agent.decider.js';
+import { type AgentFact } from '../node/agent.facts.js';
+import { type Difference } from '../node/difference.js';
 import { at, sayAll, seen } from './agent.fixtures.js';
 import { plan } from './agent.planner.js';
 
@@ -73,7 +68,7 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
     story.push('acts');
     const inLog = log.reduce(evolve, NOTHING_REPORTED).standing.status;
     if (!desired.changesAllowed) throw new Error(`seed ${seed}: acts without permission\n${story.join('\n')}`);
-    // Whoever reads the log knows that the node is down, or has never been up.
+    // The log shows that the node is down, or has never been up.
     if (inLog !== 'changing' && inLog !== 'new') throw new Error(`seed ${seed}: acts unannounced\n${story.join('\n')}`);
     host.swapOn = false;
     // A crash in the middle: the packages wait for the next turn.

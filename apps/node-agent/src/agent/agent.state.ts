@@ -1,8 +1,10 @@
-import { ClusterUid, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
+import { ClusterUid, SoftwareVersions } from '@fairlead/contracts';
 import { z } from 'zod';
-import { NOTHING_REPORTED, OWN_EVENTS } from './agent.decider.js';
+import { OWN_EVENTS } from '../node/agent.facts.js';
+import { Desired } from '../node/desired.state.js';
+import { NOTHING_REPORTED } from './agent.decider.js';
 
-/** A fact that is decided and may not be in the log yet. Its id was drawn once, so that the log knows a repetition. */
+/** A fact that is decided and may not be in the log yet. Its id was generated once, so that the log recognises a repetition. */
 const Pending = z.strictObject({
   id: z.string(),
   time: z.string(),
@@ -12,18 +14,6 @@ const Pending = z.strictObject({
   desired: z.string().nullable(),
 });
 export type Pending = z.infer<typeof Pending>;
-
-const Desired = z.strictObject({
-  revision: z.int().min(1),
-  software: SoftwareVersions,
-  changesAllowed: z.boolean(),
-  change: NodeChange.strip().optional(),
-  stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
-  probes: z.array(Probe.strip()).optional(),
-  /** Id of the event that says so; null: the initial one, from the configuration. */
-  event: z.string().nullable(),
-});
-export type Desired = z.infer<typeof Desired>;
 
 const revision = z.int().min(0);
 const Standing = z.discriminatedUnion('status', [
@@ -42,7 +32,7 @@ const Reported = z.strictObject({
   divergence: z.string().nullable(),
 });
 
-/** What the agent must not forget. It can be lost: the services then say what the node stated last. */
+/** What the agent must remember. If it is lost, the services return what the node stated last. */
 export const AgentState = z.strictObject({
   format: z.literal(2),
   uid: ClusterUid,

@@ -1,6 +1,7 @@
 import { wordsOf, type AgentConfig, type AgentDesiredMessage } from '@fairlead/contracts';
-import type { AgentLog, Platform } from './agent.ports.js';
-import type { Desired } from './agent.state.js';
+import type { AgentLog } from '../node/host.ports.js';
+import type { Platform } from './agent.ports.js';
+import type { Desired } from '../node/desired.state.js';
 import type { Journal } from './journal.js';
 
 export interface DesiredSourceParts {
@@ -8,7 +9,7 @@ export interface DesiredSourceParts {
   readonly platform: Pick<Platform, 'onDesired' | 'onConnected' | 'isConnected' | 'sync'>;
   readonly journal: Pick<Journal, 'desired' | 'setDesired'>;
   readonly log: AgentLog;
-  /** Called after a revision that was not known before. */
+  /** Called with each new revision. */
   readonly onNew: (desired: Desired) => void;
 }
 
@@ -25,21 +26,23 @@ const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
   };
 };
 
-/** What this node is to be: heard when it is decided, and asked for where it may have been missed. */
+/** The desired state of this node: received when it is decided, and requested where it may have been missed. */
 export class DesiredSource {
   constructor(private readonly parts: DesiredSourceParts) {}
 
   /** The newest of what was decided and what the configuration began with. */
   get current(): Desired {
     const { config, journal } = this.parts;
-    const known = journal.desired;
-    return known !== null && known.revision >= config.desired.revision ? known : { ...config.desired, event: null };
+    const received = journal.desired;
+    return received !== null && received.revision >= config.desired.revision
+      ? received
+      : { ...config.desired, event: null };
   }
 
   /** Resolves when it was asked for, if that is possible. */
   async start(): Promise<void> {
     const { platform } = this.parts;
-    platform.onDesired((desired) => void this.hear(desired));
+    platform.onDesired((desired) => void this.receive(desired));
     await this.ask();
     platform.onConnected(() => void this.ask());
   }
@@ -55,11 +58,11 @@ export class DesiredSource {
     }
   }
 
-  private async hear(desired: AgentDesiredMessage): Promise<void> {
+  private async receive(desired: AgentDesiredMessage): Promise<void> {
     try {
       await this.take(desired);
     } catch (error) {
-      // The host itself fails (a full disk). What was heard counts already, and is written with what is said next.
+      // The host itself fails (a full disk). What was received counts already, and is written with the next fact.
       this.parts.log('warn', 'the desired state could not be kept', { cause: wordsOf(error) });
     }
   }

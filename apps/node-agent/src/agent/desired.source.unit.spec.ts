@@ -1,7 +1,7 @@
 import type { AgentConfig, AgentDesiredMessage } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { at, node, uid } from './agent.fixtures.js';
-import type { Desired } from './agent.state.js';
+import type { Desired } from '../node/desired.state.js';
 import { DesiredSource } from './desired.source.js';
 
 const config = {
@@ -21,14 +21,14 @@ const sent = (revision: number, data: object = {}): AgentDesiredMessage => ({
 
 const sourceWith = async (keep: () => Promise<void> = () => Promise.resolve()) => {
   let kept: Desired | null = null;
-  let hear: (desired: AgentDesiredMessage) => void = () => undefined;
+  let send: (desired: AgentDesiredMessage) => void = () => undefined;
   const fresh: number[] = [];
   const said: string[] = [];
   const source = new DesiredSource({
     config,
     platform: {
       onDesired: (callback) => {
-        hear = callback;
+        send = callback;
       },
       onConnected: () => undefined,
       isConnected: () => false,
@@ -47,41 +47,41 @@ const sourceWith = async (keep: () => Promise<void> = () => Promise.resolve()) =
     onNew: ({ revision }) => fresh.push(revision),
   });
   await source.start();
-  const heard = async (desired: AgentDesiredMessage): Promise<void> => {
-    hear(desired);
+  const received = async (desired: AgentDesiredMessage): Promise<void> => {
+    send(desired);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { source, heard, fresh, said };
+  return { source, received, fresh, said };
 };
 
 describe('what a node must be', () => {
   it('is what the configuration began with, until more is decided', async () => {
-    const { source, heard, fresh } = await sourceWith();
+    const { source, received, fresh } = await sourceWith();
     expect(source.current).toMatchObject({ revision: 1, event: null });
-    await heard(sent(2));
+    await received(sent(2));
     expect(source.current).toMatchObject({ revision: 2, changesAllowed: false, event: 'event-2' });
     expect(fresh).toEqual([2]);
   });
 
   it('never goes back, and is taken once', async () => {
-    const { source, heard, fresh } = await sourceWith();
-    for (const revision of [3, 2, 3]) await heard(sent(revision));
+    const { source, received, fresh } = await sourceWith();
+    for (const revision of [3, 2, 3]) await received(sent(revision));
     expect(source.current.revision).toBe(3);
     expect(fresh).toEqual([3]);
   });
 
-  it('is not what another node, or another incarnation of the cluster, was told', async () => {
-    const { source, heard } = await sourceWith();
-    await heard(sent(2, { node: 'demo-w-2-bbbbb' as typeof node }));
-    await heard(sent(2, { uid: '22222222-2222-4222-8222-222222222222' as typeof uid }));
+  it('is not what another node, or another incarnation of the cluster, was sent', async () => {
+    const { source, received } = await sourceWith();
+    await received(sent(2, { node: 'demo-w-2-bbbbb' as typeof node }));
+    await received(sent(2, { uid: '22222222-2222-4222-8222-222222222222' as typeof uid }));
     expect(source.current.revision).toBe(1);
   });
 
   it('counts, although the disk is too full to keep it', async () => {
-    const { source, heard, said } = await sourceWith(() =>
+    const { source, received, said } = await sourceWith(() =>
       Promise.reject(new Error('ENOSPC: no space left on device')),
     );
-    await heard(sent(2));
+    await received(sent(2));
     expect(source.current.revision).toBe(2);
     expect(said).toEqual(['warn the desired state could not be kept']);
   });

@@ -10,7 +10,7 @@ import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { MemoryHost } from '../../test/memory.host.js';
 import { Metronome } from '../time/metronome.js';
-import type { AgentFact } from './agent.decider.js';
+import type { AgentFact } from '../node/agent.facts.js';
 import { node, uid } from './agent.fixtures.js';
 import type { Platform } from './agent.ports.js';
 import { newState } from './agent.state.js';
@@ -56,7 +56,7 @@ class UnreliablePlatform {
   async state(type: EventType, message: AgentFactMessage): Promise<AgentFactAnswer> {
     await this.network();
     if (this.rejected.has(String(message.data['revision']))) return { id: message.id, rejected: 'it is not valid' };
-    if (!this.recorded.some(({ message: known }) => known.id === message.id)) this.recorded.push({ type, message });
+    if (!this.recorded.some(({ message: one }) => one.id === message.id)) this.recorded.push({ type, message });
     // Recorded, and the answer is lost.
     await this.network();
     return { id: message.id, rejected: null };
@@ -202,7 +202,7 @@ describe('what an agent decided to say', () => {
     expect([said[0], said[1], said.at(-1)]).toEqual([1, 52, 250]);
   });
 
-  it('does not hold up what follows when it is rejected', async () => {
+  it('does not block what follows when it is rejected', async () => {
     const log = new UnreliablePlatform(seededRandom(1), 0);
     log.rejected.add('2');
     const journal = await open(new MemoryHost(), log, seededRandom(1));

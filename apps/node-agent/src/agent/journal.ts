@@ -2,9 +2,12 @@ import { WorldFailure, type AgentConfig } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
-import { evolve, isOwnEvent, NOTHING_REPORTED, type AgentFact, type Reported } from './agent.decider.js';
-import type { AgentClock, AgentLog, HostPort, Platform } from './agent.ports.js';
-import type { AgentState, Desired, Pending } from './agent.state.js';
+import { evolve, NOTHING_REPORTED, type Reported } from './agent.decider.js';
+import { isOwnEvent, type AgentFact } from '../node/agent.facts.js';
+import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
+import type { Platform } from './agent.ports.js';
+import type { AgentState, Pending } from './agent.state.js';
+import type { Desired } from '../node/desired.state.js';
 import { saveState } from './state.store.js';
 
 /** A node that is away for weeks still says how it came to be as it is, but not every flap. */
@@ -146,7 +149,7 @@ export class Journal {
     if (head === undefined) return;
     const { id, time, type, desired, data } = head;
     const { rejected } = await this.options.platform.state(type, { id, time, desired, data });
-    // It would be rejected for ever, and hold up what follows.
+    // It would be rejected for ever, and block what follows.
     if (rejected !== null) this.options.log('error', 'a fact was rejected', { type, cause: rejected });
     await this.save({ ...this.state, outbox: this.state.outbox.filter((pending) => pending !== head) });
   }

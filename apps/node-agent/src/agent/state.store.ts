@@ -1,6 +1,6 @@
 import { AGENT_PATHS, type ClusterUid } from '@fairlead/contracts';
 import { replaceFile } from '../software/item.js';
-import type { AgentLog, HostPort } from './agent.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { AgentState } from './agent.state.js';
 
 /** undefined: there is none of this cluster that can be read; the agent then asks the log what it said. */

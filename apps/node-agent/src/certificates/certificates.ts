@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { EXTERNAL_ETCD, type EventData } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 
 type Certificates = EventData<'CertificatesReported'>['certificates'];
 
@@ -40,7 +40,7 @@ const endOf = (text: string): string | undefined => {
   try {
     return new Date(new X509Certificate(pem).validTo).toISOString();
   } catch {
-    // A file that is being written, or a stand-in of the lab: it has no end that could be told.
+    // A file that is being written, or a stand-in of the lab: it has no end to report.
     return undefined;
   }
 };

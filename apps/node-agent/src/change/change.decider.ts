@@ -24,9 +24,9 @@ export interface ChangeRecord {
 }
 
 export type NextStep =
-  /** Run it: for the first time, again after a failure, or because no one knows how far it came. */
+  /** Run it: for the first time, again after a failure, or because its progress is unknown. */
   | { readonly do: 'run'; readonly phase: ChangePhase; readonly attempt: number }
-  /** It is known to be done without another look. */
+  /** It is done, without another look. */
   | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number }
   | { readonly do: 'finish' }
   | { readonly do: 'stop'; readonly phase: ChangePhase; readonly reason: string };
@@ -69,15 +69,15 @@ const fresh = (id: string, revision: number): ChangeRecord => ({
 const askedAgain = (record: ChangeRecord, revision: number): ChangeRecord => ({
   ...record,
   revision,
-  phases: Object.fromEntries(Object.entries(record.phases).map(([phase, known]) => [phase, withoutTries(known)])),
+  phases: Object.fromEntries(Object.entries(record.phases).map(([phase, one]) => [phase, withoutTries(one)])),
 });
 
-const withoutTries = (known: PhaseRecord): PhaseRecord => (known.status === 'done' ? known : { ...known, attempts: 0 });
+const withoutTries = (phase: PhaseRecord): PhaseRecord => (phase.status === 'done' ? phase : { ...phase, attempts: 0 });
 
 /** The record with which to go on for a revision that asks for the change. */
-export const recordFor = (known: ChangeRecord | undefined, id: string, revision: number): ChangeRecord => {
-  if (known?.id !== id) return fresh(id, revision);
-  return known.revision === revision ? known : askedAgain(known, revision);
+export const recordFor = (record: ChangeRecord | undefined, id: string, revision: number): ChangeRecord => {
+  if (record?.id !== id) return fresh(id, revision);
+  return record.revision === revision ? record : askedAgain(record, revision);
 };
 
 /** The machine has booted since the order: that is all a reboot is. */
@@ -95,9 +95,9 @@ export const nextStep = (change: NodeChange, record: ChangeRecord, bootId: strin
   return { do: 'run', phase, attempt: attempts + 1 };
 };
 
-const withPhase = (record: ChangeRecord, phase: ChangePhase, known: PhaseRecord): ChangeRecord => ({
+const withPhase = (record: ChangeRecord, phase: ChangePhase, to: PhaseRecord): ChangeRecord => ({
   ...record,
-  phases: { ...record.phases, [phase]: known },
+  phases: { ...record.phases, [phase]: to },
 });
 
 /** Before a phase is run. The boot in which a reboot was first ordered is the one that it must end. */
@@ -113,8 +113,8 @@ export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecor
 export const failed = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
   withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1 });
 
-/** Whether kubeadm or the kubelet were begun more than once for this revision: no one knows how far an earlier try came. */
+/** Whether kubeadm or the kubelet were begun more than once for this revision: how far an earlier attempt came is unknown. */
 export const isRepeated = ({ phases }: ChangeRecord): boolean =>
-  [phases.kubeadm, phases.kubelet].some((known) => known !== undefined && known.attempts > 1);
+  [phases.kubeadm, phases.kubelet].some((phase) => phase !== undefined && phase.attempts > 1);
 
 export const finished = (record: ChangeRecord): ChangeRecord => ({ ...record, isFinished: true });

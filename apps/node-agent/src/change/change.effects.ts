@@ -1,8 +1,9 @@
 import { WorldFailure, type EventData, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
-import type { AgentFact, Difference } from '../agent/agent.decider.js';
-import type { AgentLog } from '../agent/agent.ports.js';
-import type { Desired } from '../agent/agent.state.js';
-import type { Failed } from '../agent/inspection.js';
+import type { AgentFact } from '../node/agent.facts.js';
+import type { Difference } from '../node/difference.js';
+import type { AgentLog } from '../node/host.ports.js';
+import type { Desired } from '../node/desired.state.js';
+import type { Failed } from '../software/inspection.js';
 import {
   began,
   failed,
@@ -78,16 +79,16 @@ export class NodeChanges {
     const { store, software, log } = this.options;
     if ((await store.read()).staged === stage.id) return undefined;
     const startedMs = performance.now();
-    const told = { phase: 'stage', attempt: 1, command: null } as const;
+    const common = { phase: 'stage', attempt: 1, command: null } as const;
     try {
       await software.stage(stage.software);
     } catch (error) {
       const message = wordsOf(error);
       log('warn', 'staging failed', { id: stage.id, cause: message });
-      await this.tell(stage.id, revision, { ...told, status: 'failed', tookMs: sinceMs(startedMs), message });
+      await this.report(stage.id, revision, { ...common, status: 'failed', tookMs: sinceMs(startedMs), message });
       return { item: 'stage', command: error instanceof WorldFailure ? error.operation : '', message };
     }
-    await this.tell(stage.id, revision, { ...told, status: 'done', tookMs: sinceMs(startedMs), message: null });
+    await this.report(stage.id, revision, { ...common, status: 'done', tookMs: sinceMs(startedMs), message: null });
     await store.write({ staged: stage.id });
     return undefined;
   }
@@ -96,9 +97,9 @@ export class NodeChanges {
     const { change, revision, bootId } = task;
     const { phase } = step;
     if (step.do === 'confirm') {
-      const told = { phase, status: 'done', attempt: step.attempt, tookMs: null } as const;
-      await this.tell(change.id, revision, {
-        ...told,
+      const common = { phase, status: 'done', attempt: step.attempt, tookMs: null } as const;
+      await this.report(change.id, revision, {
+        ...common,
         command: commandOf(phase, change, this.options.profile),
         message: null,
       });
@@ -106,29 +107,29 @@ export class NodeChanges {
     }
     const record = await this.keep(began(task.record, phase, bootId));
     const attempt = record.phases[phase]?.attempts ?? 1;
-    const told = { phase, attempt, command: commandOf(phase, change, this.options.profile) };
-    await this.tell(change.id, revision, { ...told, status: 'started', tookMs: null, message: null });
+    const common = { phase, attempt, command: commandOf(phase, change, this.options.profile) };
+    await this.report(change.id, revision, { ...common, status: 'started', tookMs: null, message: null });
     const startedMs = performance.now();
     try {
       const after = await this.run(phase, { ...task, record });
-      await this.tell(change.id, revision, { ...told, status: 'done', tookMs: sinceMs(startedMs), message: null });
+      await this.report(change.id, revision, { ...common, status: 'done', tookMs: sinceMs(startedMs), message: null });
       return { record: await this.keep(succeeded(after, phase)), failure: undefined };
     } catch (error) {
       if (error instanceof AgentStops) throw error;
       const message = wordsOf(error);
       const tookMs = sinceMs(startedMs);
-      await this.tell(change.id, revision, { ...told, status: 'failed', tookMs, message });
+      await this.report(change.id, revision, { ...common, status: 'failed', tookMs, message });
       const { change: kept } = await this.options.store.read();
       return {
         record: await this.keep(failed(kept ?? record, phase)),
-        failure: { item: ITEM, command: told.command ?? phase, message },
+        failure: { item: ITEM, command: common.command ?? phase, message },
       };
     }
   }
 
   /** Answers with the record as the phase left it. */
   private async run(phase: ChangePhase, { change, software, record, ensureRest }: Task): Promise<ChangeRecord> {
-    let known = record;
+    let after = record;
     await runPhase(
       phase,
       { ...this.options, ensureRest },
@@ -139,11 +140,11 @@ export class NodeChanges {
         startedKubelet: record.startedKubelet,
         isRepeated: isRepeated(record),
         remember: async (more) => {
-          known = await this.keep({ ...known, ...more });
+          after = await this.keep({ ...after, ...more });
         },
       },
     );
-    return known;
+    return after;
   }
 
   private async keep(record: ChangeRecord): Promise<ChangeRecord> {
@@ -151,7 +152,7 @@ export class NodeChanges {
     return record;
   }
 
-  private tell(change: string, revision: number, progress: Progress): Promise<void> {
+  private report(change: string, revision: number, progress: Progress): Promise<void> {
     const { identity, say } = this.options;
     return say([{ type: 'NodeChangeProgressed', data: { ...identity, revision, change, ...progress } }]);
   }

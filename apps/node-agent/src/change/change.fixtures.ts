@@ -1,8 +1,8 @@
 import type { AgentProfile, NodeChange, SoftwareVersions } from '@fairlead/contracts';
-import type { AgentFact } from '../agent/agent.decider.js';
+import type { AgentFact } from '../node/agent.facts.js';
 import { node, uid } from '../agent/agent.fixtures.js';
-import type { CommandResult, HostPort } from '../agent/agent.ports.js';
-import type { Desired } from '../agent/agent.state.js';
+import type { CommandResult, HostPort } from '../node/host.ports.js';
+import type { Desired } from '../node/desired.state.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { InstalledPackage } from '../software/package.driver.js';
 import { NodeChanges } from './change.effects.js';
@@ -91,7 +91,7 @@ export class ModelHost {
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
   profile: AgentProfile = {};
-  /** Static pods that the kubelet tells nothing: they run on without a manifest, until someone else ends them. */
+  /** Static pods that the kubelet does not end: they run on without a manifest, until something else ends them. */
   readonly untold = new Set<string>();
   /** What never answers: static pods whose manifest names this image. */
   mute = 'nothing';
@@ -121,7 +121,7 @@ export class ModelHost {
   private powerGoes: () => void = () => undefined;
   off: Promise<void> = new Promise((resolve) => (this.powerGoes = resolve));
 
-  /** The power comes back: the same disk, and the same boot id unless the host was told to boot. */
+  /** The power comes back: the same disk, and the same boot id unless the host was asked to reboot. */
   powerOn(cut?: PowerCut): void {
     this.isOff = false;
     this.life += 1;
@@ -139,7 +139,7 @@ export class ModelHost {
     return MANIFESTS.filter((name) => this.files.has(`/etc/kubernetes/manifests/${name}.yaml`));
   }
 
-  /** An agent of an earlier life hears nothing any more. */
+  /** An agent of an earlier life gets no answer any more. */
   private operate<T>(life: number, effect: () => T): Promise<T> {
     if (this.isOff || life !== this.life) return new Promise<never>(() => undefined);
     this.operations += 1;
@@ -184,7 +184,7 @@ export class ModelHost {
     if (text !== before && /:v1\.34|3\.6\./.test(text)) this.starts.push(/([\w-]+)\.yaml$/.exec(path)?.[1] ?? '');
   }
 
-  /** It writes a snapshot when its log is longer than it was told; this one has 600 entries. */
+  /** It writes a snapshot when its log is longer than its limit; this one has 600 entries. */
   private etcdStarts(): void {
     const manifest = this.files.get(ETCD_MANIFEST) ?? '';
     const [, minor] = /image: \S+:3\.(\d+)/.exec(manifest) ?? [];
@@ -309,7 +309,7 @@ export class ModelHost {
 }
 
 /** Phases and how they went, in the words of the events. */
-export const told = (facts: readonly AgentFact[]): readonly string[] =>
+export const reported = (facts: readonly AgentFact[]): readonly string[] =>
   facts.flatMap((fact) =>
     fact.type === 'NodeChangeProgressed' ? [`${fact.data.phase} ${fact.data.status} ${fact.data.attempt}`] : [],
   );

@@ -91,7 +91,7 @@ const prepareExchange = async (
 };
 
 /**
- * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it wants them. While this node's etcd and
+ * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it expects them. While this node's etcd and
  * API server are exchanged, its kubelet talks to the others: by its own it could not even delete the mirror pod of what has stopped
  * (docs/adr).
  */
@@ -117,7 +117,7 @@ const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void
   const { change, isRepeated } = task;
   if (!isRepeated && (await isStartedAsDesired(parts, task))) return;
   const exchange = (): Promise<void> => installKubelet(parts, task, task.ownServer);
-  // Of a try that did not end no one knows whether the kubelet that runs is the one that is installed.
+  // After an attempt that did not end, the running kubelet may not be the installed one.
   const restarts = (isRepeated && change.balancedEndpoint !== null) || (await restartsStaticPods(parts, task));
   await (restarts ? withStaticPodsAway(parts, exchange) : exchange());
 };

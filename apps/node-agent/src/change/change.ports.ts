@@ -5,7 +5,7 @@ export type Ask = (url: string, timeoutMs: number) => Promise<Asked>;
 export type Asked =
   { readonly kind: 'answered'; readonly status: number } | { readonly kind: 'silent'; readonly message: string };
 
-/** The agent is told to end while it waits: nothing has failed, and what waited is taken up again by the next agent. */
+/** The agent is stopped while it waits: nothing has failed, and the next agent continues what waited. */
 export class AgentStops extends Error {
   constructor() {
     super('the agent stops');

@@ -1,6 +1,6 @@
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { BALANCED, change, desired, ModelHost, OWN, told, type PowerCut } from './change.fixtures.js';
+import { BALANCED, change, desired, ModelHost, OWN, reported, type PowerCut } from './change.fixtures.js';
 
 /** With everything that a change may be. */
 const WHOLE = change({ stopApiServerFirst: true });
@@ -44,7 +44,7 @@ const check = (host: ModelHost): void => {
   expect(host.files.has('/etc/kubernetes/super-admin.conf')).toBe(false);
   expect(host.versions.get('kubelet')).toBe('1.34.4');
   for (const phase of ['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates', 'reboot'])
-    expect(told(host.facts).findLast((line) => line.startsWith(`${phase} `))).toMatch(/ done /);
+    expect(reported(host.facts).findLast((line) => line.startsWith(`${phase} `))).toMatch(/ done /);
 };
 
 /** What kubeadm itself would exchange it exchanges with a kubelet that can delete what has stopped. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { replaceFile } from '../software/item.js';
 import type { ChangeRecord } from './change.decider.js';
 
@@ -51,7 +51,7 @@ const NOTHING: Memory = { format: 1, change: null, staged: null, certificates: n
  * commands that may be repeated, and of a reboot.
  */
 export class ChangeStore {
-  private known: Memory | undefined;
+  private loaded: Memory | undefined;
 
   constructor(
     private readonly host: HostPort,
@@ -59,13 +59,13 @@ export class ChangeStore {
   ) {}
 
   async read(): Promise<Memory> {
-    return (this.known ??= await this.load());
+    return (this.loaded ??= await this.load());
   }
 
   async write(change: Partial<Memory>): Promise<void> {
     const next = { ...(await this.read()), ...change };
     await replaceFile(this.host, PATH, `${JSON.stringify(next)}\n`, 0o600);
-    this.known = next;
+    this.loaded = next;
   }
 
   private async load(): Promise<Memory> {

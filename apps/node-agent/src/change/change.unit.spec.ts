@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BALANCED, change, desired, ModelHost, OWN, told } from './change.fixtures.js';
+import { BALANCED, change, desired, ModelHost, OWN, reported } from './change.fixtures.js';
 import { AgentStops } from './change.ports.js';
 import { began, failed, nextStep, phasesOf, recordFor, succeeded } from './change.decider.js';
 import { serverIn, withServer } from './kubelet.server.js';
@@ -33,7 +33,7 @@ describe('the phases of a change', () => {
     expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', phase: 'kubeadm' });
   });
 
-  it('end with a boot, which is known by its id and not ordered again', () => {
+  it('end with a boot, which is recognised by its id and not requested again', () => {
     const only = change({ kubeadm: null, kubernetes: null, renewCertificates: false });
     const ordered = began(succeeded(recordFor(undefined, 'c', 2), 'runtime'), 'reboot', 'boot-1');
     expect(nextStep(only, ordered, 'boot-1')).toMatchObject({ do: 'run', phase: 'reboot' });
@@ -43,13 +43,13 @@ describe('the phases of a change', () => {
 });
 
 describe('a change of a control plane', () => {
-  it('is told phase by phase, and leaves nothing of its own behind', async () => {
+  it('is reported phase by phase, and leaves nothing of its own behind', async () => {
     const host = new ModelHost();
     void host.changes().ensure(desired(), host.bootId, nothing);
     await host.off;
     host.powerOn();
     expect(await host.changes().ensure(desired(), host.bootId, nothing)).toBeUndefined();
-    expect(told(host.facts)).toEqual([
+    expect(reported(host.facts)).toEqual([
       ...['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates'].flatMap((phase) => [
         `${phase} started 1`,
         `${phase} done 1`,
@@ -82,7 +82,7 @@ describe('a change of a control plane', () => {
     expect(host.server).toBe(OWN);
   });
 
-  it('tells kubeadm again what it must not mind on a host of this kind, which an upgrade does not remember', async () => {
+  it('passes to kubeadm again which preflight errors a host of this kind ignores, since an upgrade does not remember them', async () => {
     const kubeadmOf = async (kubeadm: 'apply' | 'node'): Promise<string | undefined> => {
       const host = new ModelHost();
       host.profile = { ignorePreflightErrors: ['SystemVerification'], imagePullPolicy: 'Never' };
@@ -154,8 +154,8 @@ describe('a change of a control plane', () => {
     expect(host.kubelets).toEqual([`1.33.13 at ${BALANCED}, 4 static pods`, `1.34.4 at ${OWN}, 0 static pods`]);
     const came = host.manifestsAfterRename.map((names) => names.length);
     expect(came.filter((count, index) => count === 4 && came[index - 1] === 3)).toHaveLength(1);
-    const told = host.commands.filter((line) => /^kubeadm (upgrade|certs)|^install kubelet/.test(line));
-    expect(told.map((line) => line.replace(/ \[.*/, ''))).toEqual([
+    const commands = host.commands.filter((line) => /^kubeadm (upgrade|certs)|^install kubelet/.test(line));
+    expect(commands.map((line) => line.replace(/ \[.*/, ''))).toEqual([
       'kubeadm upgrade node phase kubelet-config',
       'kubeadm upgrade node phase post-upgrade',
       'kubeadm certs renew all',
@@ -181,7 +181,7 @@ describe('a change of a control plane', () => {
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
     host.failing.clear();
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
-    // No one knows which kubelet ran meanwhile, so the static pods were away once more.
+    // Which kubelet ran meanwhile is unknown, so the static pods were away once more.
     expect(host.kubelets.at(-1)).toBe(`1.34.4 at ${OWN}, 0 static pods`);
     expect(host.kubelets.filter((one) => one.startsWith(`1.34.4 at ${BALANCED}`))).toEqual([]);
     expect(host.manifests).toHaveLength(4);
@@ -242,7 +242,7 @@ describe('a change of a control plane', () => {
     expect(old.etcdMinors).toEqual([6]);
   });
 
-  it('tells a static pod itself to end when the kubelet, busy with its volumes, has not', async () => {
+  it('ends a static pod itself when the kubelet, busy with its volumes, has not', async () => {
     const host = new ModelHost().asByKubeadm;
     host.untold.add('kube-scheduler').add('kube-apiserver');
     const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -296,19 +296,22 @@ describe('a change of a control plane', () => {
     const ran = host.commands.length;
     expect((await host.changes().ensure(desired(), host.bootId, nothing))?.message).toContain('was tried 3 times');
     expect(host.commands.length).toBe(ran);
-    expect(told(host.facts).filter((line) => line.startsWith('stage'))).toEqual(['stage started 1', 'stage done 1']);
+    expect(reported(host.facts).filter((line) => line.startsWith('stage'))).toEqual([
+      'stage started 1',
+      'stage done 1',
+    ]);
     host.failing.clear();
     const again = desired({ revision: 3, change: change({ reboot: false }) });
     expect(await host.changes().ensure(again, host.bootId, nothing)).toBeUndefined();
     expect(host.server).toBe(OWN);
   });
 
-  it('in which the agent is told to end has not failed: the next agent takes it up', async () => {
+  it('in which the agent is stopped has not failed: the next agent continues it', async () => {
     const host = new ModelHost();
     const only = change({ kubeadm: null, kubernetes: null, reboot: false });
     const stops = host.changes({ sleep: () => Promise.reject(new AgentStops()), answers: true });
     await expect(stops.ensure(desired({ change: only }), host.bootId, nothing)).rejects.toThrow('the agent stops');
-    expect(told(host.facts).filter((line) => line.includes('failed'))).toEqual([]);
+    expect(reported(host.facts).filter((line) => line.includes('failed'))).toEqual([]);
     expect(host.manifests.length).toBe(3);
     expect(await host.changes().ensure(desired({ change: only }), host.bootId, nothing)).toBeUndefined();
     expect(host.manifests.length).toBe(4);
@@ -326,13 +329,13 @@ describe('a change of a control plane', () => {
 });
 
 describe('what is staged ahead', () => {
-  it('needs no permission, is told once, and is forgotten only for something else', async () => {
+  it('needs no permission, is reported once, and is forgotten only for something else', async () => {
     const host = new ModelHost();
     const stage = { id: 'u-0123456789/op-01', software: { kubelet: '1.34.4' } };
     const target = desired({ change: undefined, changesAllowed: false, stage });
     await host.changes().stageAhead(target);
     await host.changes().stageAhead({ ...target, revision: 3 });
-    expect([host.commands, told(host.facts)]).toEqual([['stage'], ['stage done 1']]);
+    expect([host.commands, reported(host.facts)]).toEqual([['stage'], ['stage done 1']]);
     await host.changes().stageAhead({ ...target, stage: { ...stage, id: 'another' } });
     expect(host.commands).toEqual(['stage', 'stage']);
   });

@@ -1,9 +1,9 @@
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 
 /** kubeadm patches what it writes with the files of this folder, named after their targets; each call of it names the folder again. */
 export const PATCHES_FOLDER = '/etc/kubernetes/fairlead-patches';
 
-/** What knows --emulated-version (KEP-4330). */
+/** The components with --emulated-version (KEP-4330). */
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const PRIVATE = 0o600;
 

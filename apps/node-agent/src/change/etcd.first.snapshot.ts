@@ -1,4 +1,4 @@
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { memberIn } from './etcd.manifest.js';
 
 const LOOK_TIMEOUT_MS = 10_000;

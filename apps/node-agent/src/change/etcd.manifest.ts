@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 
-/** What etcd's static pod on this host was told about itself. */
+/** The flags of etcd's static pod on this host. */
 export interface Member {
   readonly name: string;
   readonly peerUrl: string;

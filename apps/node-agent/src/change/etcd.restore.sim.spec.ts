@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EtcdChange } from '@fairlead/contracts';
-import type { CommandResult, HostPort } from '../agent/agent.ports.js';
+import type { CommandResult, HostPort } from '../node/host.ports.js';
 import { restoreMember, startControlPlane, stopControlPlane, undoRestore, type RestoreParts } from './etcd.restore.js';
 
 const MANIFESTS = '/etc/kubernetes/manifests';
@@ -156,7 +156,7 @@ describe('a restore of etcd on a control plane', () => {
     }
   });
 
-  it('says to etcdutl what every member is told, and jumps ahead of revisions that were seen where etcdutl can', async () => {
+  it('passes the same members to etcdutl on every node, and jumps ahead of revisions that were seen where etcdutl can', async () => {
     const commandOf = async (help: string): Promise<string> => {
       const host = await stopped();
       host.help = help;

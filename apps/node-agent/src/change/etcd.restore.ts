@@ -1,5 +1,5 @@
 import { AGENT_PATHS, WorldFailure, type EtcdChange } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun, succeeds } from '../software/item.js';
 import { imageOf, memberIn, type Member } from './etcd.manifest.js';
 import { runningContainers } from './running.containers.js';
@@ -59,7 +59,7 @@ export const startControlPlane = async (parts: RestoreParts): Promise<void> => {
   for (const { name } of STATIC_PODS) {
     if (await host.exists(stoppedOf(name))) await host.rename(stoppedOf(name), manifestOf(name));
   }
-  // It holds what it knew of the cluster in memory, and looks at its manifests when it starts.
+  // It has the previous state of the cluster in memory, and reads its manifests when it starts.
   await restartKubelet(host);
   for (const { name } of STATIC_PODS) {
     if (await host.exists(manifestOf(name))) await until(parts, name, true);
@@ -82,7 +82,7 @@ const manifestText = async (host: HostPort): Promise<string> => {
   return text;
 };
 
-/** Another name or address than what all members are told would make a member that finds no one. */
+/** With another name or address than in the list of all members, a member would find no other. */
 const checkedMember = (text: string, change: EtcdChange): Member => {
   const member = memberIn(text);
   const own = `${member.name}=${member.peerUrl}`;

@@ -1,5 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from '../software/item.js';
 import { manifestOf, STATIC_PODS } from './static.pods.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NodeChange } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile } from '../software/item.js';
 import { restartKubelet } from './etcd.restore.js';
 import { serverIn, withServer } from './kubelet.server.js';
@@ -22,7 +22,7 @@ const installedOf = async ({ software }: PhaseParts): Promise<string | undefined
 
 /**
  * A kubelet that starts makes sure of the volumes of each pod before all else. Were the manifest of a static pod gone before that, it
- * would wait for them to its limit of two minutes, and the pod would run on for so long. It tells no one when it is done with it.
+ * would wait for them to its limit of two minutes, and the pod would run on for so long. It does not report when it is done.
  */
 const SETTLES_MS = 3_000;
 
@@ -66,7 +66,7 @@ export const restartsStaticPods = async (parts: PhaseParts, task: PhaseTask): Pr
 
 /**
  * Has the new kubeadm write what it would write at the end of its upgrade for the kubelet of this node: its configuration, and its flags
- * without those that the new one does not know. Nothing that runs is touched; the static pods must be there, by which it knows a
+ * without those that the new one does not have. Nothing that runs is touched; the static pods must be there, by which it knows a
  * control plane. What kubeadm's upgrade itself changes of it afterwards is read at the kubelet's next start.
  */
 export const configureNewKubelet = async (host: HostPort, patches: string | null): Promise<void> => {

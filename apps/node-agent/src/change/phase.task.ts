@@ -1,5 +1,5 @@
 import type { AgentProfile, NodeChange, SoftwareVersions } from '@fairlead/contracts';
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
 import type { HostSoftware } from '../software/host.software.js';
 import type { StaticPodParts } from './static.pods.js';
 
@@ -8,7 +8,7 @@ export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
   readonly log: AgentLog;
-  /** What kubeadm must not mind on a host of this kind; an upgrade remembers nothing of what init and join were told. */
+  /** Preflight errors that kubeadm ignores on a host of this kind; an upgrade does not remember those of init and join. */
   readonly profile: AgentProfile;
   /** undefined: a host whose files no one removes, as those of the lab's light mode. */
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
@@ -16,7 +16,7 @@ export interface PhaseParts extends StaticPodParts {
   readonly ensureRest: () => Promise<void>;
 }
 
-/** What a later phase, or a later try, must know of an earlier one. */
+/** What a later phase, or a later attempt, needs of an earlier one. */
 export interface Remembered {
   /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
   readonly ownServer: string | null;
@@ -28,7 +28,7 @@ export interface Remembered {
 export interface PhaseTask extends Remembered {
   readonly change: NodeChange;
   readonly desired: SoftwareVersions;
-  readonly remember: (known: Partial<Remembered>) => Promise<void>;
-  /** kubeadm or the kubelet were begun before, and no one knows how far that came. */
+  readonly remember: (more: Partial<Remembered>) => Promise<void>;
+  /** kubeadm or the kubelet were begun before, and how far that came is unknown. */
   readonly isRepeated: boolean;
 }

@@ -1,4 +1,4 @@
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from '../software/item.js';
 
 const CTR = ['-n', 'k8s.io'];

@@ -24,11 +24,11 @@ const ETCD = 'etcd';
 const API_SERVER = 'kube-apiserver';
 
 /**
- * What still answers so long after its manifest left was not told to end: a kubelet that is busy with the volumes of that pod tells it
- * after two minutes (seen once). The API server that was told answers no more that it is ready; a second SIGTERM would cut it short.
+ * What still answers so long after its manifest left was not asked to end: a kubelet that is busy with the volumes of that pod asks it
+ * after two minutes (seen once). An API server that was asked to end reports itself not ready; a second SIGTERM would cut it short.
  */
 const TELL_AFTER_MS = 3_000;
-/** etcd, the controller manager and the scheduler end within a second of being told. */
+/** etcd, the controller manager and the scheduler end within a second of SIGTERM. */
 const KILL_AFTER_MS = 20_000;
 
 const podOf = (name: string): (typeof STATIC_PODS)[number] | undefined => STATIC_PODS.find((one) => one.name === name);

@@ -1,6 +1,7 @@
 import { AGENT_PATHS, wordsOf } from '@fairlead/contracts';
 import { claimsOfCreds, withJwt } from '@fairlead/embedded/credentials';
-import type { AgentClock, AgentLog, HostPort, Platform } from '../agent/agent.ports.js';
+import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
+import type { Platform } from '../agent/agent.ports.js';
 import { replaceFile } from '../software/item.js';
 import type { Metronome } from '../time/metronome.js';
 

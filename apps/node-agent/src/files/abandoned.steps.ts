@@ -4,7 +4,7 @@ import type { HostFiles } from './files.ports.js';
 /** A step begins, and removes its files, as soon as they are there. */
 const BEGUN_WITHIN_MS = 5 * 60_000;
 
-/** Removes steps that bootstrap-svc sent and that never began: they hold keys and tokens. Those that are on their way stay. */
+/** Removes steps that bootstrap-svc sent and that never began: they contain keys and tokens. Those that are on their way stay. */
 export const removeAbandonedSteps = async (files: HostFiles, nowMs: number): Promise<void> => {
   for (const name of await files.list(AGENT_PATHS.steps)) {
     const path = `${AGENT_PATHS.steps}/${name}`;

@@ -1,4 +1,4 @@
-/** What can be told of a file without reading it. */
+/** What the file system reports of a file without reading it. */
 export interface FileStat {
   /** Another text whenever the content may be another one. */
   readonly identity: string;
@@ -7,7 +7,7 @@ export interface FileStat {
   readonly modifiedMs: number;
 }
 
-/** Files of the host that are too large to be held in memory. Paths are absolute as on a real host. */
+/** Files of the host that are too large for memory. Paths are absolute as on a real host. */
 export interface HostFiles {
   /** The path as a command of this host must be given it. */
   at(path: string): string;
@@ -35,3 +35,6 @@ export interface SourceFiles {
   /** Where the host can read the file without getting it first; undefined: nowhere. */
   inPlace(path: string): string | undefined;
 }
+
+/** The place at a URL, or in a folder of the host. */
+export type OpenSource = (location: string, files: HostFiles) => SourceFiles;

@@ -5,10 +5,10 @@ export interface ProbeState {
   readonly failures: number;
   /** When the first of the present failures was, on any clock that only goes forward. */
   readonly failingSinceMs: number | null;
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
-export const WELL: ProbeState = { failures: 0, failingSinceMs: null, isTold: false };
+export const WELL: ProbeState = { failures: 0, failingSinceMs: null, isReported: false };
 
 export interface Answered {
   readonly isWell: boolean;
@@ -19,20 +19,20 @@ export interface Answered {
 export type ProbeChange =
   { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'recovered'; readonly failedForMs: number };
 
-/** The probe after an answer, and what of it is news. */
+/** The probe after an answer, and what it changes. */
 export const answered = (
   state: ProbeState,
   { isWell, message, atMs }: Answered,
-): { readonly state: ProbeState; readonly news: ProbeChange | undefined } => {
+): { readonly state: ProbeState; readonly change: ProbeChange | undefined } => {
   if (isWell) {
     const failedForMs = Math.round(atMs - (state.failingSinceMs ?? atMs));
-    return { state: WELL, news: state.isTold ? { kind: 'recovered', failedForMs } : undefined };
+    return { state: WELL, change: state.isReported ? { kind: 'recovered', failedForMs } : undefined };
   }
   const failures = state.failures + 1;
   const failingSinceMs = state.failingSinceMs ?? atMs;
-  const isChange = failures >= FAILURES_MIN && !state.isTold;
+  const isChange = failures >= FAILURES_MIN && !state.isReported;
   return {
-    state: { failures, failingSinceMs, isTold: state.isTold || isChange },
-    news: isChange ? { kind: 'failed', message } : undefined,
+    state: { failures, failingSinceMs, isReported: state.isReported || isChange },
+    change: isChange ? { kind: 'failed', message } : undefined,
   };
 };

@@ -1,5 +1,5 @@
 import type { EventData, Probe } from '@fairlead/contracts';
-import type { AgentFact } from '../agent/agent.decider.js';
+import type { AgentFact } from '../node/agent.facts.js';
 import type { Ask } from '../change/change.ports.js';
 import type { Metronome } from '../time/metronome.js';
 import { answered, WELL, type ProbeChange } from './probe.decider.js';
@@ -15,7 +15,7 @@ export interface ProbesOptions {
   readonly say: (facts: readonly AgentFact[]) => Promise<void>;
 }
 
-/** Asks what the node was told to ask, again and again, as long as it is desired. */
+/** Runs the probes of the node repeatedly, as long as they are desired. */
 export class Probes {
   private readonly cancels: (() => void)[] = [];
   private asked = '';
@@ -23,7 +23,7 @@ export class Probes {
   constructor(private readonly options: ProbesOptions) {}
 
   /** From now on these, and no others. The same ones go on as they are. */
-  want(probes: readonly Probe[]): void {
+  set(probes: readonly Probe[]): void {
     const desired = JSON.stringify(probes);
     if (desired === this.asked) return;
     this.stop();
@@ -51,7 +51,7 @@ export class Probes {
       const message = answer.kind === 'silent' ? answer.message : `it answers ${answer.status}`;
       const after = answered(state, { isWell, message, atMs: performance.now() });
       state = after.state;
-      if (after.news !== undefined) await this.tell(probe.name, after.news);
+      if (after.change !== undefined) await this.report(probe.name, after.change);
       next();
     };
     next();
@@ -61,12 +61,12 @@ export class Probes {
     });
   }
 
-  private tell(probe: string, news: ProbeChange): Promise<void> {
+  private report(probe: string, change: ProbeChange): Promise<void> {
     const { identity, say } = this.options;
     return say([
-      news.kind === 'failed'
-        ? { type: 'ProbeFailed', data: { ...identity, probe, message: news.message } }
-        : { type: 'ProbeRecovered', data: { ...identity, probe, failedForMs: news.failedForMs } },
+      change.kind === 'failed'
+        ? { type: 'ProbeFailed', data: { ...identity, probe, message: change.message } }
+        : { type: 'ProbeRecovered', data: { ...identity, probe, failedForMs: change.failedForMs } },
     ]);
   }
 }

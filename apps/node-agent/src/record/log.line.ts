@@ -1,4 +1,4 @@
-import type { LogLevel } from '../agent/agent.ports.js';
+import type { LogLevel } from '../node/host.ports.js';
 
 /** What people may see of one event in the agent's life. */
 export interface LogLine {
@@ -23,7 +23,7 @@ const valueText = (value: unknown): string => {
 export const sentenceOf = ({ message, fields }: LogLine): string =>
   [message, ...Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)].join(' ');
 
-/** A line for journald, which knows the time and hides the priority. */
+/** A line for journald, which adds the time and hides the priority. */
 export const journaldLine = (line: LogLine): string => `<${PRIORITIES[line.level]}>${sentenceOf(line)}`;
 
 /** A line for everything that adds nothing of its own. */

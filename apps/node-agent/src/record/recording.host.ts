@@ -1,4 +1,4 @@
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { commandLine } from '../software/item.js';
 
 /** Commands that only look, by how they begin; they are asked every minute and are no part of what the agent did. */

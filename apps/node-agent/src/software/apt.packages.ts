@@ -1,5 +1,5 @@
 import type { SoftwareVersions } from '@fairlead/contracts';
-import type { CommandResult, HostPort } from '../agent/agent.ports.js';
+import type { CommandResult, HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile } from './item.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
 import type { Distribution, InstalledPackage } from './package.driver.js';
@@ -21,7 +21,7 @@ export const upstreamOf = (version: string): string =>
 
 const FORMAT = '${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n';
 
-/** dpkg-query's own answers; it exits with 1 when one of the names is not known to it. */
+/** dpkg-query's own answers; it exits with 1 when it does not find one of the names. */
 export const parseInstalled = (output: string): ReadonlyMap<string, InstalledPackage> => {
   const packages = new Map<string, InstalledPackage>();
   for (const line of output.split('\n')) {

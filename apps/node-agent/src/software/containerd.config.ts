@@ -13,7 +13,7 @@ export interface RuntimeSettings {
   readonly pauseImage: string;
   /** The kubelet must have the same. */
   readonly cgroupDriver: 'systemd' | 'cgroupfs';
-  /** Where the host may not lower anybody's OOM score, containers must not ask for it. */
+  /** Where the host may not lower any OOM score, containers must not ask for it. */
   readonly restrictOomScore: boolean;
 }
 

@@ -1,5 +1,5 @@
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { containerdConfig, type RuntimeSettings } from './containerd.config.js';
 import { fileDifference, mustRun, replaceFile, succeeds, type Item } from './item.js';
 import type { PackageDriver } from './package.driver.js';

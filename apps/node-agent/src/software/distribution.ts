@@ -1,5 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { aptPackages } from './apt.packages.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
 import { osValue } from './os.release.js';
@@ -15,10 +15,10 @@ const DRIVERS: Readonly<Record<string, (host: HostPort, local: LocalRepository) 
 export const distributionIds = (osRelease: string): readonly string[] =>
   `${osValue(osRelease, 'ID')} ${osValue(osRelease, 'ID_LIKE')}`.split(' ').filter((id) => id !== '');
 
-/** Throws WorldFailure where we know no package manager. A host that does not say what it is, is taken for a Debian. */
+/** Throws WorldFailure for an unsupported package manager. A host that does not say what it is, is taken for a Debian. */
 export const distributionOf = async (host: HostPort, local = noRepository): Promise<Distribution> => {
   const ids = distributionIds((await host.readFile('/etc/os-release')) ?? '');
-  const driver = ids.length === 0 ? aptPackages : ids.map((id) => DRIVERS[id]).find((known) => known !== undefined);
+  const driver = ids.length === 0 ? aptPackages : ids.map((id) => DRIVERS[id]).find((driver) => driver !== undefined);
   if (driver !== undefined) return driver(host, local);
   throw new WorldFailure({
     operation: 'find the package manager',

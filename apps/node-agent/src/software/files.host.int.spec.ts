@@ -13,7 +13,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FilesHost, TestMirror } from '../../test/files.host.js';
-import { ensureAll, inspect } from '../agent/inspection.js';
+import { ensureAll, inspect } from './inspection.js';
+import { openSource } from '../adapters/files/open.source.js';
 import { hostSoftware, type HostSoftware } from './host.software.js';
 
 const MIRROR = '/srv/mirror';
@@ -43,6 +44,7 @@ describe('a host whose software comes as files', () => {
       } as AgentConfig,
       host: host.port,
       files: host.files,
+      openSource,
       architecture: 'amd64',
       log: () => undefined,
     });
@@ -82,7 +84,7 @@ describe('a host whose software comes as files', () => {
     expect(host.changes).not.toContain('swapoff -a');
   });
 
-  it('tells which versions its source has, also those that came since', async () => {
+  it('reports which versions its source has, also those that came since', async () => {
     const { source } = software();
     expect(await source?.releases()).toEqual(['v1.34.4', 'v1.34.5']);
     mirror.addRelease('v1.35.4');

@@ -1,15 +1,12 @@
 import {
   imagesFor,
-  isUrl,
   type AgentConfig,
   type Architecture,
   type MirrorImage,
   type SoftwareVersions,
 } from '@fairlead/contracts';
-import { folderSource } from '../adapters/files/folder.source.js';
-import { urlSource } from '../adapters/files/url.source.js';
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
-import type { HostFiles } from '../files/files.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
+import type { HostFiles, OpenSource } from '../files/files.ports.js';
 import { aptPackages } from './apt.packages.js';
 import { cniItem } from './cni.item.js';
 import { distributionOf } from './distribution.js';
@@ -73,7 +70,7 @@ const bothOf = (ours: PackageDriver, theirs: PackageDriver): PackageDriver => ({
   },
 });
 
-/** Resolved when it is first used, so that a host of an unknown kind fails where it can be told. */
+/** Resolved when it is first used, so that a host of an unknown kind fails where it can be reported. */
 const lazyDistribution = (distribution: () => Promise<Distribution>): PackageDriver => {
   const runtime = async (): Promise<PackageDriver> => distributionRuntime(await distribution());
   return {
@@ -100,8 +97,8 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
   const mirror = new Mirror(source, files, host);
   const store = new ImageStore(host, mirror);
   const later = new LaterImages({ host, files, store, log });
-  let known: Promise<Distribution> | undefined;
-  const distribution = (): Promise<Distribution> => (known ??= distributionOf(host, mirrorRepository(host, mirror)));
+  let asked: Promise<Distribution> | undefined;
+  const distribution = (): Promise<Distribution> => (asked ??= distributionOf(host, mirrorRepository(host, mirror)));
   const theirs = lazyDistribution(distribution);
   const binaries = kubernetesBinaries({ host, files, mirror, architecture });
 
@@ -164,23 +161,25 @@ export interface HostSoftwareOptions {
   readonly host: HostPort;
   /** Needed only where software comes as files. */
   readonly files: HostFiles | undefined;
+  readonly openSource: OpenSource;
   readonly architecture: Architecture;
   readonly log: AgentLog;
 }
 
-/** Throws where the source asks for something that this agent was not given. */
-export const hostSoftware = ({ config, host, files, architecture, log }: HostSoftwareOptions): HostSoftware => {
+/** Throws where the source needs files of the host and there are none. */
+export const hostSoftware = (options: HostSoftwareOptions): HostSoftware => {
+  const { config, host, files, openSource, architecture, log } = options;
   const { source = { kind: 'packages' } as const } = config.profile ?? {};
   switch (source.kind) {
     case 'packages':
       return byPackages(host);
     case 'bundle':
-      throw new Error('a bundle is a folder by the time that an agent hears of it');
+      throw new Error('a bundle is unpacked into a folder before an agent starts');
     case 'files': {
       if (files === undefined) throw new Error('software as files needs a host with files');
       const { kind: _, location, ...trust } = source;
-      const place = isUrl(location) ? urlSource(location, files) : folderSource(location, files);
-      return byFiles({ config, host, files, source: { location, trust, files: place }, architecture, log });
+      const opened = openSource(location, files);
+      return byFiles({ config, host, files, source: { location, trust, files: opened }, architecture, log });
     }
   }
 };

@@ -1,5 +1,5 @@
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile, type Item } from './item.js';
 
 const NAME_FILE = '/etc/hostname';
@@ -16,7 +16,7 @@ export const hostnameItem = (host: HostPort, name: string): Item => ({
   inspect: async () => {
     const differences: Difference[] = [];
     const isStored = ((await host.readFile(NAME_FILE)) ?? '').trim() === name;
-    // A host without /proc cannot tell the name that it runs under.
+    // A host without /proc does not show the name that it runs under.
     const running = (await host.readFile(RUNNING_NAME))?.trim() ?? name;
     if (!isStored || running !== name)
       differences.push({ item: 'hostname', what: 'hostname', observed: isStored ? running : 'other', desired: name });

@@ -1,5 +1,5 @@
 import type { MirrorImage } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from './item.js';
 import type { Mirror } from './mirror.js';
 
@@ -26,8 +26,8 @@ export interface ImageOrder {
  * kubeadm init needs the images of its static pods at once. All other nodes join a good while after they are prepared, so
  * that theirs can come meanwhile; only the sandbox is needed by everything.
  */
-export const orderImages = (images: readonly MirrorImage[], leader: boolean): ImageOrder => {
-  const isFirst = ({ name, roles }: MirrorImage): boolean => name === 'pause' || (leader && !roles.includes('worker'));
+export const orderImages = (images: readonly MirrorImage[], initial: boolean): ImageOrder => {
+  const isFirst = ({ name, roles }: MirrorImage): boolean => name === 'pause' || (initial && !roles.includes('worker'));
   const sorted = images.toSorted((one, other) => rank(one) - rank(other));
   return { first: sorted.filter(isFirst), later: sorted.filter((image) => !isFirst(image)) };
 };

@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 
 /** Something on the host that has a desired state. */
 export interface Item {

@@ -1,5 +1,5 @@
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 
 const ITEM = 'kubelet-unit';
@@ -65,7 +65,7 @@ const FILES: Readonly<Record<string, string>> = {
   [`/etc/systemd/system/${UNIT}.d/10-kubeadm.conf`]: DROP_IN_TEXT,
 };
 
-/** The kubelet's unit as kubeadm expects it, known to systemd. */
+/** The kubelet's unit as kubeadm expects it, loaded by systemd. */
 export const kubeletUnitItem = (host: HostPort): Item => ({
   name: ITEM,
 
@@ -74,7 +74,7 @@ export const kubeletUnitItem = (host: HostPort): Item => ({
     for (const [path, text] of Object.entries(FILES))
       differences.push(...(await fileDifference(host, ITEM, path, text)));
     if (differences.length > 0) return differences;
-    // A crash between the files and the reload leaves a systemd that knows the old ones, or none.
+    // A crash between the files and the reload leaves a systemd with the old units, or none.
     const shown = await mustRun(host, 'systemctl', ['show', '--property=LoadState,NeedDaemonReload', UNIT]);
     if (shown.includes('LoadState=loaded') && shown.includes('NeedDaemonReload=no')) return [];
     return [{ item: ITEM, what: STALE, observed: 'knows other units', desired: 'knows the unit' }];

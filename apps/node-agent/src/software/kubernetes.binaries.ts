@@ -1,5 +1,5 @@
 import { mirrorPaths, NODE_BINARIES, type Architecture, type NodeBinary } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import type { HostFiles } from '../files/files.ports.js';
 import type { Mirror } from './mirror.js';
 import type { InstalledPackage, PackageDriver } from './package.driver.js';
@@ -42,8 +42,8 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
   const ask = async (name: NodeBinary): Promise<string | undefined> => {
     const stat = await files.stat(pathOf(name));
     if (stat === undefined) return undefined;
-    const known = asked.get(name);
-    if (known?.identity === stat.identity) return known.version;
+    const last = asked.get(name);
+    if (last?.identity === stat.identity) return last.version;
     // A file that cannot say what it is, is not what is desired: no reason to fail, it is replaced.
     const { code, stdout } = await host.run(files.at(pathOf(name)), QUESTIONS[name].args, { timeoutMs: 30_000 });
     const version = code === 0 ? versionIn(name, stdout) : undefined;

@@ -1,5 +1,5 @@
 import { AGENT_PATHS, type MirrorImage } from '@fairlead/contracts';
-import type { AgentLog, HostPort } from '../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../node/host.ports.js';
 import type { HostFiles } from '../files/files.ports.js';
 import type { ImageStore } from './images.js';
 

@@ -1,4 +1,4 @@
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import type { Mirror } from './mirror.js';
 import { osValue } from './os.release.js';
 

@@ -13,7 +13,7 @@ import {
   type MirrorTrust,
 } from '@fairlead/contracts';
 import { catalogueFault } from '@fairlead/mirror/signatures';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import type { HostFiles, SourceFiles } from '../files/files.ports.js';
 
 /** A verified file that a command may read. */
@@ -38,7 +38,7 @@ export interface TrustedSource {
  * SHA-256 counts because the place of the file says it.
  */
 export class Mirror {
-  private known: Promise<MirrorCatalogue | undefined> | undefined;
+  private loaded: Promise<MirrorCatalogue | undefined> | undefined;
   /** Files that were found right where they are, by what they were then. */
   private readonly verified = new Map<string, string>();
 
@@ -50,19 +50,19 @@ export class Mirror {
 
   /** undefined: no catalogue counts, as of the official site. Read once, and again after something was not found. */
   catalogue(): Promise<MirrorCatalogue | undefined> {
-    this.known ??= this.readCatalogue().catch((error: unknown) => {
-      this.known = undefined;
+    this.loaded ??= this.readCatalogue().catch((error: unknown) => {
+      this.loaded = undefined;
       throw error;
     });
-    return this.known;
+    return this.loaded;
   }
 
-  /** The catalogue as it is now; what was known stays known while it cannot be read. */
+  /** The catalogue as it is now; the last one is kept while it cannot be read. */
   async look(): Promise<MirrorCatalogue | undefined> {
     const catalogue = await this.readCatalogue();
     // Only whether the source answers: what it says there counts for nothing.
     if (!usesCatalogue(this.from.trust)) await this.from.files.text(mirrorPaths.catalogue);
-    this.known = Promise.resolve(catalogue);
+    this.loaded = Promise.resolve(catalogue);
     return catalogue;
   }
 
@@ -72,12 +72,12 @@ export class Mirror {
     if (catalogue === undefined) return undefined;
     const release = releaseIn(catalogue, version);
     if (release !== undefined) return release;
-    this.known = undefined;
+    this.loaded = undefined;
     const there = catalogue.releases.map((each) => each.version).join(', ') || 'no version at all';
     throw this.failure('read the mirror', mirrorPaths.catalogue, `it has no ${version}, only ${there}`);
   }
 
-  /** Lower-case hex: of the catalogue, else of the connection, else of the releases that Fairlead knows. */
+  /** Lower-case hex: of the catalogue, else of the connection, else of the releases that Fairlead supports. */
   async sha256Of(path: string): Promise<string> {
     const listed = (await this.catalogue())?.files.find((file) => file.path === path)?.sha256;
     const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path);
@@ -145,7 +145,7 @@ export class Mirror {
 
   /** A checksum may be the wrong one as well as the file: both are read again the next time. */
   private mismatch(path: string, desired: string, found: string): WorldFailure {
-    this.known = undefined;
+    this.loaded = undefined;
     return this.failure('verify', path, `its SHA-256 is ${found}, not ${desired}`);
   }
 

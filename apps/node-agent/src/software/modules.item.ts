@@ -1,5 +1,5 @@
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 
 /** What container images (overlay) and bridged pod traffic (br_netfilter) need. kubernetes.io, container runtimes. */
@@ -11,7 +11,7 @@ const TEXT = `# Written by Fairlead.\n${MODULES.join('\n')}\n`;
 const LOADED = '/proc/modules';
 const FILE_SYSTEMS = '/proc/filesystems';
 
-/** Names of the loaded modules; undefined: this host cannot tell. */
+/** Names of the loaded modules; undefined: this host does not show them. */
 const loadedModules = async (host: HostPort): Promise<readonly string[] | undefined> => {
   const file = await host.readFile(LOADED);
   if (file !== undefined) return file.split('\n').map((line) => line.split(' ')[0] ?? '');
@@ -28,7 +28,7 @@ const FEATURES: Readonly<Record<Module, (host: HostPort) => Promise<boolean>>> =
 
 const isThere = async (host: HostPort, module: Module, loaded: readonly string[] | undefined): Promise<boolean> => {
   if ((await FEATURES[module](host)) || (await host.exists(`/sys/module/${module}`))) return true;
-  // Where no one can tell, the file that loads them at boot stands for them.
+  // Where the host does not show them, the file that loads them at boot counts.
   if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
   return loaded.includes(module);
 };

@@ -1,6 +1,6 @@
 import type { SoftwareVersions } from '@fairlead/contracts';
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { mustRun, succeeds, type Item } from './item.js';
 import type { InstalledPackage, PackageDriver } from './package.driver.js';
 

@@ -19,11 +19,11 @@ import { swapItem } from './swap.item.js';
 describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s printed', (kubernetes) => {
   const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
 
-  it('tells the version of each of Kubernetes own programs', () => {
+  it('shows the version of each of Kubernetes own programs', () => {
     for (const name of NODE_BINARIES) expect(`v${versionIn(name, said(name))}`).toBe(kubernetes);
   });
 
-  it('tells which packages are installed, at which upstream version, and held', () => {
+  it('shows which packages are installed, at which upstream version, and held', () => {
     expect([...parseInstalled(said('installed'))]).toEqual([
       ['conntrack', { version: '1.4.8', held: false }],
       ['containerd', { version: '1.7.24', held: true }],
@@ -31,25 +31,25 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     ]);
   });
 
-  it('tells which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
+  it('shows which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
 
-  it('tells when the lists of apt lack what is desired', () => {
+  it('shows when the lists of apt lack what is desired', () => {
     expect(said('unknownPackage')).toMatch(NEEDS_UPDATE);
     expect(said('unknownVersion')).toMatch(NEEDS_UPDATE);
   });
 
-  it('tells which images are missing', () => {
+  it('shows which images are missing', () => {
     const image = (reference: string) => ({ name: reference, reference, path: 'x', roles: [] });
     const desired = [image(pauseImageOf(kubernetes.slice(1))), image('registry.k8s.io/pause:0.1')];
     expect(missingImages(desired, said('importedImages'))).toEqual([desired[1]]);
   });
 
-  it('tells which container of a static pod runs', () =>
+  it('shows which container of a static pod runs', () =>
     expect(runningOf(said('etcdContainers'), said('tasks'))).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]));
 
-  it('tells what distribution it is', () => expect(distributionIds(said('osRelease'))).toEqual(['debian']));
+  it('shows what distribution it is', () => expect(distributionIds(said('osRelease'))).toEqual(['debian']));
 
-  it('tells of its member of etcd, in the manifest that kubeadm wrote', () => {
+  it('shows its member of etcd, in the manifest that kubeadm wrote', () => {
     const manifest = said('etcdManifest');
     expect(memberIn(manifest)).toEqual({
       name: 'cp-1',
@@ -59,7 +59,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(imageOf(manifest)).toBe(`registry.k8s.io/etcd:${releaseOf(kubernetes)?.etcd}`);
   });
 
-  it('tells which API server a kubelet asks, and when the certificate in a kubeconfig ends', async () => {
+  it('shows which API server a kubelet asks, and when the certificate in a kubeconfig ends', async () => {
     expect(serverIn(said('kubeletServer'))).toMatch(/^https:\/\/198\.18\.64\.\d+:6443$/);
     const host = new MemoryHost();
     host.files.set('/etc/kubernetes/admin.conf', said('adminCertificate'));
@@ -99,12 +99,12 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(written).toContain('name: cp-1');
   });
 
-  it('tells whether systemd knows a unit as it is on disk', () => {
+  it('shows whether systemd has loaded a unit as it is on disk', () => {
     expect(said('unit')).toBe('LoadState=loaded\nNeedDaemonReload=no\n');
     expect(said('noUnit')).toContain('LoadState=not-found');
   });
 
-  it('tells which settings the kernel uses, and that no swap is on', async () => {
+  it('shows which settings the kernel uses, and that no swap is on', async () => {
     const host = new MemoryHost();
     host.files.set('/proc/swaps', said('swaps'));
     const differing = await swapItem(host).inspect();
@@ -116,7 +116,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(said('restoreHelp')).toContain('--data-dir'));
 });
 
-it('what apt prints of three releases tells which versions they offer', () =>
+it('what apt prints of three releases shows which versions they offer', () =>
   expect(parseMadison(recordedOfApt('apt-cache madison containerd'))).toEqual(['2.1.9', '1.7.24', '1.6.20']));
 
 describe('a distribution', () => {
@@ -129,7 +129,7 @@ describe('a distribution', () => {
   it('is served by the package manager of what it is like', async () =>
     expect((await distributionOf(named('ID=linuxmint\nID_LIKE="ubuntu debian"\n'))).tools).toContain('conntrack'));
 
-  it('whose package manager no one knows is told by its name', async () =>
+  it('whose package manager is not supported is reported by its name', async () =>
     await expect(distributionOf(named('ID=fedora\n'))).rejects.toMatchObject({
       message: 'fedora is none of debian, ubuntu',
     }));
@@ -163,7 +163,7 @@ describe('the configuration of containerd', () => {
   it.each([
     ['where the right to lower an OOM score is missing for good', recorded('v1.34.4', QUESTIONS.capabilities), 'true'],
     ['where everything is allowed', 'CapBnd:\t000001ffffffffff\n', 'false'],
-    ['where no one can tell', '', 'false'],
+    ['where it does not show them', '', 'false'],
   ])('%s asks containers accordingly', async (_title, status, restricted) => {
     const host = new MemoryHost();
     host.files.set('/proc/1/status', `Name:\tsystemd\n${status}`);

@@ -1,5 +1,5 @@
 import { NODE_BINARIES, type AgentProfile, type SoftwareVersions } from '@fairlead/contracts';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { HostPort } from '../node/host.ports.js';
 import { pauseImageOf } from './containerd.config.js';
 import { containerdItem } from './containerd.item.js';
 import { hostnameItem } from './hostname.item.js';

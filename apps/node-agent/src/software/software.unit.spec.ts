@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryHost } from '../../test/memory.host.js';
-import { ensureAll, inspect } from '../agent/inspection.js';
+import { ensureAll, inspect } from './inspection.js';
 import { aptPackages, parseInstalled, upstreamOf } from './apt.packages.js';
 import { pauseImageOf } from './containerd.config.js';
 import { commandLine } from './item.js';
@@ -224,7 +224,7 @@ describe('a command that fails', () => {
 });
 
 describe('apt', () => {
-  it('is asked for its lists only when it does not know the version', async () => {
+  it('is asked for its lists only when it does not have the version', async () => {
     const host = new MemoryHost();
     let isStale = true;
     host.fault = (line) => {
@@ -244,7 +244,7 @@ describe('apt', () => {
     ['1.7.24+b2', '1.7.24'],
   ])('version %s is upstream %s', (version, upstream) => expect(upstreamOf(version)).toBe(upstream));
 
-  it('tells installed packages from removed ones', () => {
+  it('distinguishes installed packages from removed ones', () => {
     const output =
       'kubelet\t1.34.4-1.1\thold\tinstalled\nkubectl\t1.34.4-1.1\tdeinstall\tconfig-files\nkubeadm\t1.34.4-1.1\tinstall\tinstalled\n';
     expect([...parseInstalled(output)]).toEqual([

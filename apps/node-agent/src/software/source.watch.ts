@@ -1,5 +1,5 @@
 import { wordsOf, type SourceLook } from '@fairlead/contracts';
-import type { AgentClock } from '../agent/agent.ports.js';
+import type { AgentClock } from '../node/host.ports.js';
 import type { Metronome } from '../time/metronome.js';
 
 /** Where software comes from, as far as one may look without bringing anything. */
@@ -13,7 +13,7 @@ export interface Source {
 /** A node that has just started asks its source for enough. */
 const FIRST_MS = 15_000;
 const AGAIN_MS = 10 * 60_000;
-/** What was fixed must be known soon. */
+/** A repair must be noticed soon. */
 const AGAIN_FAILING_MS = 60_000;
 const JITTER = 0.5;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Metronome } from '../time/metronome.js';
 import { SourceWatch, type Source } from './source.watch.js';
 
-/** Time that goes on when it is told to. */
+/** Time that the spec moves on. */
 const timeOf = () => {
   const due: { readonly ms: number; readonly task: () => void }[] = [];
   const after = (ms: number, task: () => void): (() => void) => {
@@ -47,7 +47,7 @@ describe('the source of software', () => {
     expect(await next()).toBe(10 * 60_000);
   });
 
-  it('is looked at each minute while it does not answer, which is told in its words', async () => {
+  it('is looked at each minute while it does not answer, which is reported in its words', async () => {
     let isDown = true;
     const { next, watch } = watched(async () => {
       if (isDown) throw new Error('connection refused');

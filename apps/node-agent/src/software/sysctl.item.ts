@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
-import type { Difference } from '../agent/agent.decider.js';
-import type { HostPort } from '../agent/agent.ports.js';
+import type { Difference } from '../node/difference.js';
+import type { HostPort } from '../node/host.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 
 /** Pod traffic is routed and, on bridges, filtered. kubernetes.io, container runtimes. */
@@ -16,7 +16,7 @@ const TEXT = `# Written by Fairlead.\n${Object.entries(SETTINGS)
 
 const pathOf = (key: string): string => `/proc/sys/${key.replaceAll('.', '/')}`;
 
-/** The value that the kernel uses; undefined: it has no such setting, or this host cannot tell. */
+/** The value that the kernel uses; undefined: it has no such setting, or this host does not show it. */
 const valueOf = async (host: HostPort, key: string): Promise<string | undefined> => {
   const file = await host.readFile(pathOf(key));
   if (file !== undefined) return file.trim();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseArguments, type ParsedArguments } from '../../commands/arguments.js';
+import { parseArguments, type ParsedArguments } from '../../arguments/arguments.js';
 import type { EtcdMemberReport } from './etcd.members.js';
 
 /** What the stand-ins of etcdctl and etcdutl need of the etcd that they are asked about. */

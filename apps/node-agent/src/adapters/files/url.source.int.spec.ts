@@ -60,7 +60,7 @@ describe('a mirror at a web address', () => {
     expect(asked[1]).toMatch(/^\/mirror\/kubelet bytes=\d+-$/);
   });
 
-  it('that knows no ranges begins again', async () => {
+  it('without support for ranges begins again', async () => {
     let times = 0;
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length });

@@ -92,7 +92,7 @@ interface Progress {
 const receive = async (address: string, file: FileHandle, done: Progress): Promise<void> => {
   const response = await follow(address, done.bytes);
   if (response.statusCode === OK && done.bytes > 0) {
-    // A server that knows no ranges begins again, and so do we.
+    // A server without support for ranges begins again, and so does the copy.
     done.bytes = 0;
     done.hash = createHash('sha256');
     await file.truncate(0);

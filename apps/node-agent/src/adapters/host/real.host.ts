@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../files/real.files.js';
-import type { CommandOptions, CommandResult, HostPort } from '../../agent/agent.ports.js';
+import type { CommandOptions, CommandResult, HostPort } from '../../node/host.ports.js';
 
 const OUTPUT_LENGTH_MAX = 256 * 1024;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';

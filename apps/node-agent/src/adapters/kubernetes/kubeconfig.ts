@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { HostPort } from '../../agent/agent.ports.js';
+import type { HostPort } from '../../node/host.ports.js';
 
 /** kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
 export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';

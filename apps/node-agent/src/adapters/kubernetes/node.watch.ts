@@ -1,5 +1,6 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
-import type { AgentLog, HostPort, NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
+import type { AgentLog, HostPort } from '../../node/host.ports.js';
+import type { NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
 import { KubeClient } from './kube.client.js';
@@ -94,7 +95,7 @@ export class KubernetesNodeWatch implements NodeWatch {
       resourceVersion: node.metadata.resourceVersion,
       timeoutSeconds: String(WATCH_S),
     });
-    // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any holds it weakly.
+    // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any has only a weak reference to it.
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), WATCH_S * 1000 + WATCH_GRACE_MS);
     const signal = AbortSignal.any([this.abort.signal, deadline.signal]);

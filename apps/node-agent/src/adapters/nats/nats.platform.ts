@@ -16,7 +16,8 @@ import {
 } from '@fairlead/contracts';
 import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import type { AgentLog, Platform } from '../../agent/agent.ports.js';
+import type { AgentLog } from '../../node/host.ports.js';
+import type { Platform } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import { checkNats } from './nats.check.js';
 
@@ -230,13 +231,13 @@ export class NatsPlatform implements Platform {
     const subject = agentOutputs(this.options.config);
     nc.subscribe(subject, {
       callback: (error, message) => {
-        if (error === null) this.hear(message);
+        if (error === null) this.receive(message);
         else this.options.log('warn', 'subscription failed', { subject, cause: error.message });
       },
     });
   }
 
-  private hear(message: Msg): void {
+  private receive(message: Msg): void {
     const output = message.subject.slice(message.subject.lastIndexOf('.') + 1);
     const json = jsonIn(message);
     const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;

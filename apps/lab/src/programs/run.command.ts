@@ -1,7 +1,7 @@
-import type { Faults } from '../cloud/faults.js';
+import type { Faults } from '../faults/faults.js';
 import type { Stats } from '../stats/stats.js';
 import type { Host } from '../hosts/host.js';
-import { CommandFault, NOT_FOUND_EXIT_CODE, type CommandWorld } from './command.js';
+import { CommandFault, NOT_FOUND_EXIT_CODE, type CommandWorld } from '../commands/command.js';
 import { commandNamed } from './registry.js';
 
 /** A call of a simulated command as it comes in. */

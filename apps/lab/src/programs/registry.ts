@@ -1,12 +1,12 @@
-import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from './apt.commands.js';
-import type { Command } from './command.js';
-import { etcdctl } from './etcdctl.command.js';
-import { etcdutl } from './etcdutl.command.js';
-import { containerd, crictl, ctr, kubectl, kubelet } from './container.commands.js';
+import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from '../commands/apt.commands.js';
+import type { Command } from '../commands/command.js';
+import { etcdctl } from '../commands/etcdctl.command.js';
+import { etcdutl } from '../commands/etcdutl.command.js';
+import { containerd, crictl, ctr, kubectl, kubelet } from '../commands/container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
-import { packageNamed } from './packages.js';
-import { journalctl, systemctl } from './systemctl.commands.js';
-import * as system from './system.commands.js';
+import { packageNamed } from '../commands/packages.js';
+import { journalctl, systemctl } from '../commands/systemctl.commands.js';
+import * as system from '../commands/system.commands.js';
 
 /** Programs that every host has. */
 const ALWAYS: Readonly<Record<string, Command>> = {

@@ -8,9 +8,9 @@ import {
 import { AGENT_VERSION } from '../version.js';
 import { isAgentReady, revisionOf, type Reported } from './agent.decider.js';
 import type { NodeMetadata, NodeView } from './agent.ports.js';
-import type { Desired } from './agent.state.js';
+import type { Desired } from '../node/desired.state.js';
 
-/** What everyone who listens may know of a node now. */
+/** The state of a node, for every listener. */
 export const heartbeatOf = (
   { uid, node }: AgentConfig,
   now: {
@@ -34,7 +34,7 @@ export const heartbeatOf = (
   ...(now.source === undefined ? {} : { source: now.source }),
 });
 
-/** What the Node object says of the agent and its orders, for people who look there. */
+/** What the Node object shows of the agent and its desired state, for operators. */
 export const metadataOf = ({ uid, nodeLabels }: AgentConfig, desired: Desired, reported: Reported): NodeMetadata => {
   const versions = (software: SoftwareVersions, name: (of: string) => string): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(software).map(([of, version]) => [name(of), version]));

@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aptPackages } from '../software/apt.packages.js';
-import type { Item } from '../software/item.js';
+import { aptPackages } from './apt.packages.js';
+import type { Item } from './item.js';
 import { MemoryHost } from '../../test/memory.host.js';
 import { inspect } from './inspection.js';
 

@@ -1,9 +1,9 @@
 import { WorldFailure, type SoftwareVersions } from '@fairlead/contracts';
-import type { Item } from '../software/item.js';
-import type { Stage } from '../software/software.list.js';
-import type { PackageDriver } from '../software/package.driver.js';
-import { observedSoftware } from '../software/packages.item.js';
-import type { Difference } from './agent.decider.js';
+import type { Item } from './item.js';
+import type { Stage } from './software.list.js';
+import type { PackageDriver } from './package.driver.js';
+import { observedSoftware } from './packages.item.js';
+import type { Difference } from '../node/difference.js';
 
 /** A look at the host, or the command that kept us from looking. */
 export type Inspection =

@@ -1,0 +1,15 @@
+import { NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
+import { z } from 'zod';
+
+/** What is desired of the node. */
+export const Desired = z.strictObject({
+  revision: z.int().min(1),
+  software: SoftwareVersions,
+  changesAllowed: z.boolean(),
+  change: NodeChange.strip().optional(),
+  stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
+  probes: z.array(Probe.strip()).optional(),
+  /** Id of the event that says so; null: the initial one, from the configuration. */
+  event: z.string().nullable(),
+});
+export type Desired = z.infer<typeof Desired>;
