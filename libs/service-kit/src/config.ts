@@ -25,7 +25,7 @@ const Environment = z.object({
     .describe("Authority of the NATS server's certificate, PEM; then TLS is required. Read again at each connect"),
   NATS_CREDS: z.string().optional().describe("File with the service's NATS credentials"),
   DATABASE_URL: z.url().optional().describe("postgres:// URL of the service's own database"),
-  DATABASE_URL_FILE: z.string().optional().describe('File that holds it, for it carries a password'),
+  DATABASE_URL_FILE: z.string().optional().describe('File that contains it, since it carries a password'),
   DATABASE_CA_FILE: filePath.describe("Authority of PostgreSQL's certificate, PEM; then TLS is required"),
   DATABASE_PLAIN_TEXT: plainText.describe(
     'allow: PostgreSQL on another machine may be called without TLS, where its URL does not ask for it',
@@ -33,7 +33,7 @@ const Environment = z.object({
   TLS_CERT_FILE: filePath.describe('Certificate of the HTTP address with its chain, PEM; read again when it changes'),
   TLS_KEY_FILE: filePath.describe('Key of that certificate, PEM'),
   HTTP_PLAIN_TEXT: plainText.describe(
-    'allow: requests that carry tokens may come without TLS from other machines; for a proxy that speaks TLS',
+    'allow: requests that carry tokens may come without TLS from other machines; for a proxy that terminates TLS',
   ),
   PORT: z.coerce.number().int().min(0).max(65_535).default(0).describe('HTTP port, 0 for any free one'),
   HOST: z.string().default('127.0.0.1').describe('HTTP address to listen on'),
@@ -66,7 +66,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['error', 'warn', 'log', 'debug']).default('log'),
 });
 
-/** What every service needs to know; parsed once, frozen. */
+/** The configuration of every service; parsed once, frozen. */
 export interface ServiceConfig {
   readonly natsUrls: readonly string[];
   readonly natsCredentials: string | undefined;
@@ -110,7 +110,7 @@ const givenDatabaseUrl = (parsed: z.output<typeof Environment>): string => {
   throw new ConfigurationError(['DATABASE_URL: set it, or DATABASE_URL_FILE']);
 };
 
-/** Says in its parameters how TLS is spoken, so that everyone who connects does it in the same way. */
+/** Its parameters determine TLS, so that all clients connect in the same way. */
 const databaseUrlOf = (parsed: z.output<typeof Environment>): string => {
   const trust = { caFile: parsed.DATABASE_CA_FILE, plainText: parsed.DATABASE_PLAIN_TEXT === 'allow' };
   const over = databaseUrlOver(givenDatabaseUrl(parsed), trust);
@@ -132,7 +132,7 @@ export const refusePlainTokens = ({
 }: Pick<ServiceConfig, 'host' | 'tls' | 'plainHttp'>): void => {
   if (tls !== undefined || plainHttp || isLoopback(host)) return;
   throw new ConfigurationError([
-    `HOST: ${host} is reached from other machines, whose tokens would come in plain text. Set TLS_CERT_FILE and TLS_KEY_FILE, or HTTP_PLAIN_TEXT=allow behind a proxy that speaks TLS`,
+    `HOST: ${host} is reached from other machines, whose tokens would come in plain text. Set TLS_CERT_FILE and TLS_KEY_FILE, or HTTP_PLAIN_TEXT=allow behind a proxy that terminates TLS`,
   ]);
 };
 

@@ -98,7 +98,7 @@ const connectDatabase = async (
     await database.initialize();
     await migrateUnderLock(database);
   } catch (error) {
-    if (database.isInitialized) await database.destroy().catch(() => undefined); // What went wrong is told already.
+    if (database.isInitialized) await database.destroy().catch(() => undefined); // What went wrong is reported already.
     throw error;
   }
   const pool = new pg.Pool({

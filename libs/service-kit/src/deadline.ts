@@ -5,7 +5,7 @@ export interface Deadline {
 }
 
 /**
- * Holds its signal until the time is over. `AbortSignal.timeout` does not: its timer knows the signal only weakly, so that one which
+ * Keeps its signal until the time is over. `AbortSignal.timeout` does not: its timer has only a weak reference to the signal, so that one which
  * is referred to by `AbortSignal.any` alone is garbage-collected and never aborts.
  */
 export const deadlineAfter = (timeoutMs: number): Deadline => {

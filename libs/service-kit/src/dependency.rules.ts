@@ -2,12 +2,12 @@ import { WorldFailure, wordsOf } from '@fairlead/contracts';
 
 /*
  * What a failure to reach NATS or PostgreSQL means for a service that starts: one that passes by itself is waited for, one that only a
- * person can end is told at once, and anything else is a bug.
+ * operator can end is reported at once, and anything else is a bug.
  */
 
 export type Verdict = 'passing' | 'permanent' | 'bug';
 
-/** The server is away, not yet known by name, or between two connections. */
+/** The server is away, its name does not resolve yet, or it is between two connections. */
 const SYSTEM_PASSING = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',

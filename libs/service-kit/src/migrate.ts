@@ -5,7 +5,7 @@ const MIGRATION_LOCK = 0x4d494752;
 
 /**
  * Brings the database up to date; of replicas that start together one does it and the others wait. The lock goes with the session, so a
- * replica that was killed meanwhile holds no one up.
+ * replica that was killed meanwhile delays no other.
  */
 export const migrateUnderLock = async (database: DataSource): Promise<void> => {
   const runner = database.createQueryRunner();
@@ -15,7 +15,7 @@ export const migrateUnderLock = async (database: DataSource): Promise<void> => {
     try {
       await database.runMigrations({ transaction: 'each' });
     } finally {
-      // A session that is gone has no lock any more, and what ended it is told already.
+      // A session that is gone has no lock any more, and what ended it is reported already.
       await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     }
   } finally {

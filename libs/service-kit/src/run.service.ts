@@ -61,11 +61,11 @@ import { ServiceMetrics } from './metrics/service.metrics.js';
 import { SignsOfLife } from './signs.js';
 import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
-/** A request that is under way at a stop may take so long to end. */
+/** Time that requests under way have to end at a stop. */
 const HTTP_DRAIN_MS = 1_000;
-/** So long may a client take to agree on TLS. */
+/** Limit of a TLS handshake. */
 const HANDSHAKE_MS = 10_000;
-/** What of a start that failed does not close in this time is left. */
+/** After a failed start, connections that do not close in this time are abandoned. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** What is running: ask it to stop, and where it listens. */
@@ -163,8 +163,8 @@ const rebuild = (
 ): Promise<Rebuilt> => {
   const projection = consumersOf(definition).projections.find((candidate) => candidate.name === name);
   if (projection === undefined) {
-    const known = definition.projections.map((candidate) => candidate.name).join(', ');
-    throw new ConfigurationError([`${definition.name} has no projection ${name}; it has: ${known}`]);
+    const names = definition.projections.map((candidate) => candidate.name).join(', ');
+    throw new ConfigurationError([`${definition.name} has no projection ${name}; it has: ${names}`]);
   }
   return rebuildProjection({ ...at, projection });
 };
@@ -289,7 +289,7 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
     stopping = true;
     unfollow?.();
     world.signs.stop();
-    // Browsers open connections in advance and ask nothing; each would hold the server for up to a minute.
+    // Browsers open connections in advance and ask nothing; each would delay the stop for up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
     await app.close();
     clearTimeout(cut);

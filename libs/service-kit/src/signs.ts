@@ -6,7 +6,7 @@ const SAY_EVERY_MS = 5_000;
 const SILENT_AFTER_MS = 20_000;
 const SERVICE_TOKEN = 1;
 
-/** `ok`, or since when nothing was heard of it. */
+/** `ok`, or for how long it has been silent. */
 export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
 
 /**

@@ -11,7 +11,7 @@ interface Response {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Express middleware: tells the metrics of each request when it is over, also when its caller hung up. */
+/** Express middleware: records each request when it is over, also when its caller hung up. */
 export const measureRequests =
   (metrics: Pick<ServiceMetrics, 'requestEnded'>) =>
   (request: Request, response: Response, next: () => void): void => {
@@ -20,7 +20,7 @@ export const measureRequests =
       const path = request.route?.path;
       metrics.requestEnded({
         method: request.method,
-        // By the route's pattern: paths carry names, and anybody may ask for a path that is none.
+        // By the route's pattern: paths carry names, and any caller may request a path that does not exist.
         route: typeof path === 'string' ? path : 'none',
         status: response.statusCode,
         durationMs: performance.now() - startedAtMs,

@@ -17,7 +17,7 @@ export interface Reading {
 }
 
 export interface GaugeRequest {
-  /** With the prefix and the unit, as Prometheus wants it: `fairlead_clusters`. */
+  /** With the prefix and the unit, as Prometheus asks for: `fairlead_clusters`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
@@ -25,7 +25,7 @@ export interface GaugeRequest {
   readonly read: () => Promise<readonly Reading[]> | readonly Reading[];
 }
 
-/** What this replica tells Prometheus. Labels name kinds, never clusters or people: there may be thousands of either. */
+/** What this replica exposes to Prometheus. Labels name kinds, never clusters or people: there may be thousands of either. */
 export class ServiceMetrics implements Meter {
   private readonly registry = new Registry();
   private readonly eventAge: Histogram;

@@ -34,7 +34,7 @@ const isShown = (
   (hostKey === null || hostKey === shown.hostKey) &&
   (jump === undefined || jump.hostKey === null || jump.hostKey === shown.jumpHostKey);
 
-/** Those who want different host keys do not share the opening of a connection. */
+/** Callers that expect different host keys do not share the opening of a connection. */
 const openingKey = (key: string, { hostKey, jump }: HostAddress): string =>
   `${key} ${hostKey ?? 'any'} ${jump?.hostKey ?? 'any'}`;
 
@@ -56,7 +56,7 @@ export class NodeSshShell implements HostShell {
     await this.makeRoom(address, options);
     const connected = await this.connectOnce(openingKey(key, address), address, options);
     const entry = this.usable(key, address) ?? this.add(key, address, connected);
-    // Another opening, of someone who knew no host key yet, was faster.
+    // Another opening, by a caller without a host key, was faster.
     if (entry.link.ssh !== connected.ssh) connected.ssh.dispose();
     return this.session(key, entry, connected.attempts);
   }
@@ -66,7 +66,7 @@ export class NodeSshShell implements HostShell {
     this.jumps.close();
   }
 
-  /** Two steps that want the same host at the same time share one connection. */
+  /** Two steps on the same host at the same time share one connection. */
   private connectOnce(key: string, address: HostAddress, options: OpenOptions): Promise<Connected> {
     const underWay = this.opening.get(key);
     if (underWay !== undefined) return underWay;

@@ -36,7 +36,7 @@ export class SshJumps {
     try {
       const { ssh, hostKey } = await link.connected;
       if (jump.hostKey !== null && jump.hostKey !== hostKey) {
-        // It was opened before this key was known, or before another one was accepted.
+        // It was opened before this key was recorded, or before another one was accepted.
         this.drop(key, link);
         return await this.channel(key, jump, to, timeoutMs);
       }

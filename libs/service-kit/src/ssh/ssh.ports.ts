@@ -5,7 +5,7 @@ export interface SshHop {
   /** Other than root: everything that needs root runs through `sudo -n`. */
   readonly user: string;
   readonly privateKey: string;
-  /** `SHA256:<base64>`; null: none is known yet, and the first one seen counts. */
+  /** `SHA256:<base64>`; null: none is recorded yet, and the first one seen counts. */
   readonly hostKey: string | null;
 }
 

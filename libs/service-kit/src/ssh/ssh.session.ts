@@ -14,7 +14,7 @@ const UPLOAD_TIMEOUT_MS = 120_000;
 const UPLOAD_BYTES_PER_MS_MIN = 1_000;
 /** The host ends a step by itself when its limit is over; only where it does not, we do. */
 const LIMIT_SLACK_MS = 30_000;
-/** A host that does not answer keeps no one from telling the failure; the next step there removes what is left. */
+/** A host that does not answer must not delay the report of the failure; the next step there removes what is left. */
 const REMOVAL_TIMEOUT_MS = 2_000;
 const PRIVATE_FILE = 0o600;
 const FOLDER_MODE = 0o755;
@@ -22,7 +22,7 @@ const PRIVATE_FOLDER_MODE = 0o700;
 /** Where a user who is not root leaves what root must take, below the home directory; no one else may look into it. */
 const HOME_FOLDER = '.fairlead';
 
-/** What stays the same for a connection: the file transfer channel, and the folders that are known to exist. */
+/** What stays the same for a connection: the file transfer channel, and the folders that exist. */
 export class SshLink {
   private sftp: Promise<SFTPWrapper> | undefined;
   private folders = new Map<string, Promise<void>>();
@@ -60,7 +60,7 @@ export class SshLink {
     });
   }
 
-  /** The same for a file of ours that is too large to be held in memory. */
+  /** The same for a file of ours that is too large for memory. */
   async send(file: string, path: string, mode: number): Promise<void> {
     const sftp = await this.files();
     await this.folder(sftp, posix.dirname(path));
@@ -94,10 +94,10 @@ export class SshLink {
   }
 
   private folder(sftp: SFTPWrapper, path: string): Promise<void> {
-    const known = this.folders.get(path) ?? makeFolder(sftp, path);
-    this.folders.set(path, known);
-    known.catch(() => this.folders.delete(path));
-    return known;
+    const folder = this.folders.get(path) ?? makeFolder(sftp, path);
+    this.folders.set(path, folder);
+    folder.catch(() => this.folders.delete(path));
+    return folder;
   }
 }
 
