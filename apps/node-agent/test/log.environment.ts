@@ -97,10 +97,10 @@ export class LogEnvironment {
     const docs = (cluster: string): unknown[] =>
       [...this.nodes]
         .filter(([key]) => key.startsWith(`${cluster}/`))
-        .map(([, { uid, node }]) => ({ doc: { state: { status: 'ready', uid, hosts: { [node]: {} } } } }));
+        .map(([, { uid, node }]) => ({ doc: { state: { status: 'ready', cluster: { uid, hosts: { [node]: {} } } } } }));
     // These nodes' users are in no event: the first that each asks for is recorded.
     const handle = (() => Promise.resolve({ kind: 'decided' })) as unknown as Handle;
-    const database = { query: (_sql: string, [cluster = '']: string[]) => Promise.resolve(docs(cluster)) };
+    const database = { query: (_sql: string, [_process, cluster = '']: string[]) => Promise.resolve(docs(cluster)) };
     const kit = {
       renewedClaims: (address: NodeAddress, user: string) =>
         mintNodeJwt(signing, { ...address, expiresInSeconds }, user),
