@@ -3,10 +3,10 @@ import type { SecretStore } from '@fairlead/service-kit';
 import { LRUCache } from 'lru-cache';
 
 const ENTRIES_MAX = 2_000;
-/** A secret that was replaced or destroyed is forgotten within this time. */
+/** A secret that was replaced or destroyed leaves the cache within this time. */
 const KEPT_MS = 60_000;
 
-/** Remembers opened secrets for a moment: the steps of one cluster follow each other closely and need the same ones. */
+/** Caches opened secrets briefly: consecutive steps of one cluster need the same ones. */
 export class RememberedSecrets {
   private readonly values = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS });
 
@@ -25,7 +25,7 @@ export class RememberedSecrets {
     this.values.set(ref, value);
   }
 
-  /** What this service does not read itself is not remembered. */
+  /** Not cached: this service does not read it itself. */
   async seal(ref: SecretRef, value: string, owner: string): Promise<void> {
     await this.store.put(ref, value, owner);
   }

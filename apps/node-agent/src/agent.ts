@@ -16,7 +16,7 @@ import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
-/** Without local state the services are asked what the node stated last; services that are away do not keep it from working. */
+/** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
 const RECOVERY_WAIT_MS = 3_000;
 
 export interface AgentOptions {

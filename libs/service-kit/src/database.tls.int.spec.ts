@@ -68,7 +68,7 @@ afterAll(async () => {
 describe('a service whose database is called by TLS', () => {
   const url = (parameters = ''): string => `${environment.databases['infra-svc']}${parameters}`;
 
-  it('does not go on in plain text where the server speaks nothing else', async () => {
+  it('does not go on in plain text where the server supports nothing else', async () => {
     await expect(start(url('?sslmode=verify-full'))).rejects.toThrow(/does not support SSL/);
   });
 

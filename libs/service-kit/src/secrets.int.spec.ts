@@ -101,7 +101,7 @@ describe('the bucket of secrets', () => {
     connections[service].request(subject, JSON.stringify(body), { timeout: 2_000 });
 
   it.each(SERVICES)(
-    'is not read by %s by sequence, in batches or by a consumer, nor heard as it is written',
+    'is not read by %s by sequence, in batches or by a consumer, nor received as it is written',
     async (service) => {
       for (const [subject, body] of [
         ['$JS.API.DIRECT.GET.KV_SECRETS', { seq: 1 }],
@@ -112,9 +112,9 @@ describe('the bucket of secrets', () => {
         ['$JS.API.STREAM.SNAPSHOT.KV_SECRETS', { deliver_subject: 'evt.x' }],
       ] as const)
         await expect(ask(service, subject, body)).rejects.toThrow(/permission/i);
-      const heard = connections[service].subscribe('$KV.SECRETS.>', { max: 1 });
+      const subscription = connections[service].subscribe('$KV.SECRETS.>', { max: 1 });
       const listening = (async () => {
-        for await (const message of heard) return message.subject;
+        for await (const message of subscription) return message.subject;
         return undefined;
       })();
       await expect(listening).rejects.toThrow(/permission/i);

@@ -128,7 +128,7 @@ class Effects {
 
   @OnEvent('WorkerJoined')
   async joined(event: StoredEvent<'WorkerJoined'>): Promise<void> {
-    if (event.meta.cluster === seen.deafTo) throw new Error('cannot hear this');
+    if (event.meta.cluster === seen.deafTo) throw new Error('cannot handle this');
     seen.events.push(event);
   }
 }
@@ -278,7 +278,7 @@ describe('a service on the kit', () => {
     expect((await rowOf('read-your-writes'))?.seen[0]).toBe('w1');
   });
 
-  it('tells readers that it has passed an event which has no effect in it', async () => {
+  it('lets readers see that it has passed an event which has no effect in it', async () => {
     const store = service.get<EventStore>(EVENT_STORE);
     const stream = { namespace: 'default', cluster: 'no-effect', context: 'bootstrap' } as const;
     const appended = await store.append(
@@ -287,7 +287,7 @@ describe('a service on the kit', () => {
       [{ type: 'NodeBootstrapped', data: { uid, node: 'w1' as NodeName } }],
       cause,
     );
-    if (appended.kind === 'conflict') throw new Error('somebody else wrote to the stream');
+    if (appended.kind === 'conflict') throw new Error('there was another writer of the stream');
     expect(await service.get<Positions>(POSITIONS).waitFor(appended.position.seq, 5_000)).toBe(true);
     expect(await rowOf('no-effect')).toBeUndefined();
   });
@@ -326,10 +326,10 @@ describe('a service on the kit', () => {
     seen.deafTo = undefined;
     await release('unheard', 'handlers', 'retry');
     await eventually(async () => (await service.query('select * from quarantined', [])).length === 0);
-    const heard = seen.events.flatMap((event) =>
+    const handled = seen.events.flatMap((event) =>
       event.type === 'WorkerJoined' && event.meta.cluster === 'unheard' ? [event.data.node] : [],
     );
-    expect(heard).toEqual(['w1', 'w2']);
+    expect(handled).toEqual(['w1', 'w2']);
   });
 
   it('follows the log as it grows', async () => {
@@ -346,7 +346,7 @@ describe('a service on the kit', () => {
     expect(types).toEqual(['HostReached', 'WorkerJoined']);
   });
 
-  it('tells Prometheus of all that: what it read, what it worked on, and which partitions are its own', async () => {
+  it('exposes all that to Prometheus: what it read, what it worked on, and which partitions are its own', async () => {
     const scrape = async () => {
       const answer = await fetch(`http://127.0.0.1:${service.port}/metrics`);
       return { type: answer.headers.get('content-type'), body: await answer.text() };
@@ -372,7 +372,7 @@ describe('a service on the kit', () => {
     expect(await secrets.get(ref)).toBeUndefined();
   });
 
-  it('follows the log across an outage of NATS, and tells nothing twice', async () => {
+  it('follows the log across an outage of NATS, and handles nothing twice', async () => {
     const stop = new AbortController();
     const nodes: string[] = [];
     const following = (async () => {

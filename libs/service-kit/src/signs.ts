@@ -29,7 +29,7 @@ export class SignsOfLife {
     this.listensSinceMs = this.nowMs();
     this.subscription = this.nc.subscribe(aliveSubject('*'), {
       callback: (error, message) => {
-        if (error === null) this.heard(message.subject.split('.')[SERVICE_TOKEN] ?? '');
+        if (error === null) this.received(message.subject.split('.')[SERVICE_TOKEN] ?? '');
       },
     });
     this.say();
@@ -42,7 +42,7 @@ export class SignsOfLife {
     this.subscription?.unsubscribe();
   }
 
-  heard(service: string): void {
+  received(service: string): void {
     this.heardAtMs.set(service, this.nowMs());
   }
 

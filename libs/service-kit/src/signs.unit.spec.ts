@@ -9,17 +9,17 @@ const quiet = {
 } as unknown as NatsConnection;
 
 describe('the signs of life that a service has of the others', () => {
-  it('are good until one is silent for twenty seconds, and again when it is heard', () => {
+  it('are good until one is silent for twenty seconds, and again when it gives a sign', () => {
     let nowMs = 1_000;
     const signs = new SignsOfLife(quiet, 'gateway', () => nowMs);
     signs.start();
     const good = { 'infra-svc': 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' };
     expect(signs.report()).toEqual(good);
     nowMs += 15_000;
-    for (const service of ['infra-svc', 'upgrade-svc']) signs.heard(service);
+    for (const service of ['infra-svc', 'upgrade-svc']) signs.received(service);
     nowMs += 10_000;
     expect(signs.report()).toEqual({ ...good, 'bootstrap-svc': 'not heard for 25 s; what it does waits' });
-    signs.heard('bootstrap-svc');
+    signs.received('bootstrap-svc');
     expect(signs.report()).toEqual(good);
     signs.stop();
   });

@@ -149,22 +149,22 @@ describe('a service that starts', () => {
     ]);
   });
 
-  it('is heard by the others', async () => {
+  it('gives signs of life to the others', async () => {
     await start();
-    const heard: string[] = [];
+    const subjects: string[] = [];
     const admin = await environment.connect('admin');
-    admin.subscribe('alive.*', { callback: (_error, message) => void heard.push(message.subject) });
-    await eventually(() => heard.includes('alive.infra-svc'));
+    admin.subscribe('alive.*', { callback: (_error, message) => void subjects.push(message.subject) });
+    await eventually(() => subjects.includes('alive.infra-svc'));
   });
 
-  it('tells when its connection to NATS has ended for good, so that it can be started again', async () => {
+  it('reports when its connection to NATS has ended for good, so that it can be started again', async () => {
     await start();
     const nats = service?.get<NatsConnection>(NATS);
     await nats?.close();
     expect(await service?.lost).toBe('the connection was closed');
   });
 
-  it('tells nothing of the kind when it is stopped', async () => {
+  it('reports nothing of the kind when it is stopped', async () => {
     await start();
     const lost = service?.lost;
     await service?.stop();

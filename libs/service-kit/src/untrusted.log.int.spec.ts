@@ -54,7 +54,7 @@ const said: Projection<Row> = {
   }),
 };
 
-/** Sets a timer at a moment that a database knows, or does not. */
+/** Sets a timer at a moment that a database can store, or cannot. */
 const timers: Process<null> = {
   name: 'timers',
   version: 1,
@@ -88,7 +88,7 @@ const definition = defineService({
   jobConcurrency: 1,
 });
 
-/** Names of clusters that share a partition, so that each could hold up the others. */
+/** Names of clusters that share a partition, so that each could block the others. */
 const neighbours = function* (): Generator<string> {
   const partition = partitionOf('default', 'cluster-0');
   for (let index = 0; ; index += 1)
@@ -106,7 +106,7 @@ const joined: Fact = { type: 'WorkerJoined', data: { uid, node } };
 const nodeStream = (cluster: string): StreamId => ({ namespace: 'default', cluster, context: 'node-w1' });
 const bootstrapStream = (cluster: string): StreamId => ({ namespace: 'default', cluster, context: 'bootstrap' });
 
-describe('a log in which anybody may have written', () => {
+describe('a log with events of unauthorised writers', () => {
   let environment: TestEnvironment;
   let folder: string;
   let admin: NatsConnection;
@@ -121,7 +121,7 @@ describe('a log in which anybody may have written', () => {
     STALL_AFTER_MS: String(STALL_AFTER_MS),
   });
 
-  /** As whoever holds any credential for the subject. */
+  /** As any client with a credential for the subject. */
   const put = async (subject: string, body: Uint8Array | string): Promise<number> => {
     const answer = await admin.request(subject, body, { timeout: 5_000 });
     const { seq, error } = answer.json<{ seq?: number; error?: object }>();
@@ -237,7 +237,7 @@ describe('a log in which anybody may have written', () => {
   it('takes nothing of 900 kB or of great depth from a node, and its next fact', async () => {
     const cluster = nextName();
     const subject = eventSubject(nodeStream(cluster), 'NodeNotReady');
-    // The stream takes no message of 900 kB from anybody; one of 700 kB is too large for a node's.
+    // The stream takes no message of 900 kB from any client; one of 700 kB is too large for a node's.
     const large = (length: number): Uint8Array => encoded(nodeStream(cluster), notReady('x'.repeat(length))).bytes;
     const refused = await admin.request(subject, large(900_000), { timeout: 5_000 });
     expect(refused.json<{ error?: { description: string } }>().error?.description).toMatch(/message size exceeds/);
@@ -248,7 +248,7 @@ describe('a log in which anybody may have written', () => {
     expect((await rejected(cluster)).map(({ reason }) => reason)).toEqual(['too-deep', 'too-large']);
   });
 
-  it('shows text that no database can hold with a replacement in its place', async () => {
+  it('shows text that no database can store with a replacement in its place', async () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('a\u0000b \ud800')));
     expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['a\uFFFDb \uFFFD'] });
@@ -263,7 +263,7 @@ describe('a log in which anybody may have written', () => {
     const speaker: Decider<number, Command<'Say'>, Fact> = {
       initial: 0,
       decide: () => [{ type: 'ClusterReady', data: { uid } }],
-      evolve: (heard) => heard + 1,
+      evolve: (count) => count + 1,
     };
     const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
     const outcome = await service.get<Handle>(HANDLE)(speaker, bootstrapStream(cluster), command, cause);

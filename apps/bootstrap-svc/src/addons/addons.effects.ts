@@ -102,7 +102,7 @@ export class AddonsEffects {
   }
 }
 
-/** Hosts that pull no images have only what a mirror has. */
+/** Hosts that pull no images have only those of a mirror. */
 const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): CatalogueEntry<NetworkSettings> => {
   if (tuning.imagePullPolicy !== 'Never') return NETWORKS[cni];
   const preloaded = PRELOADED_NETWORKS[cni];

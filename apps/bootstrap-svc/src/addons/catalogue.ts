@@ -7,7 +7,7 @@ import { flannel, flannelPreloaded } from './flannel.manifests.js';
 import { kilo } from './kilo.manifests.js';
 import { nfsStorage } from './nfs-storage.manifests.js';
 
-/** Something that can be installed into a cluster. Adding one is adding a row. */
+/** Something that can be installed into a cluster. To add one, add a row. */
 export interface CatalogueEntry<Settings> extends NetworkRelease {
   readonly manifests: (settings: Settings) => readonly Manifest[];
 }
@@ -43,7 +43,7 @@ export const NFS_STORAGE: CatalogueEntry<NfsExport> = {
   manifests: nfsStorage('v4.0.2'),
 };
 
-/** What kubeadm itself installs and a cluster is not ready without: it is looked for, and recorded with its version. */
+/** Addons that kubeadm itself installs. A cluster is not ready without them; they are recorded with their version. */
 export const KUBEADM_ADDONS = [
   { addon: 'kube-proxy', kind: 'DaemonSet', namespace: 'kube-system', name: 'kube-proxy' },
   { addon: 'coredns', kind: 'Deployment', namespace: 'kube-system', name: 'coredns' },

@@ -2,13 +2,13 @@ import type { KubernetesCluster, Manifest, WorkloadView } from '../kubernetes/ku
 
 export type Named = Readonly<{ kind: WorkloadView['kind']; namespace: string; name: string }>;
 
-/** What of these manifests has pods. */
+/** The manifests that have pods. */
 export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>
   manifests.flatMap(({ kind, metadata: { name, namespace = 'default' } }) =>
     kind === 'DaemonSet' || kind === 'Deployment' ? [{ kind, namespace, name }] : [],
   );
 
-/** Nodes are Ready before their pods can talk and names are resolved: a cluster is ready when they can. */
+/** Nodes are Ready before their pods can communicate and resolve names: a cluster is ready when they can. */
 export const rolloutProblems = async (
   cluster: Pick<KubernetesCluster, 'workload'>,
   desired: readonly Named[],

@@ -11,7 +11,7 @@ import {
   type Host,
 } from './bootstrap.state.js';
 
-/** How many hosts of one cluster are prepared at a time: what bounds it is our own network and their disks' source. */
+/** How many hosts of one cluster are prepared at a time; bounded by the network of this service and by the source of their software. */
 export const HOSTS_AT_ONCE_MAX = 20;
 /** How many workers of one cluster join at a time: each asks the API server for certificates. */
 const WORKERS_AT_ONCE_MAX = 10;
@@ -64,7 +64,7 @@ const prepareHosts = (cluster: Cluster): readonly Operation[] => {
   return [...toReach, ...toVerify];
 };
 
-/** Before a control plane is one it balances the address that it is reached by; and again when others come or go. */
+/** A control plane balances the API's address before it is initialised or joins, and again when others come or go. */
 const balance = (cluster: Cluster): readonly Operation[] => {
   if (!cluster.balancedByNodes) return [];
   return hostsOf(cluster)
@@ -116,7 +116,7 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
   if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
-  // Workers ask the control plane that is there already; they need not wait for the others.
+  // Workers join through the initial control plane; they need not wait for the others.
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
   const finishing = verifying.length === 0 && cluster.healthy.length > 0 ? finish(cluster) : [];

@@ -14,9 +14,9 @@ import { reasonOf } from './reasons.js';
 
 /** How long agents and Kubernetes may take; then the cluster has failed, with the last problem that was reported as the cause. */
 export interface Limits {
-  /** From the agent's start to its report that every package is there. Downloads are in it. */
+  /** From the agent's start to its report that every package is there, downloads included. */
   readonly agentMs: number;
-  /** From a node's join to Kubernetes calling it Ready. */
+  /** From a node's join until it is Ready in Kubernetes. */
   readonly readyMs: number;
 }
 

@@ -41,7 +41,7 @@ export interface Host {
   readonly joinedAt: string | null;
   /** Kubernetes calls it Ready, and it runs the desired software. */
   readonly ready: boolean;
-  /** When the client certificate in its admin.conf ends, as its agent said last. */
+  /** When the client certificate in its admin.conf ends, as its agent reported last. */
   readonly adminEndsAt: string | null;
   /** The last problem that its agent reported. */
   readonly trouble: Cause | null;
@@ -95,12 +95,12 @@ export interface PlacedSnapshot {
   readonly failed: boolean;
 }
 
-/** A snapshot that must lie on every control plane, so that etcd can be set back to it. */
+/** A snapshot that must be on every control plane, so that etcd can be restored from it. */
 export interface DesiredSnapshot {
   readonly requestId: string;
   readonly snapshot: string;
   readonly sha256: string;
-  /** Where it does not lie yet. */
+  /** Control planes that do not have it yet. */
   readonly missing: readonly NodeName[];
 }
 
@@ -141,7 +141,7 @@ export interface Cluster {
   /** Nodes on which the desired agent did not start: they wait for an operator or for the next agent. */
   readonly agentRefused: readonly NodeName[];
   readonly restore: DesiredSnapshot | null;
-  /** The snapshot of the restore that is under way or has failed: it may lie on these control planes. */
+  /** The snapshot of the restore that is under way or has failed: it may be on these control planes. */
   readonly abandoned: PlacedSnapshot | null;
   /** Surges whose machines must go, also those that are yet to come. */
   readonly surgesOver: readonly string[];
@@ -169,7 +169,7 @@ export type Present = Exclude<Bootstrap, { readonly status: 'absent' }>;
 
 export const ABSENT: Bootstrap = { status: 'absent' };
 
-/** Hosts in the order of their names, which is the order in which everything is done to them. */
+/** Hosts in the order of their names, which is the order of all work on them. */
 export const hostsOf = (cluster: Cluster): readonly Host[] =>
   Object.values(cluster.hosts).toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1));
 
@@ -223,9 +223,9 @@ export const hasExternalEtcd = ({ spec }: Cluster): boolean => spec.kubernetes.e
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * The control plane whose administrator's kubeconfig is to be sealed in place of the one that is; undefined: none is better. Less than
- * a day is not: control planes that are renewed one after the other, or joined later, would bring one each. Any agent may report that it
- * has such a file, and the one of a worker is never asked for it.
+ * The control plane whose administrator's kubeconfig replaces the sealed one; undefined: none lasts longer. A difference of less than a
+ * day does not count: control planes that are renewed one after the other, or joined later, would cause one replacement each. Any agent
+ * may report such a file, so workers are left out.
  */
 export const renewedKubeconfig = (cluster: Cluster): Host | undefined => {
   const { kubeconfigEndsAt } = cluster;
@@ -247,7 +247,7 @@ export const balancedOver = (cluster: Cluster): readonly NodeName[] =>
     .filter((host) => isControlPlane(host))
     .map(({ machine }) => machine.name);
 
-/** Does the host balance the API over what it should? */
+/** Whether the host balances the API over all desired control planes. */
 export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
   const desired = balancedOver(cluster);
   return balances.length === desired.length && desired.every((name) => balances.includes(name));

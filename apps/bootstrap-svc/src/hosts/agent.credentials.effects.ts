@@ -23,7 +23,7 @@ import { credentialsOf, isMember, type Bootstrap } from '../bootstrap/bootstrap.
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
 
-/** An agent asks once in hours, and once a minute while it is not answered. */
+/** An agent asks every few hours, and every minute while it gets no answer. */
 const ASKED_AGAIN_MIN_MS = 10_000;
 const NODES_REMEMBERED_MAX = 50_000;
 const QUEUE = 'bootstrap-svc';
@@ -65,7 +65,7 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     });
   }
 
-  /** The subject says which node asks: no other could have published there. */
+  /** The subject identifies the node: no other has the right to publish there. */
   private async answer(message: Msg): Promise<void> {
     try {
       const address = parseAgentInput(message.subject);
@@ -92,7 +92,7 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     return false;
   }
 
-  /** How long claims of the user may last; in words, why it gets none. */
+  /** How long claims of the user may last, in seconds; a string: why it gets none. */
   private async lifetimeOf(address: NodeAddress, { uid, user }: AgentRenewMessage): Promise<number | string> {
     const { namespace, cluster, node } = address;
     const found = await this.database.query<{ doc: Reconciled<Bootstrap> }[]>(
@@ -106,7 +106,7 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     return credentials.users.includes(user) ? credentials.lifetimeSeconds : 'its user was not issued to this node';
   }
 
-  /** A node from before users were recorded: its first one is, and then none but those that were. */
+  /** A node from before users were recorded: its first user is recorded now, and from then on only recorded ones are renewed. */
   private async adopt(
     { namespace, cluster, node }: NodeAddress,
     { uid, user }: AgentRenewMessage,

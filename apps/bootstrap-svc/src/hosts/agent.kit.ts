@@ -48,7 +48,7 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined, signers:
   };
 };
 
-/** The archive that a host's software comes in; null: it comes from elsewhere. */
+/** The archive with a host's software; null: the software comes from elsewhere. */
 export const bundleOf = ({ machine }: Host): NamedBundle | null => {
   const source = machine.profile?.source;
   if (source?.kind !== 'bundle') return null;
@@ -97,7 +97,7 @@ export class AgentKit {
     };
   }
 
-  /** A provider that says where the runtime is has put it there; elsewhere it may be missing, and we have one. */
+  /** A provider that names the runtime's path has installed it; elsewhere it may be missing, and this service's own is sent. */
   private nodes({ machine }: Host, own: OwnRuntime | null): Pick<PrepareInput, 'nodeBinary' | 'ownNode'> {
     const { nodeBinary } = machine.profile ?? {};
     if (nodeBinary !== undefined) return { nodeBinary, ownNode: null };

@@ -32,7 +32,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'etcd-health': 'look at the health of etcd',
 };
 
-/** A host on which a step works, with the steps as methods. */
+/** A host on which a step works. */
 export class HostWorker {
   constructor(
     readonly session: HostSession,
@@ -68,12 +68,12 @@ export class HostAccess {
     private readonly keys: MachineHostKeys = PROVIDERS_KEYS,
   ) {}
 
-  /** Does some work on a host that is expected to be there, and gives the connection back in any case. */
+  /** Works on a host that is expected to answer; releases the connection in any case. */
   async on<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
     return this.with(host, step, this.patience, work);
   }
 
-  /** The same for a host that may be dead: one try. */
+  /** The same for a host that may be dead: one attempt. */
   async onIfAlive<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
     return this.with(host, step, { triesMax: 1, deadlineMs: 10_000 }, work);
   }

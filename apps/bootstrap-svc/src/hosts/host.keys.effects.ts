@@ -14,7 +14,7 @@ import type { MachineHostKeys } from './hosts.ports.js';
 
 const OWN_HOST = /^ssh:\/\/([^/]+)\//;
 
-/** What the log says now of the host keys of your own hosts: an accepted key counts for clusters that are there already. */
+/** The host keys of an inventory that the log accepts now: a key that is accepted later counts for existing clusters, too. */
 export class LogHostKeys implements MachineHostKeys {
   private readonly keys: LatestFold<HostKeys>;
 

@@ -15,7 +15,7 @@ const OTHER_REPLICA_MS = 5_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
-/** Gets hosts ready: the agent onto them, and a look whether they have what kubeadm asks for. */
+/** Prepares hosts: installs the agent, and verifies that they meet kubeadm's requirements. */
 @Controller()
 export class HostsEffects {
   constructor(
@@ -92,7 +92,7 @@ export class HostsEffects {
     });
   }
 
-  /** Before the host has it: a user that is not on record could not be revoked. */
+  /** Before the host has it: a user that is not recorded could not be revoked. */
   private async issue(step: Step, user: string): Promise<void> {
     const { credentialLifetimeSeconds: lifetimeSeconds } = this.kit;
     const data = { uid: step.state.cluster.uid, node: hostOf(step).machine.name, user, lifetimeSeconds };

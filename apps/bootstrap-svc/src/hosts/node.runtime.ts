@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** Every Debian has gzip; the better part of what stronger levels save costs more time than the network takes for it. */
+/** Every Debian has gzip. Stronger levels take longer than the transfer of what they save. */
 const LEVEL = 4;
 
 export interface RuntimeArchive {
@@ -24,7 +24,7 @@ export class NodeRuntime {
 
   constructor(private readonly binary: string = process.execPath) {}
 
-  /** null: this Node is no single file that runs elsewhere. */
+  /** null: this Node is not a single file that runs elsewhere. */
   facts(): Promise<OwnRuntime | null> {
     this.loading ??= this.read().catch((error: unknown) => {
       this.loading = undefined;

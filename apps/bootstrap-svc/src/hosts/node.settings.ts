@@ -28,7 +28,7 @@ export const clusterLabel = (cluster: string): Readonly<Record<string, string>> 
   'kubernetes.io/cluster': cluster,
 });
 
-/** What a host's provider says of it, over what this service was configured with. */
+/** The host profile of its provider overrides the configuration of this service. */
 export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): Tuning => {
   const { source: _source, nodeBinary: _nodeBinary, ...said } = profile ?? {};
   const given = Object.entries(said).filter(([, value]) => value !== undefined);
@@ -50,7 +50,7 @@ const first = (cluster: Cluster): Host | undefined => {
   return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
 };
 
-/** What the host must run: that of its cluster when it was asked for, or what an upgrade has brought the cluster to since. */
+/** The Kubernetes version of the host: that of the request for its cluster, or of the latest upgrade since. */
 export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
   const kubelet = desired?.software['kubelet'];
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
@@ -60,7 +60,7 @@ export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
 const endpointsOf = ({ etcd }: Cluster): readonly string[] | null =>
   etcd === null ? null : etcd.map(({ node, address }) => clientUrlOf({ name: node, address }));
 
-/** `version`: of the host that it is for; that which was asked for, where it is for the cluster itself. */
+/** `version`: that of the host; by default that of the request for the cluster. */
 export const clusterSettings = (
   cluster: Cluster,
   configured: Tuning,
@@ -91,9 +91,9 @@ export const clusterSettings = (
 };
 
 /**
- * By the time that the agent starts, a bundle is a folder of its host that came out of the archive with the pinned checksum.
- * Machines that were made before sources said why they may be believed have nothing of that: of theirs a folder of the host
- * is used as it was, and a mirror at a URL when one of the instance's own signers vouches for it.
+ * By the time that the agent starts, a bundle is a folder of its host, unpacked from the archive with the pinned checksum.
+ * Machines from before sources had digests or signers have neither: a folder of the host is then used unsigned, and a mirror
+ * at a URL if one of the instance's own signers has signed it.
  */
 export const agentSource = (source: SoftwareSource, signers: readonly string[]): SoftwareSource => {
   if (source.kind === 'bundle') return { kind: 'files', location: AGENT_PATHS.mirror, unsigned: true };

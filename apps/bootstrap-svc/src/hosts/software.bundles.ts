@@ -17,7 +17,7 @@ export interface NamedBundle {
 const failure = (target: string, message: string, cause?: unknown): WorldFailure =>
   new WorldFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
 
-/** The archives of one folder. No connection can name a file outside of it, and none is sent whose checksum is another or that is not signed as is asked for. */
+/** The archives of one folder. No connection can name a file outside it, and no archive is sent with another checksum or without the required signature. */
 export class SoftwareBundles {
   private readonly hashes = new Map<string, Promise<string>>();
 

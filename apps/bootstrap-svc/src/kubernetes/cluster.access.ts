@@ -20,7 +20,7 @@ export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader
 export interface Reachable {
   readonly uid: string;
   readonly cluster: string;
-  /** What the log says of it since it was initialised. */
+  /** As ControlPlaneInitialized recorded them. */
   readonly recorded: RecordedCluster | undefined;
 }
 
@@ -50,7 +50,7 @@ export class ClusterAccess {
     return { api: await this.reach(at, kubeconfig), administrator };
   }
 
-  /** Seals a kubeconfig of the administrator under the cluster's own key: one that is written here, of what was checked. */
+  /** Seals a kubeconfig of the administrator under the cluster's own key. It is written here, from fields that were checked. */
   async seal({ uid, spec }: Cluster, administrator: Administrator): Promise<SecretRef> {
     const ref = kubeconfigRef(uid);
     await this.secrets.put(ref, kubeconfigOf(spec.name, administrator), uid);

@@ -7,7 +7,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** Looks until there is nothing wrong or the time is over, and answers what the last look found. */
+/** Looks repeatedly until there is no problem or the time is over. Resolves to the problems that the last look found. */
 export const untilSettled = async (
   look: () => Promise<readonly string[]>,
   { deadlineMs, everyMs, signal }: WaitOptions,

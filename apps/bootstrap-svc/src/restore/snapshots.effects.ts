@@ -15,7 +15,7 @@ import type { HostAccess } from '../hosts/host.access.js';
 const PRIVATE = 0o600;
 const AGAIN_MS = 1_000;
 
-/** Brings a snapshot of etcd to the control planes on which it is restored, and takes it away from there when that has failed: while etcd is away, SSH is the only way. */
+/** Copies a snapshot of etcd to the control planes on which it is restored, and removes it when that has failed: by SSH, since the API is away with etcd. */
 @Controller()
 export class SnapshotsEffects {
   constructor(
@@ -64,7 +64,7 @@ export class SnapshotsEffects {
     return (await othersOn(name, step)).includes(keyOf({ step: other, node: name }));
   }
 
-  /** It is larger than memory may be, and lies open in a folder that only this process may read, for as long as it is copied. */
+  /** It may be larger than memory, so it is unsealed into a folder that only this process may read, for as long as it is copied. */
   private async opened({ snapshot, sha256 }: DesiredSnapshot, use: (path: string) => Promise<void>): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'fairlead-snapshot-'));
     try {

@@ -86,14 +86,14 @@ export class Groups {
   }
 
   put(name: string, request: GroupRequest): GroupView {
-    const known = this.groups.get(name);
-    if (known?.stored.uid === request.uid && known.stored.deleted) {
+    const existing = this.groups.get(name);
+    if (existing?.stored.uid === request.uid && existing.stored.deleted) {
       throw new CloudFault(409, 'deleted', `group ${name} of cluster uid ${request.uid} was deleted`);
     }
-    if (known !== undefined && known.stored.uid !== request.uid && !known.stored.deleted) {
-      throw new CloudFault(409, 'group-exists', `group ${name} belongs to cluster uid ${known.stored.uid}`);
+    if (existing !== undefined && existing.stored.uid !== request.uid && !existing.stored.deleted) {
+      throw new CloudFault(409, 'group-exists', `group ${name} belongs to cluster uid ${existing.stored.uid}`);
     }
-    const group = known?.stored.uid === request.uid ? known : undefined;
+    const group = existing?.stored.uid === request.uid ? existing : undefined;
     const missing = request.machines.filter((machine) => group?.machines.has(machine.name) !== true);
     this.validate(missing);
     const target = group ?? this.create(name, request);

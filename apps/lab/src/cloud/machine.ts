@@ -87,7 +87,7 @@ export class Machine {
     });
   }
 
-  /** Takes the host away without anybody being told, if such a fault is asked for. */
+  /** Loses the host without a notice, if such a fault is requested. */
   async loseIfAsked(): Promise<void> {
     if (!this.isReachable) return;
     const fault = this.world.faults.strike('host-lost', this.name);

@@ -121,7 +121,7 @@ export class Clusters {
     }
   }
 
-  /** Makes the host known, so that its membership counts again after a restart of the lab. */
+  /** Registers the host, so that its membership counts again after a restart of the lab. */
   addHost(host: Host): void {
     this.hosts.set(host.facts.machineId, host);
   }
@@ -274,8 +274,8 @@ export class Clusters {
   /** The kubelet runs exactly what has its manifest; where it does not run, everything stays as it is. */
   private async runStaticPods(host: Host, cluster: Cluster, kubeletRuns: boolean): Promise<void> {
     const { machineId } = host.facts;
-    const known = this.staticPods.get(machineId);
-    const pods = kubeletRuns || known === undefined ? await manifestsOn(host) : known;
+    const before = this.staticPods.get(machineId);
+    const pods = kubeletRuns || before === undefined ? await manifestsOn(host) : before;
     this.staticPods.set(machineId, pods);
     this.suspicious.delete(machineId);
     const node = host.record.membership?.nodeName ?? host.facts.name;
@@ -305,16 +305,16 @@ export class Clusters {
   /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
   private async lookAtManifests(): Promise<void> {
     for (const host of this.hosts.values()) {
-      const known = this.staticPods.get(host.facts.machineId);
-      if (known === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') continue;
+      const before = this.staticPods.get(host.facts.machineId);
+      if (before === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') continue;
       const found = await manifestsOn(host);
-      if (found.join() === known.join()) this.suspicious.delete(host.facts.machineId);
+      if (found.join() === before.join()) this.suspicious.delete(host.facts.machineId);
       else if (this.suspicious.has(host.facts.machineId)) await this.hostChanged(host, undefined);
       else this.suspicious.add(host.facts.machineId);
     }
   }
 
-  /** To be called after a change of the cluster that its Kubernetes does not know of. */
+  /** To be called after a change of the cluster that did not come through its API. */
   changed(cluster: Cluster): void {
     if (!this.clusters.has(cluster.id)) return;
     this.parts.store.put(KIND, cluster.id, () => ({ ...cluster, kubernetes: cluster.kubernetes.snapshot() }));

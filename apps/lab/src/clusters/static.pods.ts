@@ -6,7 +6,7 @@ import { RestoredEtcd } from '../kubernetes/index.js';
 const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 export type StaticPod = (typeof NAMES)[number];
 
-/** Where `etcdutl snapshot restore` and this lab's etcd agree about what a data folder holds. */
+/** Where `etcdutl snapshot restore` and this lab's etcd agree about the contents of a data folder. */
 export const RESTORE_RECORD = 'member/wal/0000000000000000-0000000000000000.wal';
 export const DATABASE = 'member/snap/db';
 const DATA_FOLDER = '/var/lib/etcd';

@@ -5,7 +5,7 @@ import type { Host } from '../hosts/host.js';
 
 const { unit: UNIT, programs } = EXTERNAL_ETCD;
 
-/** What the unit of an etcd member tells the program, as far as others have to know it. */
+/** The flags in the unit of an etcd member that others depend on. */
 export interface UnitEtcdMember {
   readonly name: string;
   readonly token: string;

@@ -199,7 +199,7 @@ export const dpkgQuery: Command = ({ host, args, out, err }) => {
   const parsed = parseArguments(args, ['-f', '--showformat']);
   const format = parsed.value('-f', '--showformat') ?? '${Package}\t${Version}\\n';
   const asked = parsed.positional.length > 0 ? parsed.positional : Object.keys(host.record.packages);
-  // However they were asked for, they are told in the order of their names.
+  // However they were asked for, they are listed in the order of their names.
   const names = [...asked].sort();
   let exitCode = 0;
   let text = '';

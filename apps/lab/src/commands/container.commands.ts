@@ -169,7 +169,7 @@ export const kubelet: Command = ({ host, args, out }) => {
   return 0;
 };
 
-/** kubectl on a host tells its version and reaches into the etcd pod; the API is for the machine's own kubectl with the cluster's kubeconfig. */
+/** kubectl on a host prints its version and reaches into the etcd pod; the API is for the machine's own kubectl with the cluster's kubeconfig. */
 export const kubectl: Command = (call) => {
   const { host, args, out } = call;
   const parsed = parseArguments(args, ['-o', '--output', '--kubeconfig', '-n', '--namespace', '-c', '--container']);

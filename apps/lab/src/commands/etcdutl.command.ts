@@ -82,10 +82,10 @@ const checkedBody = async (files: HostFiles, path: string): Promise<string> => {
   try {
     const { size } = await file.stat();
     const bytes = Buffer.from(await file.read(0, size));
-    const [body, told] = [bytes.subarray(0, -SHA256_BYTES), bytes.subarray(-SHA256_BYTES)];
+    const [body, expected] = [bytes.subarray(0, -SHA256_BYTES), bytes.subarray(-SHA256_BYTES)];
     const found = createHash('sha256').update(body).digest();
-    if (!found.equals(told))
-      throw new CommandFault(`Error: expected sha256 [${told.toString('hex')}], got [${found.toString('hex')}]`);
+    if (!found.equals(expected))
+      throw new CommandFault(`Error: expected sha256 [${expected.toString('hex')}], got [${found.toString('hex')}]`);
     return body.toString('utf8');
   } finally {
     await file.close();

@@ -241,7 +241,7 @@ export const ip: Command = ({ host, args, out }) => {
   return 0;
 };
 
-/** Ports that a control plane and a kubelet hold (kubernetes.io, "Ports and Protocols"). */
+/** Ports that a control plane and a kubelet use (kubernetes.io, "Ports and Protocols"). */
 const CONTROL_PLANE_PORTS = [6443, 2379, 2380, 10257, 10259];
 const KUBELET_PORT = 10250;
 

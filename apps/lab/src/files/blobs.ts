@@ -37,8 +37,8 @@ export class Blobs {
   }
 
   get(name: string): Buffer {
-    const known = this.contents.get(name);
-    if (known !== undefined) return known;
+    const stored = this.contents.get(name);
+    if (stored !== undefined) return stored;
     const content = readFileSync(join(this.folder, name));
     this.onDisk.add(name);
     this.names.set(content, name);
@@ -48,8 +48,8 @@ export class Blobs {
 
   /** The SHA-256 of a content in hex, computed once for each shared buffer. */
   nameOf(content: Buffer): string {
-    const known = this.names.get(content);
-    if (known !== undefined) return known;
+    const stored = this.names.get(content);
+    if (stored !== undefined) return stored;
     const name = createHash('sha256').update(content).digest('hex');
     this.names.set(content, name);
     return name;

@@ -21,7 +21,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     await again.close();
   });
 
-  it('tells size, kind and permissions', async () => {
+  it('reports size, kind and permissions', async () => {
     const files = await make();
     await files.writeText('/etc/fairlead/secret', 'four', 0o600);
     expect(await files.stat('/etc/fairlead/secret')).toMatchObject({ kind: 'file', size: 4, permissions: 0o600 });

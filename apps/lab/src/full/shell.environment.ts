@@ -7,7 +7,7 @@ import { ROOT_VARIABLE } from './processes.js';
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin'] as const;
 
 /**
- * What a simulated host may use of the machine: shells, and programs that read and write the files that they are told. Whatever would
+ * What a simulated host may use of the machine: shells, and programs that read and write the files that they are given. Whatever would
  * change the machine or answer for it (its clock, name, processes, network, services, power) is a stand-in or is not there.
  */
 const TOOLS = `

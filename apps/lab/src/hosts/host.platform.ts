@@ -13,7 +13,7 @@ export interface RunningHost {
   /** Programs stand still, as if the network were cut and nothing got through; `thaw` lets them go on. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** Ends everything and gives back what the host held, but keeps its files. */
+  /** Ends everything and releases the host's resources, but keeps its files. */
   close(): Promise<void>;
   /** Removes the host's files. */
   destroy(): Promise<void>;

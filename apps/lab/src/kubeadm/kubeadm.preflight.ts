@@ -8,7 +8,7 @@ export interface PreflightRequest {
   readonly controlPlane: boolean;
   readonly ignored: readonly string[];
   readonly failSwapOn: boolean;
-  /** Without the `v`; undefined where the cluster's version is not known yet. */
+  /** Without the `v`; undefined where the cluster has no version yet. */
   readonly kubernetesVersion: string | undefined;
   /** Its data lie where kubeadm's would, and are none of kubeadm's business. */
   readonly externalEtcd: boolean;

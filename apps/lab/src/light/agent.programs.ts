@@ -12,7 +12,7 @@ export interface AgentCommandResult {
   readonly stderr: string;
 }
 
-/** The machine as the agent's program sees it (HostPort of apps/node-agent; the program itself is only known at run time). */
+/** The machine as the agent's program sees it (HostPort of apps/node-agent; the program itself is only loaded at run time). */
 export interface AgentHost {
   run(command: string, args: readonly string[], options: { readonly timeoutMs: number }): Promise<AgentCommandResult>;
   readFile(path: string): Promise<string | undefined>;

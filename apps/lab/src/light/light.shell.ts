@@ -27,7 +27,7 @@ const REMOVE_COMMAND = /^rm -f (\/\S+)$/;
 const PLAIN_COMMAND = /^[a-z][a-z0-9-]*( [A-Za-z0-9_./:=@%+,-]+)*$/;
 
 /**
- * What SSH clients may run on a light host. It is no shell: it knows the steps by their files' names, the commands with which a file is
+ * What SSH clients may run on a light host. It is not a shell: it recognises the steps by their files' names, the commands with which a file is
  * put in place, and plain calls of simulated commands, joined by `&&`. Anything else is answered as an unknown command.
  */
 export class LightShell implements HostShell {
@@ -114,7 +114,7 @@ const carryOutClause = async (light: LightHost, clause: string): Promise<Answer>
     return done();
   }
   if (!PLAIN_COMMAND.test(clause)) {
-    return failed(NOT_KNOWN_EXIT_CODE, `a light host of Fairlead lab has no shell and does not know: ${clause}`);
+    return failed(NOT_KNOWN_EXIT_CODE, `a light host of Fairlead lab has no shell and cannot run: ${clause}`);
   }
   const { code, stdout, stderr } = await light.run(...clause.split(' '));
   return { code: code ?? 1, stdout, stderr };
@@ -123,8 +123,8 @@ const carryOutClause = async (light: LightHost, clause: string): Promise<Answer>
 /** Step files are `<step>-<run>.sh`, with the parameters in the `.json` beside. Both go away when the step ends, as its script does it. */
 const runStep = async (light: LightHost, script: string): Promise<Answer> => {
   const name = posix.basename(script, '.sh');
-  const step = STEPS.find((known) => name.startsWith(`${known}-`) && !name.slice(known.length + 1).includes('-'));
-  if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab knows no step ${name}`);
+  const step = STEPS.find((one) => name.startsWith(`${one}-`) && !name.slice(one.length + 1).includes('-'));
+  if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab has no step ${name}`);
   const parameters = script.replace(/\.sh$/, '.json');
   const text = await light.files.readText(parameters);
   if (text === undefined) return failed(NOT_KNOWN_EXIT_CODE, `sh: 0: cannot open ${script}: No such file`);

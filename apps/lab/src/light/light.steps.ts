@@ -73,9 +73,9 @@ const cleanKubeadm = async (light: LightHost): Promise<void> => {
 const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
   const present = files.readBytes(AGENT_PATHS.program);
   if (present !== undefined && blobs.nameOf(present) === sha256) return true;
-  const known = blobs.find(sha256);
-  if (known !== undefined) files.place(AGENT_PATHS.program, known, PUBLIC);
-  return known !== undefined;
+  const program = blobs.find(sha256);
+  if (program !== undefined) files.place(AGENT_PATHS.program, program, PUBLIC);
+  return program !== undefined;
 };
 
 /** The steps' scripts, done without a shell: the same commands, the same files, the same results. */

@@ -236,8 +236,8 @@ export class ServiceManager {
   }
 
   private state(unit: string): UnitState {
-    const known = this.states.get(unit);
-    if (known !== undefined) return known;
+    const current = this.states.get(unit);
+    if (current !== undefined) return current;
     const state: UnitState = { failures: 0, failed: false };
     this.states.set(unit, state);
     return state;

@@ -21,7 +21,7 @@ export interface RunningCall {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Runs the commands that SSH clients ask for: a real shell on full hosts, known steps on light ones. */
+/** Runs the commands that SSH clients ask for: a real shell on full hosts, the product's steps on light ones. */
 export interface HostShell {
   run(call: ShellCall): RunningCall;
   /** Ends every command at once: the host goes down. */

@@ -20,7 +20,7 @@ const TYPE_BITS: Readonly<Record<FileStat['kind'], number>> = { directory: S_IFD
 
 interface OpenFolder {
   readonly entries: readonly DirectoryEntry[];
-  told: boolean;
+  listed: boolean;
 }
 
 /** Serves SFTP (protocol version 3) over the files of one host. Requests on one connection are answered in their order. */
@@ -82,15 +82,15 @@ class SftpSession {
     sftp.on('CLOSE', (id, handle) => this.serveOk(id, () => this.close(handle)));
     sftp.on('OPENDIR', (id, path) =>
       this.serve(id, async () => {
-        sftp.handle(id, this.keep(this.openFolders, { entries: await files.list(path), told: false }));
+        sftp.handle(id, this.keep(this.openFolders, { entries: await files.list(path), listed: false }));
       }),
     );
     sftp.on('READDIR', (id, handle) =>
       this.serve(id, async () => {
         const folder = this.openFolders.get(handle.readUInt32BE(0));
-        if (folder === undefined || folder.told) sftp.status(id, STATUS_CODE.EOF);
+        if (folder === undefined || folder.listed) sftp.status(id, STATUS_CODE.EOF);
         else {
-          folder.told = true;
+          folder.listed = true;
           sftp.name(
             id,
             folder.entries.map(({ name, stat }) => ({ filename: name, longname: name, attrs: attributesOf(stat) })),

@@ -163,6 +163,6 @@ const parseKey = (text: string): ParsedKey | undefined => {
 };
 
 const sameKey = (key: ParsedKey, data: Buffer): boolean => {
-  const known = key.getPublicSSH();
-  return known.length === data.length && timingSafeEqual(known, data);
+  const expected = key.getPublicSSH();
+  return expected.length === data.length && timingSafeEqual(expected, data);
 };

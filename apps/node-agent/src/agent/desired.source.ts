@@ -39,7 +39,7 @@ export class DesiredSource {
       : { ...config.desired, event: null };
   }
 
-  /** Resolves when it was asked for, if that is possible. */
+  /** Resolves when it was requested, if the services could be reached. */
   async start(): Promise<void> {
     const { platform } = this.parts;
     platform.onDesired((desired) => void this.receive(desired));

@@ -10,7 +10,7 @@ import type { AgentState, Pending } from './agent.state.js';
 import type { Desired } from '../node/desired.state.js';
 import { saveState } from './state.store.js';
 
-/** A node that is away for weeks still says how it came to be as it is, but not every flap. */
+/** A node that is away for weeks still states how it reached its state, but not every flap. */
 export const OUTBOX_LENGTH_MAX = 200;
 const RETRY = { firstMs: 250, maxMs: 15_000 };
 

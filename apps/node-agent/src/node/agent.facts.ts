@@ -1,6 +1,6 @@
 import type { EventData } from '@fairlead/contracts';
 
-/** What an agent may state; each also stands in `contracts`. */
+/** What an agent may state; `contracts` defines each. */
 export const OWN_EVENTS = [
   'NodeInitialized',
   'NodeInitializationFailed',

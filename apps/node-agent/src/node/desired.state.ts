@@ -9,7 +9,7 @@ export const Desired = z.strictObject({
   change: NodeChange.strip().optional(),
   stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
   probes: z.array(Probe.strip()).optional(),
-  /** Id of the event that says so; null: the initial one, from the configuration. */
+  /** Id of the event that set it; null: the initial one, from the configuration. */
   event: z.string().nullable(),
 });
 export type Desired = z.infer<typeof Desired>;

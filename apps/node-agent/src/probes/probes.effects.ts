@@ -4,7 +4,7 @@ import type { Ask } from '../change/change.ports.js';
 import type { Metronome } from '../time/metronome.js';
 import { answered, WELL, type ProbeChange } from './probe.decider.js';
 
-/** An answer that comes later is none, for whoever waits for a page. */
+/** A later answer is a failure, as it is for a user who waits for a page. */
 const ANSWER_LIMIT_MS = 2_000;
 const OK_MAX = 399;
 

@@ -15,7 +15,7 @@ const DRIVERS: Readonly<Record<string, (host: HostPort, local: LocalRepository) 
 export const distributionIds = (osRelease: string): readonly string[] =>
   `${osValue(osRelease, 'ID')} ${osValue(osRelease, 'ID_LIKE')}`.split(' ').filter((id) => id !== '');
 
-/** Throws WorldFailure for an unsupported package manager. A host that does not say what it is, is taken for a Debian. */
+/** Throws WorldFailure for an unsupported package manager. A host without an ID is taken for a Debian. */
 export const distributionOf = async (host: HostPort, local = noRepository): Promise<Distribution> => {
   const ids = distributionIds((await host.readFile('/etc/os-release')) ?? '');
   const driver = ids.length === 0 ? aptPackages : ids.map((id) => DRIVERS[id]).find((driver) => driver !== undefined);

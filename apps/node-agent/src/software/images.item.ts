@@ -3,7 +3,7 @@ import type { ImageStore } from './images.js';
 import type { Item } from './item.js';
 
 const ITEM = 'images';
-/** More only fight for the disk and the processor. */
+/** More would only compete for the disk and the processor. */
 const AT_ONCE = 2;
 
 /** Images that must be there before kubeadm runs; `desired` is asked for when it is needed. */

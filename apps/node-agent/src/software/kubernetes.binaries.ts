@@ -33,7 +33,7 @@ export interface BinariesOptions {
   readonly architecture: Architecture;
 }
 
-/** Kubernetes' own programs as files. What they are they say themselves, when they are new; no one else changes them. */
+/** Kubernetes' own programs as files. A new file is asked for its version once; nothing else changes them. */
 export const kubernetesBinaries = ({ host, files, mirror, architecture }: BinariesOptions): PackageDriver => {
   const asked = new Map<string, { readonly identity: string; readonly version: string | undefined }>();
   const pathOf = (name: string): string => `${FOLDER}/${name}`;
@@ -44,7 +44,7 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
     if (stat === undefined) return undefined;
     const last = asked.get(name);
     if (last?.identity === stat.identity) return last.version;
-    // A file that cannot say what it is, is not what is desired: no reason to fail, it is replaced.
+    // A file that does not print its version is not the desired one: it is replaced.
     const { code, stdout } = await host.run(files.at(pathOf(name)), QUESTIONS[name].args, { timeoutMs: 30_000 });
     const version = code === 0 ? versionIn(name, stdout) : undefined;
     asked.set(name, { identity: stat.identity, version });

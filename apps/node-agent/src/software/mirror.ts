@@ -26,7 +26,7 @@ export interface Readable {
 const CACHE_FOLDER = '/var/lib/fairlead/downloads';
 const PRIVATE = 0o600;
 
-/** A place of software, and why its content may be believed. */
+/** A place of software, and what makes its content trusted. */
 export interface TrustedSource {
   readonly location: string;
   readonly trust: MirrorTrust;
@@ -60,7 +60,7 @@ export class Mirror {
   /** The catalogue as it is now; the last one is kept while it cannot be read. */
   async look(): Promise<MirrorCatalogue | undefined> {
     const catalogue = await this.readCatalogue();
-    // Only whether the source answers: what it says there counts for nothing.
+    // Only whether the source answers; the content is not used.
     if (!usesCatalogue(this.from.trust)) await this.from.files.text(mirrorPaths.catalogue);
     this.loaded = Promise.resolve(catalogue);
     return catalogue;

@@ -24,7 +24,7 @@ export interface PackageDriver {
 export interface Distribution extends PackageDriver {
   /** Packages with the programs that kubeadm, the kubelet and kube-proxy call on the host. */
   readonly tools: readonly string[];
-  /** Can this version be had, by the lists that the host has? */
+  /** Whether the host's package lists offer this version. */
   offers(name: string, version: string): Promise<boolean>;
   /** Installs what is missing, in whatever version the distribution has; holds nothing. */
   require(names: readonly string[]): Promise<void>;

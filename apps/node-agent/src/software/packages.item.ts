@@ -31,7 +31,7 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, desired: Sof
   ensure: async (differences) => {
     const packages = Object.fromEntries(differences.map(({ what, desired: version }) => [what, version]));
     const restarts = KUBELET in packages && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
-    // What can be brought beforehand is, so that the kubelet is away for as short as possible.
+    // Downloaded beforehand, so that the kubelet is away for as short as possible.
     if (restarts) await driver.stage(packages);
     // Stopped first: after a crash in between, a kubelet that does not run is seen; one that runs as its old version is not.
     if (restarts) await mustRun(host, 'systemctl', ['stop', KUBELET]);

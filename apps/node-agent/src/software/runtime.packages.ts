@@ -15,7 +15,7 @@ export const distributionRuntime = (distribution: Distribution): PackageDriver =
   const accepts = async (name: string, desired: string, found: string): Promise<boolean> =>
     name === RUNTIME && isUsable(found) && !(await distribution.offers(name, desired));
 
-  /** The packages as they is available, once the distribution's own runtime is there where the desired one cannot be. */
+  /** The packages of the distribution, with its own version of the runtime where it does not offer the desired one. */
   const attainable = async (packages: SoftwareVersions): Promise<SoftwareVersions> => {
     const desired = packages[RUNTIME];
     if (desired === undefined || (await distribution.offers(RUNTIME, desired))) return packages;

@@ -70,7 +70,7 @@ describe('node-ssh', () => {
     expect(sshd.connections()).toBe(2);
   });
 
-  it('never has more connections open than it may: an idle one makes room, a busy one does not', async () => {
+  it('never has more connections open than it may: an idle one is closed for it, a busy one is not', async () => {
     const second = await TestSshd.start();
     try {
       const shell = makeShell({ connectionsMax: 1 });
@@ -286,7 +286,7 @@ run kubeadm join # canary`,
       (await shell.open(via(second), options)).release();
     });
 
-    it('tells a jump host that is away from a host that is', async () => {
+    it('distinguishes a jump host that is away from a host that is', async () => {
       await sshd.goAway();
       await expect(makeShell().open(via(sshd), { ...options, triesMax: 2 })).rejects.toThrow(
         /does not answer after 2 tries: the jump host .*/,

@@ -81,7 +81,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('tells a failing script in its own last words, with operation and host', async () => {
+    it('reports a failing script in its own last words, with operation and host', async () => {
       const session = await open();
       const failure = await failureOf(session.run(script('echo noise; echo "swap is on" >&2; exit 3'), never()));
       expect(failure.toCause()).toEqual({ operation: 'verify', target: host.address.name, message: 'swap is on' });
@@ -107,7 +107,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('ends at once when it is told to, with the reason it is given', async () => {
+    it('ends at once when it is aborted, with the reason of the abort', async () => {
       const session = await open();
       const controller = new AbortController();
       const reason = new Error('no longer desired');
@@ -132,7 +132,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('knows whether a file is there', async () => {
+    it('finds out whether a file is there', async () => {
       const session = await open();
       expect(await session.exists('/etc/fairlead/agent.json', never())).toBe(false);
       await session.run(
@@ -158,13 +158,13 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       expect(third.attempts).toBe(0);
     });
 
-    it('tells the host key that it saw, and refuses another one for good', async () => {
+    it('reports the host key that it saw, and refuses another one for good', async () => {
       const seen = await open({ hostKey: null });
       expect(seen.hostKey).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
       seen.release();
       await shell.close();
-      const known = await open({ hostKey: seen.hostKey });
-      known.release();
+      const pinned = await open({ hostKey: seen.hostKey });
+      pinned.release();
       await shell.close();
       const failure = await failureOf(open({ hostKey: `SHA256:${'A'.repeat(43)}` }));
       expect(failure.retryable).toBe(false);

@@ -11,7 +11,7 @@ export const withDefaults = (resource: ResourceDefinition, draft: Draft): Draft 
   return admit === undefined ? draft : admit(draft);
 };
 
-/** Each function gets only objects of its own resource, after their shape was checked: here is where the compiler is told. */
+/** Each function gets only objects of its own resource, after their shape was checked: the cast to it is here only. */
 const of =
   <T extends KubeObject>(fill: (draft: Draft<T>) => Draft<T>) =>
   (draft: Draft): Draft =>

@@ -25,7 +25,7 @@ const wrong = (field: string, value: unknown, why: string): FieldProblem => ({
   message: `Invalid value: ${JSON.stringify(value ?? null)}: ${why}`,
 });
 
-/** The gross mistakes that the simulation refuses with 422; it knows no schemas, so it does not find every mistake. */
+/** The gross mistakes that the simulation refuses with 422; it has no schemas, so it does not find every mistake. */
 export const validate = (
   resource: ResourceDefinition,
   object: KubeObject,

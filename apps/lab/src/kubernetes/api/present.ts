@@ -3,7 +3,7 @@ import type { KubeObject } from '../objects/kube.object.js';
 import { apiVersionOf, groupVersion, qualifiedName, type ResourceDefinition } from '../resources/resource.js';
 
 /**
- * What a running kubelet would have written since: the simulation keeps no heartbeat writes, it tells the times when asked.
+ * What a running kubelet would have written since: the simulation keeps no heartbeat writes, it computes the times when asked.
  * `leaseRenewal` and `nodeHeartbeat` return the text of the time, or undefined when the stored one still holds.
  */
 export interface Heartbeats {
@@ -11,7 +11,7 @@ export interface Heartbeats {
   nodeHeartbeat(node: Node): string | undefined;
 }
 
-/** The object as a client sees it: in the version it asked for, with heartbeats told by the clock. */
+/** The object as a client sees it: in the version it asked for, with heartbeats computed from the clock. */
 export const present = (
   resource: ResourceDefinition,
   object: KubeObject,

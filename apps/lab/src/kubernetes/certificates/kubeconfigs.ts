@@ -46,7 +46,7 @@ export class Kubeconfigs {
     });
   }
 
-  /** Kubeconfigs of the administrator that are written from now on hold a new certificate; those from before go on until theirs ends. */
+  /** Kubeconfigs of the administrator that are written from now on have a new certificate; earlier ones work until theirs ends. */
   renewAdministrator(): void {
     this.credentials.delete(ADMINISTRATOR);
     this.certificateAgeMs = 0;

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from './clock.js';
 import { TimerQueue } from './timer.queue.js';
 
-/** A clock that moves only when told, for tests and for labs that run faster than life. */
+/** A clock that moves only when its owner moves it, for tests and for labs that run faster than life. */
 export class ManualClock implements Clock {
   private readonly queue = new TimerQueue();
 

@@ -4,7 +4,7 @@ import type { KubeObject } from '../objects/kube.object.js';
 import type { KubeletsState } from '../nodes/kubelets.js';
 import type { EtcdMember } from '../etcd/etcd.members.js';
 
-/** Everything that must survive a restart of the lab, as JSON. It holds the private keys of a simulation, and nothing else that is secret. */
+/** Everything that must survive a restart of the lab, as JSON. It has the private keys of a simulation, and nothing else that is secret. */
 export interface ClusterSnapshot {
   readonly format: 1;
   readonly name: string;

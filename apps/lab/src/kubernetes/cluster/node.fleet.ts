@@ -32,17 +32,17 @@ export interface FleetOptions {
 export class NodeFleet implements Heartbeats {
   constructor(private readonly options: FleetOptions) {}
 
-  /** A kubelet joins: its Node object and its lease appear. A known node reports again. */
+  /** A kubelet joins: its Node object and its lease appear. An existing node reports again. */
   register(request: NodeRegistration): void {
     const { store, api, clock, kubelets, podCidr } = this.options;
     kubelets.setRunning(request.name, true, clock.now());
     const now = timestamp(clock.now());
     const nodes = store.list(NODES);
-    const known = nodes.find(({ metadata }) => metadata.name === request.name);
-    const cidr = known?.spec.podCIDR ?? freeNodeCidr(podCidr, nodes);
+    const existing = nodes.find(({ metadata }) => metadata.name === request.name);
+    const cidr = existing?.spec.podCIDR ?? freeNodeCidr(podCidr, nodes);
     const draft = planNode(request, { now, podCidr: cidr, networkReady: kubelets.hasNetwork(request.name) });
-    if (known === undefined) api.create(NODES, draft);
-    else store.replace(NODES, rejoined(known, draft, now));
+    if (existing === undefined) api.create(NODES, draft);
+    else store.replace(NODES, rejoined(existing, draft, now));
     const node = this.node(request.name);
     if (store.get(LEASES, NODE_LEASES, request.name) === undefined)
       api.create(LEASES, nodeLease(node, microTimestamp(clock.now())));
@@ -112,20 +112,20 @@ const nodeLease = ({ metadata: { name, uid } }: Node, now: string): Draft<Lease>
 });
 
 /** What others have written to the node (labels, annotations, cordon) outlives a kubelet that registers again. */
-const rejoined = (known: Node, draft: Draft<Node>, now: string): Node => {
+const rejoined = (existing: Node, draft: Draft<Node>, now: string): Node => {
   const { metadata, status } = draft;
   const reported = status as Node['status'];
   const ready = reported?.conditions?.find(({ type }) => type === 'Ready') ?? readyCondition(false, now);
   return {
-    ...known,
+    ...existing,
     metadata: {
-      ...known.metadata,
-      labels: { ...known.metadata.labels, ...metadata.labels },
-      annotations: { ...known.metadata.annotations, ...metadata.annotations },
+      ...existing.metadata,
+      labels: { ...existing.metadata.labels, ...metadata.labels },
+      annotations: { ...existing.metadata.annotations, ...metadata.annotations },
     },
     status: {
       ...reported,
-      conditions: [...(known.status?.conditions ?? []).filter(({ type }) => type !== 'Ready'), ready],
+      conditions: [...(existing.status?.conditions ?? []).filter(({ type }) => type !== 'Ready'), ready],
     },
   };
 };

@@ -60,7 +60,7 @@ export interface ListenRequest {
   readonly port: number;
   /** Names and addresses for the serving certificate, beyond the host itself and the cluster's own service names. */
   readonly sans: readonly string[];
-  /** The control plane whose API server this is: `/version` tells its static pods' version. Without it, the cluster's. */
+  /** The control plane whose API server this is: `/version` shows its static pods' version. Without it, the cluster's. */
   readonly node?: string;
 }
 
@@ -174,7 +174,7 @@ export class SimulatedCluster {
     return this.identity.authority.pair.certPem;
   }
 
-  /** `sha256:<hex>` of the authority's public key, as `kubeadm join --discovery-token-ca-cert-hash` wants it. */
+  /** `sha256:<hex>` of the authority's public key, as `kubeadm join --discovery-token-ca-cert-hash` takes it. */
   get caHash(): string {
     return this.identity.authority.publicKeyHash;
   }
@@ -344,7 +344,7 @@ export class SimulatedCluster {
   }
 
   private load(state: ClusterSnapshot): void {
-    // Definitions first: the objects of a custom resource can only be located when it is known.
+    // Definitions first: the objects of a custom resource can only be located when it is registered.
     for (const object of state.objects) {
       if (object.kind === CUSTOM_RESOURCE_DEFINITIONS.kind) this.registry.define(object);
     }

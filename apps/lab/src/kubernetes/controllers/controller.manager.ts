@@ -56,7 +56,7 @@ export class ControllerManager {
     this.enqueue({ controller, key });
   }
 
-  /** Works off everything that is due now. For tests, and for callers that want to see the outcome of what they just did. */
+  /** Works off everything that is due now. For tests, and for callers that need to see the outcome of what they just did. */
   settle(): void {
     for (let left = 100_000; left > 0 && this.queue.size > 0 && this.options.mayWrite(); left -= 1) this.next();
   }

@@ -10,7 +10,7 @@ const EVENTS_MAX = 500;
 
 type EventOperation = Extract<Operation, { readonly do: 'event' }>;
 
-/** Writes what controllers tell people as Event objects; a repeated one is counted, not stored again. */
+/** Writes the messages of controllers as Event objects; a repeated one is counted, not stored again. */
 export class EventRecorder {
   /** Names of the events by what they say. */
   private readonly names = new Map<string, string>();

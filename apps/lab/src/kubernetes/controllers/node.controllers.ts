@@ -113,7 +113,7 @@ export const schedulerController = ({ store, clock }: World): Controller => {
       if (concerns(change, NODES)) return waiting.size === 0 ? [] : ['all'];
       if (!concerns(change, PODS)) return [];
       const waits = note(change.object as Pod, change.type === 'DELETED');
-      // A pod that is new, or one that went and left room.
+      // A pod that is new, or one that went and left capacity.
       return (waits && change.type === 'ADDED') || (!waits && waiting.size > 0) ? ['all'] : [];
     },
     allKeys: () => {

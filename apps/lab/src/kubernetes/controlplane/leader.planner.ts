@@ -36,5 +36,5 @@ export const planLeaders = ({ controlPlanes, leases, now }: LeaderWorld): readon
       metadata: { name, namespace: KUBE_SYSTEM },
       spec,
     };
-    return [create(LEASES, draft, 'nobody leads yet')];
+    return [create(LEASES, draft, 'there is no leader yet')];
   });

@@ -5,7 +5,7 @@ import { internalAddress } from '../nodes/node.planner.js';
 import { create, remove, type Operation } from '../operations/operation.js';
 import { PODS } from '../resources/builtin.resources.js';
 
-/** Which etcd and CoreDNS kubeadm installs with a minor version (kubeadm's constants; the newest known one stands for later minors). */
+/** Which etcd and CoreDNS kubeadm installs with a minor version (kubeadm's constants; the newest listed one stands for later minors). */
 const COMPANIONS: readonly {
   readonly minor: number;
   readonly etcd: string;
@@ -50,7 +50,7 @@ const ADVERTISED: Readonly<Record<ControlPlaneComponent, (address: string) => Re
   'kube-scheduler': () => ({}),
 };
 
-/** Flags that kubeadm was told to add, by component. */
+/** Extra flags in kubeadm's configuration, by component. */
 export type ComponentFlags = Readonly<Record<string, readonly string[]>>;
 
 /** What the manifests on a control plane say. */

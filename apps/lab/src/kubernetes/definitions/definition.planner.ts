@@ -16,7 +16,7 @@ export const isEstablished = ({ status }: Definition): boolean =>
 export const planDefinition = (definition: Definition, now: string): readonly Operation[] => {
   const resource = customResource(definition);
   if (resource === undefined || definition.metadata.deletionTimestamp !== undefined) return [];
-  const told: readonly Condition[] = [
+  const conditions: readonly Condition[] = [
     {
       type: 'NamesAccepted',
       status: 'True',
@@ -35,7 +35,7 @@ export const planDefinition = (definition: Definition, now: string): readonly Op
   const status = {
     ...definition.status,
     acceptedNames: valueAt(asJson(definition), 'spec.names'),
-    conditions: told.reduce(withCondition, definition.status?.conditions ?? []),
+    conditions: conditions.reduce(withCondition, definition.status?.conditions ?? []),
     storedVersions: [resource.version],
   };
   return [replace(CUSTOM_RESOURCE_DEFINITIONS, { ...definition, status } as KubeObject, 'it is served')];

@@ -10,7 +10,7 @@ export interface BudgetWorld {
   readonly budget: PodDisruptionBudget;
   /** The pods of its namespace. */
   readonly pods: readonly Pod[];
-  /** How many pods the controller of a pod wants, by the controller's uid; undefined for pods without a scalable controller. */
+  /** How many pods the controller of a pod desires, by the controller's uid; undefined for pods without a scalable controller. */
   readonly scaleOf: (controllerUid: string) => number | undefined;
   readonly nowMs: number;
 }
@@ -62,7 +62,7 @@ const stillDisrupted = (
     ),
   );
 
-/** What the controllers of the pods want; a pod without one counts as itself. */
+/** The desired count of the pods' controllers; a pod without one counts as itself. */
 const expectedPods = (pods: readonly Pod[], scaleOf: BudgetWorld['scaleOf']): number => {
   const controllers = new Set(pods.map((pod) => controllerOf(pod)?.uid).filter((uid) => uid !== undefined));
   const bare = pods.filter((pod) => controllerOf(pod) === undefined).length;

@@ -26,13 +26,13 @@ export interface EtcdMemberReport extends EtcdMember {
   readonly dbSizeBytes: number;
 }
 
-/** What the rest of the cluster knows about its etcd. */
+/** The etcd of a cluster, as the rest of the cluster sees it. */
 export interface EtcdFacts {
   readonly versionOf: (member: string) => string;
   readonly dbSizeBytes: number;
 }
 
-/** What can be told of a member, or set wrong with it. */
+/** The state of a member, and the faults that can be set. */
 export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 'behind' | 'v2Content'>> & {
   readonly alarm?: EtcdAlarm | null;
 };
@@ -71,7 +71,7 @@ export class EtcdMembers {
     return this.members;
   }
 
-  /** Adds a member under its node's name; `url` is its peer URL. Adding a known name replaces it. */
+  /** Adds a member under its node's name; `url` is its peer URL. Adding an existing name replaces it. */
   add(name: string, url: string): void {
     const id = createHash('sha256').update(`${name} ${url}`).digest('hex').slice(0, 16);
     const clientUrl = url.replace(/:2380$/, ':2379');

@@ -35,7 +35,7 @@ const BAD_USE = 128;
 const RAFT_TERM = 2;
 const QUOTA_BYTES = 2 * 1024 ** 3;
 
-const told = (stdout: string | Buffer, stderr = '', exitCode = 0): ToolResult => ({ stdout, stderr, exitCode });
+const printed = (stdout: string | Buffer, stderr = '', exitCode = 0): ToolResult => ({ stdout, stderr, exitCode });
 const failed = (stderr: string, exitCode = 1): ToolResult => ({ stdout: '', stderr: `${stderr}\n`, exitCode });
 
 /** etcd writes 64-bit ids as bare JSON numbers, larger than a double can tell apart. */
@@ -85,7 +85,7 @@ const checkV2Store = (call: ToolCall): ToolResult => {
   const self = call.etcd.members().find(({ name }) => name === call.self);
   return self?.v2Content === true
     ? failed('Error: detected custom v2 content in WAL records')
-    : told('No custom content found in both v2store and WAL records.\n');
+    : printed('No custom content found in both v2store and WAL records.\n');
 };
 
 /** `etcdutl snapshot status FILE -w json` and `etcdutl check v2store`. */
@@ -101,7 +101,7 @@ export const etcdutl = (call: ToolCall, args: readonly string[]): ToolResult => 
   if (!sha256(body).equals(file.subarray(-SHA256_BYTES))) return failed('Error: invalid database');
   const { revision, keys } = JSON.parse(body.toString('utf8')) as { revision: number; keys: number };
   const version = versionOf(call).startsWith('3.5') ? '' : '3.6.0';
-  return told(jsonText({ hash: body.readUInt32LE(0), revision, totalKey: keys, totalSize: body.length, version }));
+  return printed(jsonText({ hash: body.readUInt32LE(0), revision, totalKey: keys, totalSize: body.length, version }));
 };
 
 const SHA256_BYTES = 32;
@@ -112,7 +112,7 @@ const wantsJson = (parsed: ParsedArguments): boolean => parsed.value('-w', '--wr
 const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolResult => {
   const members = etcd.members();
   if (!wantsJson(parsed))
-    return told(
+    return printed(
       members
         .map(
           ({ id, name, peerUrl, clientUrl, learner }) =>
@@ -124,7 +124,7 @@ const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolRes
     etcd,
     members.find(({ name }) => name === self),
   ) as { revision: number };
-  return told(
+  return printed(
     jsonText({
       header,
       members: members.map(({ id, name, peerUrl, clientUrl, learner }) => ({
@@ -143,7 +143,7 @@ const removeMember = ({ etcd }: ToolCall, id: string): ToolResult => {
   if (member === undefined) return failed('Error: etcdserver: member not found');
   if (!etcd.hasQuorum()) return failed('Error: etcdserver: request timed out');
   etcd.removeMember(member.name);
-  return told(`Member ${id} removed from cluster ${clusterId(etcd)}\n`);
+  return printed(`Member ${id} removed from cluster ${clusterId(etcd)}\n`);
 };
 
 const endpointHealth = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
@@ -158,7 +158,7 @@ const endpointHealth = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult
           : { endpoint, health: false, took: '2.0s', error: 'context deadline exceeded' },
       ),
     );
-    return told(text, error, well ? 0 : 1);
+    return printed(text, error, well ? 0 : 1);
   }
   const lines = (desired: boolean, words: string): string =>
     answers
@@ -167,7 +167,7 @@ const endpointHealth = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult
       .join('');
   const good = lines(true, 'is healthy: successfully committed proposal: took = 2.1ms');
   const bad = lines(false, 'is unhealthy: failed to commit proposal: context deadline exceeded');
-  return told(good, `${bad}${error}`, well ? 0 : 1);
+  return printed(good, `${bad}${error}`, well ? 0 : 1);
 };
 
 const endpointStatus = ({ etcd }: ToolCall): ToolResult => {
@@ -201,7 +201,7 @@ const endpointStatus = ({ etcd }: ToolCall): ToolResult => {
   const words = silent.map(
     ({ clientUrl }) => `Failed to get the status of endpoint ${clientUrl} (context deadline exceeded)\n`,
   );
-  return told(jsonText(statuses), words.join(''), silent.length === 0 ? 0 : 1);
+  return printed(jsonText(statuses), words.join(''), silent.length === 0 ? 0 : 1);
 };
 
 const ALARM_NUMBERS = { NOSPACE: 1, CORRUPT: 2 } as const;
@@ -210,21 +210,21 @@ const listAlarms = ({ etcd }: ToolCall, self: EtcdMemberReport): ToolResult => {
   const alarms = etcd
     .members()
     .flatMap(({ id, alarm }) => (alarm === undefined ? [] : [{ memberID: bare(id), alarm: ALARM_NUMBERS[alarm] }]));
-  return told(jsonText({ header: headerOf(etcd, self), ...(alarms.length === 0 ? {} : { alarms }) }));
+  return printed(jsonText({ header: headerOf(etcd, self), ...(alarms.length === 0 ? {} : { alarms }) }));
 };
 
 const moveLeader = ({ etcd }: ToolCall, self: EtcdMemberReport, id: string): ToolResult => {
   if (!self.leader) return failed(`Error: no leader endpoint given at [https://127.0.0.1:2379]`, BAD_USE);
   const member = etcd.members().find((candidate) => candidate.id === id);
   if (member === undefined || !etcd.moveLeader(member.name)) return failed('Error: etcdserver: bad leader transferee');
-  return told(`Leadership transferred from ${self.id} to ${id}\n`);
+  return printed(`Leadership transferred from ${self.id} to ${id}\n`);
 };
 
 /** Nothing is kept by its key here: only what is empty can be emptied. */
 const deleteAll = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
   if (!parsed.has('--prefix') || etcd.keys() > 0)
     return failed('Error: etcdctl del of what a cluster uses is not simulated by Fairlead lab');
-  return etcd.hasQuorum() ? told('0\n') : failed('Error: context deadline exceeded');
+  return etcd.hasQuorum() ? printed('0\n') : failed('Error: context deadline exceeded');
 };
 
 /** A snapshot of the real etcd ends with the SHA-256 of what comes before; so does this one, which is JSON instead of bbolt. */
@@ -232,5 +232,5 @@ const saveSnapshot = ({ etcd, files }: ToolCall, path: string): ToolResult => {
   if (!etcd.hasQuorum()) return failed('Error: rpc error: code = DeadlineExceeded desc = context deadline exceeded');
   const body = etcd.contents();
   files.set(path, Buffer.concat([body, sha256(body)]));
-  return told(`Snapshot saved at ${path}\n`);
+  return printed(`Snapshot saved at ${path}\n`);
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KubeObject } from '../objects/kube.object.js';
 
-/** What `etcdutl snapshot restore` wrote into a data folder: the identity of a new etcd, and what it holds. */
+/** What `etcdutl snapshot restore` wrote into a data folder: the identity of a new etcd, and its contents. */
 export const RestoredEtcd = z.object({
   name: z.string(),
   token: z.string(),

@@ -21,7 +21,7 @@ export interface SimulatedEtcdOptions {
   readonly onChange: (quorum: { readonly regained: boolean }) => void;
 }
 
-/** The etcd of a simulated cluster: who its members are, which restore they came from, and what their tools see. The store holds what it holds. */
+/** The etcd of a simulated cluster: who its members are, which restore they came from, and what their tools see. Its contents are in the store. */
 export class SimulatedEtcd {
   private readonly members: EtcdMembers;
   private readonly restoredMembers = new RestoredMembers();

@@ -32,7 +32,7 @@ const copy = ({ files }: ToolCall, [from = '', to = '']: readonly string[]): Too
   return { stdout: '', stderr: '', exitCode: 0 };
 };
 
-/** `sh -c ': > FILE'` is the only thing that anybody needs the shell of this image for. */
+/** `sh -c ': > FILE'` is the only use of the shell of this image. */
 const truncate = ({ files }: ToolCall, args: readonly string[]): ToolResult => {
   const path = /^: > '?([^']+)'?$/.exec(args[1] ?? '')?.[1];
   if (path === undefined) return { stdout: '', stderr: 'this script is not simulated by Fairlead lab\n', exitCode: 1 };

@@ -37,7 +37,7 @@ export const bindsAdministrator = (binding: KubeObject, { name, groups }: Identi
 };
 
 /**
- * Of RBAC the simulation reads ClusterRoleBindings to `cluster-admin`, which is what users with certificates need here. Two kinds of callers are held back all the same: a node may change only what is
+ * Of RBAC the simulation reads ClusterRoleBindings to `cluster-admin`, which is what users with certificates need here. Two kinds of callers are restricted all the same: a node may change only what is
  * its own (as the Node authoriser and NodeRestriction have it), and a bootstrap token may read what a join reads.
  */
 export const isAllowed = (

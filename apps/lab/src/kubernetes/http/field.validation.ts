@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.js';
 const SHOWN_MAX = 20;
 
 /**
- * Drops the fields that the type does not have, and tells of them as the client asked with `fieldValidation`: Strict refuses, Warn (the default)
+ * Drops the fields that the type does not have, and reports them as the client asked with `fieldValidation`: Strict refuses, Warn (the default)
  * sets a Warning header, Ignore says nothing.
  */
 export const withKnownFields = <T extends Draft | KubeObject>({ resource, info, response }: Exchange, object: T): T => {

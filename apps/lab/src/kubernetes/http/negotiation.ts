@@ -1,6 +1,6 @@
 import { notAcceptable } from '../api/api.error.js';
 
-/** How the client wants the answer. */
+/** The form of the answer that the client asks for. */
 export interface AnswerForm {
   readonly encoding: 'json' | 'yaml';
   readonly as: 'object' | 'table' | 'metadata';
@@ -11,7 +11,7 @@ export interface AnswerForm {
 const PLAIN: AnswerForm = { encoding: 'json', as: 'object', metaVersion: 'v1' };
 const JSON_RANGES = ['application/json', 'application/*', '*/*', 'text/plain', 'text/*'];
 
-/** Picks the first form in the Accept header that the simulation speaks. @throws 406 when there is none (protobuf only). */
+/** Picks the first form in the Accept header that the simulation supports. @throws 406 when there is none (protobuf only). */
 export const answerForm = (accept: string | undefined): AnswerForm => {
   const form = (accept ?? '*/*')
     .split(',')

@@ -36,7 +36,7 @@ const HEALTH_CHECKS = [
   'simulation',
 ];
 
-/** Paths that anybody may read. */
+/** Paths that are open to all callers. */
 export const isPublicPath = (path: string): boolean =>
   path === '/version' || HEALTH_ROOTS.some((root) => path === root || path.startsWith(`${root}/`));
 

@@ -25,7 +25,7 @@ export const answerReview = (
   return { ...reviewed, status: accessOf(subject, draft, judgement) };
 };
 
-/** Those whose requests are judged by who they are; of all others nothing is known but what RBAC would say. */
+/** Those whose requests are judged by who they are; of all others only RBAC counts. */
 const isJudged = ({ name, groups }: Identity): boolean =>
   name === ANONYMOUS.name || groups.some((group) => JUDGED_GROUPS.includes(group));
 

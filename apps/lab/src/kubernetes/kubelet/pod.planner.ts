@@ -82,7 +82,7 @@ const complete = (world: KubeletWorld): readonly Operation[] => {
   return [replace(PODS, status(world.pod, completedStatus(world)), 'its work is done')];
 };
 
-/** A node that was thought lost had its pods marked unready; their kubelet knows better. */
+/** A node that was thought lost had its pods marked unready; their kubelet corrects that. */
 const recover = (world: KubeletWorld): readonly Operation[] => {
   const ready = behaviourOf(world.pod) !== 'never-ready';
   const marked = world.pod.status?.conditions?.some(

@@ -7,7 +7,7 @@ export interface KubeletsState {
   readonly networkNodes: readonly string[];
 }
 
-/** Which kubelets run and which nodes have a network: what no API object tells. */
+/** Which kubelets run and which nodes have a network: what no API object shows. */
 export class Kubelets {
   private readonly stopped: Map<string, number>;
   private readonly networkNodes: Set<string>;

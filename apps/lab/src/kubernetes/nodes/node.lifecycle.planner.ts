@@ -81,7 +81,7 @@ const known = (
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: now,
   }));
-  // Heartbeat times are told when a client asks; storing each would be a write for nothing.
+  // Heartbeat times are computed when a client asks; storing each would be a write for nothing.
   return [...healthy, { ...ready, lastHeartbeatTime: heartbeat }].reduce(withCondition, conditions);
 };
 
@@ -135,7 +135,7 @@ const evict = ({ node, pods, nowMs }: NodeWorld): readonly Operation[] => {
     });
 };
 
-/** No one knows how the pods of a lost node are: they count as unready, so that services leave them out. */
+/** The state of the pods of a lost node is unknown: they count as unready, so that services leave them out. */
 const markUnready = ({ pods, now, stoppedMs }: NodeWorld, node: Node): readonly Operation[] => {
   if (stoppedMs === undefined || conditionOf(node, 'Ready')?.status !== 'Unknown') return [];
   return pods.filter(isReady).map((pod) => {

@@ -2,7 +2,7 @@ import type { Taint } from '../objects/core.types.js';
 
 export type NodeRole = 'control-plane' | 'worker';
 
-/** What a kubelet tells about its machine when it joins. */
+/** What a kubelet reports about its machine when it joins. */
 export interface NodeRegistration {
   readonly name: string;
   readonly role: NodeRole;

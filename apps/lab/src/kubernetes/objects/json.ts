@@ -35,5 +35,5 @@ export const canonicalJson = (value: unknown): string => {
 export const valueAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
 
-/** An API object as plain JSON. Objects come from JSON and are only ever built of JSON values: here is where the compiler is told. */
+/** An API object as plain JSON. Objects come from JSON and are only ever built of JSON values: the cast to it is here only. */
 export const asJson = (object: object): JsonObject => object as JsonObject;

@@ -2,7 +2,7 @@ import type { Draft, KubeObject } from '../objects/kube.object.js';
 import type { Resource, ResourceDefinition } from '../resources/resource.js';
 
 /**
- * What a planner wants done. A plan is data: the runner carries it out in order. `why` is for people; where Kubernetes itself would say it in an
+ * What a planner decided. A plan is data: the runner carries it out in order. `why` is for people; where Kubernetes itself would say it in an
  * Event, there is an `event` operation with its words.
  */
 export type Operation =

@@ -224,7 +224,7 @@ const STORED_ONLY: readonly ResourceDefinition[] = [
   }),
 ];
 
-/** Every type that the simulated API server knows without a CustomResourceDefinition. */
+/** Every type that the simulated API server serves without a CustomResourceDefinition. */
 export const BUILTIN_RESOURCES: readonly ResourceDefinition[] = [
   NODES,
   NAMESPACES,

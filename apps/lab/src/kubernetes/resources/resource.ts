@@ -33,7 +33,7 @@ export interface ResourceDefinition {
   readonly custom: boolean;
 }
 
-/** A definition that also tells the compiler what the objects look like. */
+/** A definition with the type of its objects. */
 export interface Resource<T extends KubeObject> extends ResourceDefinition {
   readonly sample?: T;
 }

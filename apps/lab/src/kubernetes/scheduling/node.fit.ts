@@ -17,7 +17,7 @@ export interface NodeLoad {
   cpu: number;
   memory: number;
   pods: Pod[];
-  /** How many of its pods want to be apart from others. */
+  /** How many of its pods have an anti-affinity. */
   guards: number;
   readonly perOwner: Map<string, number>;
 }

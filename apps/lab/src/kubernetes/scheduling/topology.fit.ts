@@ -67,14 +67,14 @@ const countIn = (
     .reduce((sum, other) => sum + spaces.reduce((inner, space) => inner + matching(other, space, labelSelector), 0), 0);
 };
 
-/** The first pod of a group that wants to be near itself may go anywhere. */
+/** The first pod of a group with an affinity to itself may go anywhere. */
 const isNear = (pod: Pod, term: PodAffinityTerm, where: Where): boolean => {
   if (countIn(pod, term, where) > 0) return true;
   const none = where.all.every((load) => countIn(pod, term, { load, all: where.all }) === 0);
   return none && term.labelSelector !== undefined && matchesSelector(term.labelSelector, pod.metadata.labels);
 };
 
-/** A pod that is already placed does not want this one in its domain. */
+/** The anti-affinity of a pod that is already placed excludes this one from its domain. */
 const repels = (other: NodeLoad, pod: Pod, load: NodeLoad): boolean =>
   other.guards > 0 &&
   other.pods.some((placed) =>

@@ -25,7 +25,7 @@ const LINES = new Map(
 );
 const parsed = new Map<string, MessageSchema>();
 
-/** The fields of a built-in message such as `apps.v1.Deployment`; undefined for types that are not known. */
+/** The fields of a built-in message such as `apps.v1.Deployment`; undefined for types that are not built in. */
 export const messageSchema = (name: string): MessageSchema | undefined => {
   const known = parsed.get(name);
   const line = LINES.get(name);

@@ -14,7 +14,7 @@ type Decoded = Message & Readonly<Record<string, unknown>>;
 
 /**
  * A Kubernetes object in `application/vnd.kubernetes.protobuf` as JSON. Newer clients send the built-in types so, whatever the server prefers.
- * @throws {ProtobufRefused} for bytes that cannot be read and types that are not known.
+ * @throws {ProtobufRefused} for bytes that cannot be read and types that are not in the schema.
  */
 export const decodeKubernetesProtobuf = (bytes: Buffer): JsonObject => {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC))
@@ -40,7 +40,7 @@ const decoded = (name: string, bytes: Uint8Array): Decoded => {
   }
 };
 
-/** A field that the schema does not know is of a newer version: the API server drops it too. */
+/** A field that is not in the schema is of a newer version: the API server drops it too. */
 const membersOf = (name: string, message: Decoded): JsonObject => {
   const members: Record<string, Json> = {};
   for (const field of fieldsOf(name)) {

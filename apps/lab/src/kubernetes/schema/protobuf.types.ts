@@ -21,7 +21,7 @@ export const fieldsOf = (name: string): readonly FieldSchema[] => messageSchema(
 /** In the root all messages are beside each other: a dot would ask for a namespace. */
 const flat = (name: string): string => (SCALARS.has(name) ? name : name.replaceAll('.', '_'));
 
-/** The message as the library knows it, with all that it refers to. A type that the schema does not know has no fields. */
+/** The message as a type of the library, with all that it refers to. A type that is not in the schema has no fields. */
 export const protobufType = (name: string): protobuf.Type => {
   const known = root.get(flat(name));
   if (known instanceof protobuf.Type) return known;

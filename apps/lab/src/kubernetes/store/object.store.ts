@@ -45,7 +45,7 @@ interface Located {
 }
 
 /**
- * All objects of one cluster, as etcd and the API server's watch cache hold them: one version counter, immutable objects, a bounded
+ * All objects of one cluster, as etcd and the API server's watch cache store them: one version counter, immutable objects, a bounded
  * history of changes, an index of dependents. Synchronous: a read sees every write before it.
  */
 export class ObjectStore {
@@ -163,7 +163,7 @@ export class ObjectStore {
   }
 
   /**
-   * Sets everything back to what was stored, as an etcd that was restored from a snapshot: whoever listens in this process hears of every
+   * Sets everything back to what was stored, as an etcd that was restored from a snapshot: every listener in this process is notified of every
    * difference, and no one can resume a watch from before (`--bump-revision --mark-compacted`).
    */
   restore(objects: readonly KubeObject[], at: number, locate: Locate): void {

@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** A span as kubectl shows it: two units at most, the second only while it tells something (apimachinery, duration.HumanDuration). */
+/** A span as kubectl shows it: two units at most, the second only while it matters (apimachinery, duration.HumanDuration). */
 export const humanDuration = (spanMs: number): string => {
   if (spanMs < 2 * MINUTE) return `${Math.max(0, Math.floor(spanMs / SECOND))}s`;
   if (spanMs < 10 * MINUTE) return pair(spanMs, [MINUTE, 'm'], [SECOND, 's']);

@@ -7,7 +7,7 @@ import { NODE_COLUMNS } from './node.columns.js';
 import { POD_COLUMNS } from './pod.columns.js';
 import * as workloads from './workload.columns.js';
 
-/** A table's columns get only objects of their own resource: here is where the compiler is told. */
+/** A table's columns get only objects of their own resource: the cast to it is here only. */
 const of = <T extends KubeObject>(columns: readonly Column<T>[]): readonly Column[] =>
   columns as unknown as readonly Column[];
 

@@ -5,7 +5,7 @@ import type { ControllerRevision } from '../objects/workload.types.js';
 import { CONTROLLER_REVISIONS } from '../resources/builtin.resources.js';
 import { templateHash } from './pod.template.js';
 
-/** The label by which a pod tells which template it was made from. */
+/** The label with the template that a pod was made from. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
 export interface RevisionPlan {

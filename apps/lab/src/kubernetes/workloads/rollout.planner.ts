@@ -14,7 +14,7 @@ export interface Rollout {
   readonly old: readonly ReplicaSet[];
 }
 
-const wants = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 0;
+const desired = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 0;
 const available = (replicaSet: ReplicaSet): number => replicaSet.status?.availableReplicas ?? 0;
 const sum = (replicaSets: readonly ReplicaSet[], count: (replicaSet: ReplicaSet) => number): number =>
   replicaSets.reduce((total, replicaSet) => total + count(replicaSet), 0);
@@ -41,20 +41,20 @@ export const planRollout = (rollout: Rollout): readonly Scaling[] => {
 
 /** While paused, only the size follows. */
 const planPaused = (deployment: Deployment, all: readonly ReplicaSet[]): readonly Scaling[] => {
-  const active = all.filter((replicaSet) => wants(replicaSet) > 0);
+  const active = all.filter((replicaSet) => desired(replicaSet) > 0);
   const [only] = active;
   const replicas = deployment.spec.replicas ?? 1;
-  return only !== undefined && active.length === 1 && wants(only) !== replicas
+  return only !== undefined && active.length === 1 && desired(only) !== replicas
     ? [{ replicaSet: only, to: replicas }]
     : [];
 };
 
 const planRecreate = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
-  const running = old.filter((replicaSet) => wants(replicaSet) > 0);
+  const running = old.filter((replicaSet) => desired(replicaSet) > 0);
   if (running.length > 0) return running.map((replicaSet) => ({ replicaSet, to: 0 }));
   const gone = sum(old, ({ status }) => status?.replicas ?? 0) === 0;
   const replicas = deployment.spec.replicas ?? 1;
-  return gone && wants(current) !== replicas ? [{ replicaSet: current, to: replicas }] : [];
+  return gone && desired(current) !== replicas ? [{ replicaSet: current, to: replicas }] : [];
 };
 
 const planRolling = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
@@ -65,10 +65,10 @@ const planRolling = (deployment: Deployment, current: ReplicaSet, old: readonly 
 /** The new replica set up to the desired number, as far as the surge allows; or down to it. */
 const planGrowth = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Scaling | undefined => {
   const replicas = deployment.spec.replicas ?? 1;
-  if (wants(current) > replicas) return { replicaSet: current, to: replicas };
-  const room = replicas + rolloutLimits(deployment).surge - sum([current, ...old], wants);
-  const growth = Math.min(room, replicas - wants(current));
-  return growth > 0 ? { replicaSet: current, to: wants(current) + growth } : undefined;
+  if (desired(current) > replicas) return { replicaSet: current, to: replicas };
+  const headroom = replicas + rolloutLimits(deployment).surge - sum([current, ...old], desired);
+  const growth = Math.min(headroom, replicas - desired(current));
+  return growth > 0 ? { replicaSet: current, to: desired(current) + growth } : undefined;
 };
 
 /** The old replica sets down as long as enough pods stay available: first all sick pods, then healthy ones, of the oldest set first. */
@@ -76,14 +76,14 @@ const planShrinking = (deployment: Deployment, current: ReplicaSet, old: readonl
   const least = (deployment.spec.replicas ?? 1) - rolloutLimits(deployment).unavailable;
   const all = [current, ...old];
   const oldestFirst = [...old].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-  const spare = sum(all, wants) - least - (wants(current) - available(current));
-  const sick = taken(oldestFirst, spare, (replicaSet) => wants(replicaSet) - available(replicaSet));
-  const left = (replicaSet: ReplicaSet): number => wants(replicaSet) - (sick.get(replicaSet) ?? 0);
+  const spare = sum(all, desired) - least - (desired(current) - available(current));
+  const sick = taken(oldestFirst, spare, (replicaSet) => desired(replicaSet) - available(replicaSet));
+  const left = (replicaSet: ReplicaSet): number => desired(replicaSet) - (sick.get(replicaSet) ?? 0);
   const healthySpare = Math.min(spare - total(sick), sum(all, available) - least);
   const healthy = taken(oldestFirst, healthySpare, left);
   return oldestFirst
     .map((replicaSet) => ({ replicaSet, to: left(replicaSet) - (healthy.get(replicaSet) ?? 0) }))
-    .filter(({ replicaSet, to }) => to !== wants(replicaSet));
+    .filter(({ replicaSet, to }) => to !== desired(replicaSet));
 };
 
 /** How many of each may be taken when there are `spare` in all and each can give so many. */
