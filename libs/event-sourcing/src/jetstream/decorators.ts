@@ -69,6 +69,8 @@ export const taskPattern = (type: string): string => `task:${type}`;
 export interface TaskPolicy extends JobPolicy {
   /** No other exclusive task of the cluster runs meanwhile. Without it only the task itself runs at most once at a time. */
   readonly exclusive: boolean;
+  /** Once begun it runs to its end although it is withdrawn; only a new generation aborts it. For effects that must not be left half-way. */
+  readonly finishes: boolean;
 }
 
 /**
@@ -98,11 +100,9 @@ export const OnJob =
 export const OnTask =
   <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>
   (target, key, descriptor) =>
-    EventPattern<string>(taskPattern(type), { policy: { ...DEFAULT_JOB_POLICY, exclusive: false, ...policy } })(
-      target,
-      key,
-      descriptor as PropertyDescriptor,
-    );
+    EventPattern<string>(taskPattern(type), {
+      policy: { ...DEFAULT_JOB_POLICY, exclusive: false, finishes: false, ...policy },
+    })(target, key, descriptor as PropertyDescriptor);
 
 /**
  * The method sees every event of this type in the order of its cluster, after the service's own rows show it, at least once:

@@ -70,6 +70,8 @@ interface Running {
   readonly job: TaskJob;
   /** The name of its lease. */
   readonly lease: string;
+  /** Withdrawing it does not abort it. */
+  readonly finishes: boolean;
   readonly withdrawn: AbortController;
   /** How many decisions of its own are under way. */
   recording: number;
@@ -117,7 +119,7 @@ export class TaskRunner {
   async run(
     queued: Job,
     context: JobContext,
-    { exclusive = false }: Partial<TaskPolicy>,
+    { exclusive = false, finishes = false }: Partial<TaskPolicy>,
     handler: TaskHandler,
   ): Promise<RequeueAfter | undefined> {
     const job = queued as TaskJob;
@@ -125,7 +127,8 @@ export class TaskRunner {
     const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
     if (lease === undefined) return requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease');
     const reconciler = this.reconcilerOf(job);
-    const running = { reconciler, job, lease: name, withdrawn: new AbortController(), recording: 0, hasEnded: false };
+    const withdrawn = new AbortController();
+    const running = { reconciler, job, lease: name, finishes, withdrawn, recording: 0, hasEnded: false };
     try {
       return await this.whileDesired(running, context, lease, handler);
     } finally {
@@ -244,8 +247,10 @@ export class TaskRunner {
   }
 
   private isWithdrawn(running: Running, state: unknown, seq: number): boolean {
-    const isOwnDoing = running.recording > 0 || running.hasEnded;
-    return !isOwnDoing && seq >= running.job.data.seq && this.desired(running, state) === undefined;
+    const { reconciler, job, recording, hasEnded, finishes } = running;
+    if (recording > 0 || hasEnded || seq < job.data.seq) return false;
+    if (this.desired(running, state) !== undefined) return false;
+    return !finishes || reconciler.generation(state) !== job.data.generation;
   }
 
   private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<unknown>> {

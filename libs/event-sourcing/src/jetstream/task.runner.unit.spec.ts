@@ -46,7 +46,7 @@ const joining: Reconciler<Nodes, Join> = {
   version: 1,
   context: 'bootstrap',
   decider: joins,
-  generation: () => UID,
+  generation: (open) => (open === NONE ? '' : UID),
   tasks: (open, now) => open.map((node) => task(now < END ? 'Join' : 'Leave', node)),
   wakeAt: (open, now) => (open.length > 0 && now < END ? END : null),
   finalizers: ({ type }) => (type === 'ClusterDeleted' ? [task('Forget', 'all')] : []),
@@ -126,6 +126,24 @@ describe('the runner of tasks', () => {
     });
     await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names));
     expect(names).toEqual(['Join/w-3', 'Join/w-2']);
+  });
+
+  it.each([
+    ['aborts a task that is withdrawn', {}, joined('w-1'), true],
+    ['lets a task that finishes run to its end although it is withdrawn', { finishes: true }, joined('w-1'), false],
+    ['aborts also a task that finishes when its generation is over', { finishes: true }, deleted, true],
+  ])('%s', async (_promise, policy, event, aborts) => {
+    const { tasks, store } = await runner(NOW, reached('w-1'));
+    const aborted = await new Promise<boolean>((resolve, reject) => {
+      const run: TaskHandler = async ({ signal }) => {
+        const context = { ...STREAM, context: 'request' };
+        await store.append(context, { seq: 0, streamVersion: 0, hash: '' }, [event], CAUSE);
+        await tasks.look('default/demo');
+        resolve(signal.aborted);
+      };
+      tasks.run(jobOf('Join/w-1'), context, policy, run).catch(reject);
+    });
+    expect(aborted).toBe(aborts);
   });
 
   it('runs what a cluster leaves to be done when it is forgotten', async () => {
