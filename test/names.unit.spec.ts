@@ -15,9 +15,10 @@ import { read } from '@fairlead/event-sourcing/jetstream';
 import { writerOf } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readSettings } from '../apps/gateway/src/config.js';
+import { readSettings as readGatewaySettings } from '../apps/gateway/src/config.js';
 import { gatewayService } from '../apps/gateway/src/service.js';
-import { infraDefinition } from '../apps/infra-svc/src/infra.definition.js';
+import { readSettings as readInfraSettings } from '../apps/infra-svc/src/config.js';
+import { infraService } from '../apps/infra-svc/src/service.js';
 import { upgradeService } from '../apps/upgrade-svc/src/definition.js';
 
 const SAMPLES = fileURLToPath(new URL('../libs/contracts/src/events/samples/', import.meta.url));
@@ -27,7 +28,11 @@ const OWN = { namespace: 'default', cluster: 'demo' };
 type Data = Readonly<Record<string, unknown>>;
 
 /** bootstrap-svc has none. */
-const projections = [gatewayService(readSettings({})), infraDefinition({}), upgradeService()].flatMap((service) =>
+const projections = [
+  gatewayService(readGatewaySettings({})),
+  infraService(readInfraSettings({})),
+  upgradeService(),
+].flatMap((service) =>
   service.projections.map((projection) => ({
     name: `${service.name} ${projection.name}`,
     projection,

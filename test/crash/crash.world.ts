@@ -15,17 +15,19 @@ import { FoldCache } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { writerOf } from '@fairlead/event-sourcing/spec';
+import type { ServiceDefinition } from '@fairlead/service-kit';
 import { SOFTWARE } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
-import { infraDefinition } from '../../apps/infra-svc/src/infra.definition.js';
+import { readSettings as readInfraSettings } from '../../apps/infra-svc/src/config.js';
+import { infraService } from '../../apps/infra-svc/src/service.js';
 import { FakeCloud, FakeProvider } from '../../apps/infra-svc/test/fake.provider.js';
 import { clusterSpec, registered } from '../../apps/infra-svc/test/fixtures.js';
 import type { MemoryLog } from '../../apps/infra-svc/test/memory.log.js';
-import { MemoryLocks, MemorySecrets, startReplica } from '../../apps/infra-svc/test/memory.service.js';
+import { MemorySecrets, startReplica } from '../../apps/infra-svc/test/memory.service.js';
 import type { AgentChannel } from '../../apps/upgrade-svc/src/agents/agents.ports.js';
 import type { StatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
 import { FactsLog } from '../../apps/upgrade-svc/src/agents/facts.log.effects.js';
@@ -144,6 +146,7 @@ export class CrashWorld {
   kills = 0;
   private readonly turns = new Turns();
   private readonly infraSecrets = new MemorySecrets();
+  private readonly infraLeases = new MemoryLeases();
   private readonly upgradeLeases = new MemoryLeases();
   private readonly stated = new Set<string>();
   private asking = false;
@@ -160,9 +163,8 @@ export class CrashWorld {
   ) {
     this.bootstrap = new BootstrapParts(seed, CALM, this.log);
     const gateway = gatewayService(readGatewaySettings({}));
-    const infra = infraDefinition({});
-    const { projections, processes, reconcilers } = upgradeService(readSettings({}));
-    const upgrade = { projections, processes: [...processes, ...reconcilers.map(reconcilerProcess)] };
+    const infra = consumersOf(infraService(readInfraSettings({})));
+    const upgrade = consumersOf(upgradeService(readSettings({})));
     this.programs = {
       gateway: this.program('gateway', gateway, () => ({ deliver: noJobs, failed: noJobs })),
       'infra-svc': this.program('infra-svc', infra, (life) => this.infraParts(life)),
@@ -337,19 +339,20 @@ export class CrashWorld {
   private infraParts(life: Life): Parts {
     const wait = (): Promise<void> => life.turn();
     const provider = new FakeProvider(this.cloud, { before: wait, after: wait });
-    const replica = startReplica({
-      log: this.log as unknown as MemoryLog,
-      secrets: this.infraSecrets,
-      locks: new MemoryLocks(), // As PostgreSQL ends the locks of a connection that ended.
-      kinds: new Map([['lab', { name: 'lab', open: () => provider }]]),
-      wrapHandle: (handle) => inTurn(life, handle),
-    });
+    this.infraLeases.expire('replica'); // As those of the life before do after a while.
+    const replica = startReplica(
+      {
+        log: this.log as unknown as MemoryLog,
+        secrets: this.infraSecrets,
+        kinds: new Map([['lab', { name: 'lab', open: () => provider }]]),
+        wrapHandle: (handle) => inTurn(life, handle),
+      },
+      this.infraLeases.of('replica'),
+    );
     return {
       deliver: (job, context) => replica.deliver(job, context),
       failed: (job, failure) => replica.failed(job, failure),
-      hear: (event) => {
-        if (event.type === 'ClusterDeletionRequested') void replica.requests.deletionRequested(event);
-      },
+      hear: () => void replica.tasks.look(`${NAMESPACE}/${CLUSTER}`),
     };
   }
 
@@ -396,6 +399,12 @@ export class CrashWorld {
     await this.log.append(stream, { seq: 0, streamVersion: 0, hash: '' }, [fact], cause);
   }
 }
+
+/** What a service reads the log with, its reconcilers included. */
+const consumersOf = ({ projections, processes, reconcilers }: ServiceDefinition): Consumers => ({
+  projections,
+  processes: [...processes, ...reconcilers.map(reconcilerProcess)],
+});
 
 const bootstrapConsumers: Consumers = { projections: [], processes: [reconcilerProcess(bootstrapReconciler())] };
 

@@ -28,17 +28,10 @@ import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
-import {
-  machines,
-  missingOf,
-  unannouncedOf,
-  type Held,
-  type Machines,
-  type MachinesCommand,
-  type StepFailure,
-} from '../../apps/infra-svc/src/machines/machines.decider.js';
+import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planSurge, planWorkers } from '../../apps/infra-svc/src/machines/machines.planner.js';
-import { machinesProcess } from '../../apps/infra-svc/src/machines/machines.process.js';
+import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
+import { missingOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
 
 export const FAILURES = [
@@ -69,6 +62,7 @@ interface Job {
 
 const reconciler = bootstrapReconciler();
 const kernel = reconcilerDecider(reconciler);
+const machinesKernel = reconcilerDecider(machinesReconciler);
 
 /** A process as its service runs it: it may be quarantined, and reads on from there when it is released. */
 interface Reader {
@@ -104,7 +98,7 @@ export class GrowthWorld {
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
   private readonly readers: readonly Reader[] = [
-    { process: machinesProcess as Process<unknown>, by: 'machines', state: undefined, read: 0 },
+    { process: reconcilerProcess(machinesReconciler) as Process<unknown>, by: 'machines', state: undefined, read: 0 },
     { process: reconcilerProcess(reconciler) as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
   ];
   private readonly timers = new Map<
@@ -329,69 +323,65 @@ export class GrowthWorld {
     this.decide(machines, this.infra, command);
   }
 
-  private held(): Held | undefined {
-    return this.infra.status === 'absent' ? undefined : this.infra.held;
+  private infraJob({ type, data }: Job): void {
+    const ref = data as unknown as TaskRef;
+    const now = new Date(this.nowMs).toISOString();
+    if (type === STATE_FACTS) {
+      this.decide(machinesKernel, this.infra, { type: STATE_FACTS, data: { now } });
+      return;
+    }
+    const task = desiredTask(machinesReconciler, this.infra, ref, now);
+    if (task === undefined || this.infra.status === 'absent') return;
+    const operation = this.machinesTaskDone(type, this.infra.cluster, task.data as TaskData);
+    if (operation === undefined) return;
+    const cause = { operation, target: 'lab', message: 'no' };
+    const failure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now };
+    this.decide(machinesKernel, this.infra, { type: 'RecordFailure', data: { ref, failure } });
   }
 
-  private infraJob({ type, data }: Job): void {
-    const held = this.held();
-    if (held === undefined || data['uid'] !== held.uid) return;
-    const uid = held.uid;
+  /** The operation of the provider that failed; undefined: none. */
+  private machinesTaskDone(type: string, cluster: Cluster, data: TaskData): string | undefined {
+    const { uid } = cluster;
     switch (type) {
       case 'ValidateCluster':
-        return this.machinesDecide({ type: 'Accept', data: { uid } });
-      case 'CreateMachines': {
-        if (this.infra.status !== 'desired') return;
-        const plan = planCluster(uid, held.spec, noZones);
-        if (held.planned.length === 0)
-          this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId: undefined } });
-        if (this.makeBatch(null, {})) this.balance(uid);
-        return;
+        this.machinesDecide({ type: 'Accept', data: { uid } });
+        return undefined;
+      case 'PlanMachines':
+        this.plan(uid, planCluster(uid, cluster.spec, noZones), undefined);
+        return undefined;
+      case 'PlanNodes': {
+        const request = requestOf(cluster.additions, data.requestId!)!;
+        this.plan(uid, planWorkers(cluster, request.workers, noZones), request.requestId);
+        return undefined;
       }
-      case 'AddMachines':
-        return this.addMachines(held, data['requestId'] as string);
-      case 'AddSurge':
-        return this.addSurge(held);
-      case 'RemoveMachine':
-        return this.deleteMachines(held, [data['node'] as NodeName]);
-      case 'ReturnMachines':
-      case 'ReturnSurge':
-        return this.deleteMachines(
-          held,
-          unannouncedOf(held).map(({ name }) => name),
-        );
-      case 'DeleteMachines':
-        return this.deleteCluster(held);
+      case 'PlanSurge': {
+        const count = surgeLacks(cluster.planned, cluster.surges, SURGE);
+        const machines = planSurge(cluster, { ...SURGE, count }, noZones);
+        this.machinesDecide({ type: 'PlanSurge', data: { ...SURGE, machines } });
+        return undefined;
+      }
+      case 'EnsureMachines':
+        return this.makeBatch(cluster, data.surge === undefined ? batchOfRequest(data.requestId) : surgeKey(SURGE));
+      case 'EnsureLoadBalancer': {
+        const balancer = { uid, kind: 'haproxy', host: '198.18.7.1', port: 6443 } as const;
+        this.machinesDecide({ type: 'RecordLoadBalancer', data: balancer });
+        return undefined;
+      }
+      case 'DeleteMachine':
+        return this.deleteMachine(uid, data.node!);
+      case 'DeleteCluster':
+        return this.deleteCluster(cluster);
       default:
-        throw new Error(`no such job: ${type}`);
+        throw new Error(`no such task: ${type}`);
     }
   }
 
-  private balance(uid: ClusterUid): void {
-    const data = { uid, kind: 'haproxy', host: '198.18.7.1', port: 6443 } as const;
-    this.machinesDecide({ type: 'RecordLoadBalancer', data });
+  private plan(uid: ClusterUid, machines: readonly MachinePlan[], requestId: string | undefined): void {
+    this.machinesDecide({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
-  private addMachines(held: Held, requestId: string): void {
-    const request = requestOf(held.additions, requestId);
-    if (this.infra.status !== 'desired' || request === undefined || request.failed) return;
-    const { uid } = held;
-    const plan = planWorkers(held, request.workers, noZones);
-    if (request.machines.length === 0) this.machinesDecide({ type: 'Plan', data: { uid, machines: plan, requestId } });
-    if (this.makeBatch(batchOfRequest(requestId), { requestId }))
-      this.machinesDecide({ type: 'Announce', data: { uid, requestId } });
-  }
-
-  private addSurge(held: Held): void {
-    const count = surgeLacks(held.planned, held.surges, SURGE);
-    const plan = planSurge(held, { ...SURGE, count }, noZones);
-    this.machinesDecide({ type: 'PlanSurge', data: { ...SURGE, machines: plan } });
-    this.makeBatch(surgeKey(SURGE), { surge: SURGE });
-  }
-
-  private makeBatch(batch: string | null, about: Pick<StepFailure, 'requestId' | 'surge'>): boolean {
-    const held = this.held();
-    const missing = held === undefined ? [] : missingOf(held, batch);
+  private makeBatch(cluster: Cluster, batch: string | null): string | undefined {
+    const missing = missingOf(cluster, batch);
     // The first is made, so that there is something to roll back.
     missing.forEach((plan, at) => {
       if (this.has('create') && at > 0) return;
@@ -399,50 +389,21 @@ export class GrowthWorld {
       if (!(this.has('create') && missing.length === 1))
         this.machinesDecide({ type: 'RecordMachine', data: { uid: UID, machine: machineOf(plan) } });
     });
-    if (!this.has('create') || missing.length === 0) return true;
-    this.machinesFailed('create machines', { deleting: false, ...about });
-    return false;
+    return this.has('create') ? 'create machines' : undefined;
   }
 
-  private machinesFailed(
-    step: string,
-    about: Pick<StepFailure, 'deleting' | 'requestId' | 'surge' | 'deletion'>,
-  ): void {
-    const cause = { operation: step, target: 'lab', message: 'no' };
-    const failure: StepFailure = {
-      step,
-      cause,
-      attempt: 6,
-      attemptsMax: 6,
-      nextAttemptAt: null,
-      reason: 'R',
-      ...about,
-    };
-    this.machinesDecide({ type: 'RecordFailure', data: { uid: UID, failure } });
+  private deleteMachine(uid: ClusterUid, name: NodeName): string | undefined {
+    if (this.has('delete')) return 'delete machine';
+    this.provider.delete(name);
+    this.machinesDecide({ type: 'RecordRemoval', data: { uid, name } });
+    return undefined;
   }
 
-  private deleteMachines(held: Held, names: readonly NodeName[]): void {
-    if (this.infra.status === 'leaving') return;
-    const present = names.filter((name) => held.planned.some((plan) => plan.name === name));
-    if (present.length === 0) return;
-    if (this.has('delete')) {
-      const at = new Date(this.nowMs).toISOString();
-      return this.machinesFailed('delete machine', { deleting: false, deletion: { machines: present, at } });
-    }
-    for (const name of present) {
-      this.provider.delete(name);
-      this.machinesDecide({ type: 'RecordRemoval', data: { uid: held.uid, name } });
-    }
-  }
-
-  private deleteCluster({ uid, planned }: Held): void {
-    if (this.infra.status !== 'leaving' || !this.infra.dismantled) return;
-    if (this.has('delete') && planned.length > 0) {
-      const at = new Date(this.nowMs).toISOString();
-      return this.machinesFailed('delete machines', { deleting: true, deletion: { machines: [], at } });
-    }
+  private deleteCluster({ uid, planned }: Cluster): string | undefined {
+    if (this.has('delete') && planned.length > 0) return 'delete machines';
     this.provider.clear();
     this.machinesDecide({ type: 'RecordDeletion', data: { uid, gone: [], nothingLeft: true } });
+    return undefined;
   }
 
   private bootstrapJob({ type, data }: Job): void {

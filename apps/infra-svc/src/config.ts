@@ -3,6 +3,8 @@ import { z } from 'zod';
 
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
 
+const RESOURCES_POLL_MS = 100;
+
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
   INFRA_PROVIDER_CALLS_MAX: z.coerce.number().int().min(1).max(1_000).default(16),
@@ -13,8 +15,8 @@ const Environment = z.object({
   INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
 });
 
-/** What only infra-svc needs to know; parsed once, frozen. */
-export interface Config {
+/** What this service needs to know beyond what every service does; parsed once, frozen. */
+export interface Settings {
   /** How many jobs a replica works on at a time. Most of that time a job waits for a provider, so it may be many. */
   readonly jobConcurrency: number;
   /** How many calls to one connection's provider may be under way at a time; waiting for machines does not count. */
@@ -29,9 +31,12 @@ export interface Config {
   readonly resourcesFreshForMs: number;
   /** Ensuring the shared resources of a connection may take so long. */
   readonly resourcesTimeoutMs: number;
+  /** How often a replica looks whether another one is done with them. */
+  readonly resourcesPollMs: number;
 }
 
-export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
+/** Throws ConfigurationError with all faults at once. */
+export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
     jobConcurrency: parsed.INFRA_JOB_CONCURRENCY,
@@ -41,5 +46,6 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
     offersFreshForMs: parsed.INFRA_OFFERS_FRESH_FOR_MS,
     resourcesFreshForMs: parsed.INFRA_RESOURCES_FRESH_FOR_MS,
     resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
+    resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

@@ -1,4 +1,5 @@
 import { runService } from '@fairlead/service-kit';
-import { infraDefinition } from './infra.definition.js';
+import { readSettings } from './config.js';
+import { infraService } from './service.js';
 
-void runService('infra-svc', infraDefinition);
+void runService('infra-svc', (env) => infraService(readSettings(env)));

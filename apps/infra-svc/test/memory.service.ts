@@ -1,35 +1,48 @@
 import { namespaceStream, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
-import { advance, job, type JobReaction, type Process, type Reaction } from '@fairlead/event-sourcing';
+import {
+  advance,
+  reconcilerProcess,
+  STATE_FACTS,
+  type DueTimer,
+  type Process,
+  type Reaction,
+} from '@fairlead/event-sourcing';
 import {
   FoldCache,
   makeHandle,
+  processConsumer,
+  TaskRunner,
   type Handle,
   type Job,
   type JobContext,
   type JobFailure,
   type JobLater,
+  type TaskLeases,
+  type TaskPolicy,
 } from '@fairlead/event-sourcing/jetstream';
-import { systemClock } from '@fairlead/service-kit';
+import { systemClock, type Clock } from '@fairlead/service-kit';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
-import { readConfig } from '../src/config.js';
+import { readSettings } from '../src/config.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { connectionsProcess } from '../src/connections/connections.process.js';
 import { connectionsProjection, namespacesProjection, rowFrom } from '../src/connections/connections.projection.js';
 import type { ConnectionsQueries } from '../src/connections/connections.queries.js';
+import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
-import type { Held, Locks } from '../src/locks/locks.ports.js';
-import { Admission } from '../src/machines/admission.effects.js';
+import { AdmissionEffects } from '../src/machines/admission.effects.js';
 import { AnswerDeadline } from '../src/machines/answer.deadline.effects.js';
-import { ClusterTurns } from '../src/machines/cluster.turns.effects.js';
-import { Creation } from '../src/machines/creation.effects.js';
-import { Deletion } from '../src/machines/deletion.effects.js';
-import { MachinesFailures, MachinesJobs } from '../src/machines/machines.effects.js';
-import { MachinesLog, type ClusterJob } from '../src/machines/machines.log.effects.js';
-import { machinesProcess } from '../src/machines/machines.process.js';
-import { SiteSurvey } from '../src/machines/sites.effects.js';
-import { SurgeCreation, SurgeJobs } from '../src/machines/surge.effects.js';
-import { Requests } from '../src/machines/requests.effects.js';
+import { CreationEffects } from '../src/machines/creation.effects.js';
+import { DeletionEffects } from '../src/machines/deletion.effects.js';
+import { machinesReconciler } from '../src/machines/machines.reconciler.js';
+import {
+  CREATE_POLICY,
+  DELETE_POLICY,
+  PLAN_POLICY,
+  VALIDATE_POLICY,
+  type MachinesTask,
+} from '../src/machines/machines.task.js';
+import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
@@ -38,7 +51,6 @@ import { ResourcesLog } from '../src/resources/resources.log.effects.js';
 import { resourcesProjection } from '../src/resources/resources.projection.js';
 import type { ResourcesQueries } from '../src/resources/resources.queries.js';
 import { SealedKeys } from '../src/resources/sealed.keys.effects.js';
-import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -48,42 +60,23 @@ export class MemorySecrets extends Secrets {
   }
 }
 
-const WAITS_MAX = 100_000;
-
 /** The cache sets room aside for all its entries, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
 
-export class MemoryLocks implements Locks {
-  private readonly taken = new Set<string>();
-
-  async hold<T>(name: string, waitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<Held<T>> {
-    for (let waits = 0; this.taken.has(name); waits += 1) {
-      if (waitMs === 0 || waits > WAITS_MAX) return { kind: 'taken' };
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    this.taken.add(name);
-    try {
-      return { kind: 'held', result: await work(new AbortController().signal) };
-    } finally {
-      this.taken.delete(name);
-    }
-  }
-}
-
-/** What replicas of the service share: the log, the secrets, the locks, and the providers out in the world. */
+/** What replicas of the service share: the log, the secrets, and the providers out in the world. */
 export interface Shared {
   readonly log: MemoryLog;
   readonly secrets: MemorySecrets;
-  readonly locks: Locks;
   readonly kinds: ProviderKinds;
   /** Rows of the read models are as new as the log, or not there yet. */
   readonly rowsAreBehind?: boolean;
   readonly wrapHandle?: (handle: Handle) => Handle;
+  readonly clock?: Clock;
 }
 
 /** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. */
 export interface Replica {
-  readonly requests: Requests;
+  readonly tasks: TaskRunner;
   deliver(job: Job, context: JobContext): Promise<JobLater | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
@@ -98,63 +91,101 @@ const queriesOf = ({ log, rowsAreBehind = false }: Shared): ConnectionsQueries &
   return queries as unknown as ConnectionsQueries & ResourcesQueries;
 };
 
-export const startReplica = (shared: Shared): Replica => {
-  const { log, secrets, locks, kinds, wrapHandle = (handle) => handle } = shared;
-  const config = readConfig({});
+type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<JobLater | undefined | void>];
+
+/** `leases`: of this replica alone. */
+export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
+  const { log, secrets, kinds, clock = systemClock, wrapHandle = (handle) => handle } = shared;
+  const settings = { ...readSettings({}), resourcesPollMs: 1 };
   const queries = queriesOf(shared);
   const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
   const connections = new RegisteredConnections(queries, log, secrets, kinds);
   const resourcesLog = new ResourcesLog(handle);
   const steps = new ResourceSteps(resourcesLog, new SealedKeys(secrets, opensshKeys));
-  const resources = new ConnectionResources(steps, queries, locks, config);
-  const offers = new ProviderOffers(resourcesLog, config);
+  const resources = new ConnectionResources(steps, queries, leases, settings);
+  const offers = new ProviderOffers(resourcesLog, settings);
   const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
-  const machinesLog = new MachinesLog(handle);
-  const admission = new Admission(machinesLog, validation);
-  const sites = new SiteSurvey(connections, offers, resources);
-  const creation = new Creation(machinesLog, admission, sites, new AnswerDeadline(config, systemClock));
-  const deletion = new Deletion(machinesLog, connections, systemClock);
-  const requests = new Requests(machinesLog);
-  const turns = new ClusterTurns(locks, requests);
-  const jobs = new MachinesJobs(admission, creation, deletion, turns);
-  const surges = new SurgeJobs(new SurgeCreation(machinesLog, admission, sites, creation), deletion, turns);
+  const placement = new Placement(connections, offers, resources);
+  const admission = new AdmissionEffects(validation, placement);
+  const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
+  const deletion = new DeletionEffects(connections, clock);
   const connectionJobs = new ConnectionJobs(connections, offers);
-  const failures = new MachinesFailures(machinesLog, systemClock);
   const connectionFailures = new ConnectionFailures(offers);
-
-  const handlers: Record<string, (job: never, context: JobContext) => Promise<JobLater | undefined | void>> = {
-    ValidateCluster: (asked, context) => jobs.validate(asked, context),
-    CreateMachines: (asked, context) => jobs.create(asked, context),
-    AddMachines: (asked, context) => jobs.add(asked, context),
-    RemoveMachine: (asked, context) => jobs.remove(asked, context),
-    ReturnMachines: (asked, context) => jobs.giveBack(asked, context),
-    DeleteMachines: (asked, context) => jobs.delete(asked, context),
-    AddSurge: (asked, context) => surges.add(asked, context),
-    ReturnSurge: (asked, context) => surges.giveBack(asked, context),
-    VerifyConnection: (asked, context) => connectionJobs.verify(asked, context),
+  const tasks = new TaskRunner({
+    reconcilers: [machinesReconciler],
+    handle,
+    leases,
+    now: () => clock.now(),
+    log: { warn: () => undefined },
+  });
+  const handlers: Readonly<Record<string, Handler>> = {
+    ValidateCluster: [VALIDATE_POLICY, (task) => admission.validateCluster(task)],
+    PlanMachines: [PLAN_POLICY, (task) => admission.planMachines(task)],
+    PlanNodes: [PLAN_POLICY, (task) => admission.planNodes(task)],
+    PlanSurge: [PLAN_POLICY, (task) => admission.planSurge(task)],
+    EnsureMachines: [CREATE_POLICY, (task) => creation.ensureMachines(task)],
+    EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
+    DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
+    DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
+  };
+  const deliver: Replica['deliver'] = async (job, context) => {
+    if (job.type === 'VerifyConnection') {
+      await connectionJobs.verify(job as Job<OfConnection>, context);
+      return undefined;
+    }
+    if (job.type === STATE_FACTS) return tasks.stateFacts(job);
+    const handler = handlers[job.type];
+    if (handler === undefined) throw new Error(`no handler for ${job.type}`);
+    const [policy, run] = handler;
+    return tasks.run(job, context, policy, (task) => run(task as MachinesTask));
   };
   return {
-    requests,
-    deliver: async (asked, context) => (await handlers[asked.type]!(asked as never, context)) ?? undefined,
-    failed: (asked, failure) =>
-      'connection' in asked.data
-        ? connectionFailures.record(asked as Job<OfConnection>, failure)
-        : failures.record(asked as ClusterJob, failure),
+    tasks,
+    deliver,
+    failed: (job, failure) =>
+      tasks.isTask(job)
+        ? tasks.recordFailure(job, failure)
+        : connectionFailures.record(job as Job<OfConnection>, failure),
   };
 };
 
+interface Armed {
+  readonly process: Process<unknown>;
+  readonly clusterKey: string;
+  readonly timer: DueTimer;
+  readonly event: StoredEvent;
+}
+
 /** The processes of the service, reading the log as the partitions do: each event once, in order. */
 export class MemoryProcesses {
+  private readonly processes = [reconcilerProcess(machinesReconciler), connectionsProcess] as Process<unknown>[];
   private readonly states = new Map<string, unknown>();
+  private readonly timers = new Map<string, Armed>();
   private read = 0;
 
-  constructor(private readonly log: MemoryLog) {}
+  constructor(
+    private readonly log: MemoryLog,
+    private readonly noticed: (consumer: string, clusterKey: string, state: unknown) => void = () => undefined,
+  ) {}
 
-  /** The jobs that the events since the last call ask for. */
+  /** The jobs that follow from the events since the last call. */
   next(): readonly Job[] {
     const events = this.log.events.slice(this.read);
     this.read = this.log.events.length;
-    return [machinesProcess, connectionsProcess].flatMap((process) => this.run(process as Process<unknown>, events));
+    return this.processes.flatMap((process) => this.run(process, events));
+  }
+
+  /** The jobs of every timer that is set, as if its time had come. */
+  fireTimers(): readonly Job[] {
+    const armed = [...this.timers];
+    this.timers.clear();
+    return armed.flatMap(([key, { process, clusterKey, timer, event }]) => {
+      const state = this.states.get(`${process.name} ${clusterKey}`);
+      const reactions = state === undefined ? [] : (process.due?.(state, timer) ?? []);
+      return reactions.flatMap((reaction, index) =>
+        this.take(process, reaction, event, `${key}-${timer.dueAt}-${index}`),
+      );
+    });
   }
 
   private run(process: Process<unknown>, events: readonly StoredEvent[]): readonly Job[] {
@@ -164,23 +195,26 @@ export class MemoryProcesses {
     for (const [name, { state }] of states) {
       if (state === undefined) this.states.delete(key(name));
       else this.states.set(key(name), state);
+      this.noticed(processConsumer(process), name, state);
     }
     return reactions.flatMap(({ reaction, event, index }) =>
-      isJob(reaction) ? [jobFrom(process.name, reaction, event, index)] : [],
+      this.take(process, reaction, event, `${process.name}-${event.meta.id}-${index}`),
     );
   }
+
+  private take(process: Process<unknown>, reaction: Reaction, event: StoredEvent, id: string): readonly Job[] {
+    const { namespace, cluster, correlationId, id: causationId } = event.meta;
+    if (reaction.kind === 'job') {
+      const cause = { actor: 'system/infra-svc', correlationId, causationId };
+      return [{ id, type: reaction.type, namespace, cluster, cause, data: reaction.data }];
+    }
+    const clusterKey = `${namespace}/${cluster}`;
+    const key = `${process.name} ${clusterKey} ${reaction.key}`;
+    if (reaction.kind === 'timer') this.timers.set(key, { process, clusterKey, timer: reaction, event });
+    else this.timers.delete(key);
+    return [];
+  }
 }
-
-const isJob = (reaction: Reaction): reaction is JobReaction => reaction.kind === job('', {}).kind;
-
-const jobFrom = (process: string, { type, data }: JobReaction, event: StoredEvent, index: number): Job => ({
-  id: `${process}-${event.meta.id}-${index}`,
-  type,
-  namespace: event.meta.namespace,
-  cluster: event.meta.cluster,
-  cause: { actor: 'system/infra-svc', correlationId: event.meta.correlationId, causationId: event.meta.id },
-  data,
-});
 
 export const contextOf = (attempt: number, signal: AbortSignal): JobContext => ({
   attempt,

@@ -24,11 +24,11 @@ import type { Tenancy } from '../validation/validation.ports.js';
 /** Grants and quotas as the log has them now: rows of the read models may be older than the request. */
 @Injectable()
 export class LogTenancy implements Tenancy {
-  private readonly known: LatestFold<Registered>;
+  private readonly registered: LatestFold<Registered>;
   private readonly used: LatestFold<Usage>;
 
   constructor(@Inject(EVENT_STORE) store: EventStore) {
-    this.known = new LatestFold(store, {
+    this.registered = new LatestFold(store, {
       filters: [REGISTERED_FILTER],
       initial: NOTHING_REGISTERED,
       evolve: registered,
@@ -37,14 +37,14 @@ export class LogTenancy implements Tenancy {
   }
 
   async grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined> {
-    const found = (await this.known.latest()).connections.get(connection);
+    const found = (await this.registered.latest()).connections.get(connection);
     return found === undefined || mayUse(found, namespace)
       ? undefined
       : refuse('connection.not-granted', { connection, namespace });
   }
 
   async roomRefusal(desired: Desired): Promise<Refusal | undefined> {
-    const known = await this.known.latest();
-    return hasQuota(known, desired) ? quotaRefusal(known, await this.used.latest(), desired) : undefined;
+    const now = await this.registered.latest();
+    return hasQuota(now, desired) ? quotaRefusal(now, await this.used.latest(), desired) : undefined;
   }
 }

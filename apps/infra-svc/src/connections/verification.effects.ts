@@ -1,9 +1,10 @@
-import { isRefusal, WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import type { ConnectionName } from '@fairlead/contracts';
 import { OnJob, type Job, type JobContext, type JobFailure } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
-import type { Connections, OpenConnection } from '../providers/provider.ports.js';
+import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS } from '../tokens.js';
+import { openConnection } from './open.connection.js';
 
 export type OfConnection = { readonly connection: ConnectionName };
 
@@ -29,7 +30,7 @@ export class ConnectionJobs {
     { signal }: Pick<JobContext, 'signal'>,
   ): Promise<void> {
     if ((await this.connections.offered(connection)) === undefined) return;
-    const open = await this.open(connection);
+    const open = await openConnection(this.connections, connection, { retryable: false });
     await open.provider.recover?.(signal);
     await this.offers.refresh(open, cause);
   }
@@ -43,16 +44,9 @@ export class ConnectionJobs {
   })
   async accept({ data: { connection, host, asOf }, cause }: Job<OfAccepted>): Promise<void> {
     if ((await this.connections.offered(connection)) === undefined) return;
-    const open = await this.open(connection);
+    const open = await openConnection(this.connections, connection, { retryable: false });
     await open.provider.accept?.(host, asOf);
     await this.offers.refresh(open, cause);
-  }
-
-  private async open(connection: ConnectionName): Promise<OpenConnection> {
-    const open = await this.connections.open(connection);
-    if (!isRefusal(open)) return open;
-    const { message } = open;
-    throw new WorldFailure({ operation: 'verify connection', target: connection, message, retryable: false });
   }
 }
 

@@ -106,7 +106,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
 });
 
 describe('a machine that the provider does not delete', () => {
-  it('is told with its cause and next attempt, ever later; requests for more go on; a retry deletes it', async () => {
+  it('is stated with its cause and next attempt, ever later; requests for more go on; a retry deletes it', async () => {
     const story = new Story();
     await story.begin();
     await story.request(requested());

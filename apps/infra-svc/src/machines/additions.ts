@@ -55,7 +55,7 @@ export const withRequest = (
 
 export const withoutRequest = drop;
 
-/** A machine that got its name when its request was given up already goes, too. */
+/** Machines that were planned after their request was given up are given up, too. */
 export const withPlannedRequest = (
   additions: Additions,
   { requestId, machines }: EventData<'VmsPlanned'>,
@@ -67,7 +67,7 @@ export const withPlannedRequest = (
     : change(additions, requestId, { machines: names });
 };
 
-/** Its machines are told of: from here on they are nodes, and bootstrap-svc says what becomes of them. */
+/** Its machines are announced: from here on they are nodes, and bootstrap-svc states what becomes of them. */
 export const withAnnounced = (additions: Additions, { machines }: EventData<'VmsCreated'>): Additions => {
   const names = new Set(machines.map(({ name }) => name));
   return {

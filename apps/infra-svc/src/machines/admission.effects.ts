@@ -1,46 +1,82 @@
 import type { NodeSet, Refusal } from '@fairlead/contracts';
-import { Inject, Injectable } from '@nestjs/common';
-import { VALIDATION } from '../tokens.js';
-import type { Validation } from '../validation/validation.ports.js';
-import type { NodesRequest } from './additions.js';
-import type { Held } from './machines.decider.js';
-import { clusterOf, MachinesLog, type Work } from './machines.log.effects.js';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { WorldValidation } from '../validation/validation.effects.js';
+import { requestOf } from './additions.js';
+import { likeOf, planCluster, planSurge, planWorkers } from './machines.planner.js';
+import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
+import { Placement, zonesIn } from './placement.effects.js';
+import { surgeLacks, surgeRefused } from './surges.js';
 
-/** Accepts or rejects what was asked for, before anything is made. */
-@Injectable()
-export class Admission {
+const CHANGED_AGAIN_MS = 500;
+
+/** Checks requests against the world, and names the machines of those that can be met. Nothing is made here but what clusters share. */
+@Controller()
+export class AdmissionEffects {
   constructor(
-    @Inject(MachinesLog) private readonly log: MachinesLog,
-    @Inject(VALIDATION) private readonly validation: Validation,
+    @Inject(WorldValidation) private readonly validation: WorldValidation,
+    @Inject(Placement) private readonly placement: Placement,
   ) {}
 
-  async cluster({ job, signal }: Work): Promise<void> {
-    const state = await this.log.look(job);
-    if (state.status !== 'requested') return;
-    const { uid } = state.held;
-    const refusal = await this.validation.cluster(clusterOf(job, state.held), job.cause, signal);
-    await this.log.record(
-      job,
+  @OnTask('ValidateCluster', VALIDATE_POLICY)
+  async validateCluster(task: MachinesTask): Promise<void> {
+    const { uid } = clusterOf(task);
+    const refusal = await this.validation.cluster(refOf(task), task.cause, task.signal);
+    await task.record(
       refusal === undefined ? { type: 'Accept', data: { uid } } : { type: 'Reject', data: { uid, refusal } },
     );
   }
 
-  /** False: the request is rejected, and the cluster is as it was. */
-  async workers({ job, signal }: Work, held: Held, { requestId, workers }: NodesRequest): Promise<boolean> {
-    const refusal = await this.refusal({ job, signal }, held, workers, requestId);
-    if (refusal === undefined) return true;
-    await this.log.record(job, { type: 'RejectNodes', data: { uid: held.uid, requestId, refusal } });
-    return false;
+  @OnTask('PlanMachines', PLAN_POLICY)
+  async planMachines(task: MachinesTask): Promise<void> {
+    const { uid, spec } = clusterOf(task);
+    const prepared = await this.placement.prepare([spec.controlPlane, ...spec.workers], task.cause);
+    const machines = planCluster(uid, spec, zonesIn(prepared));
+    await task.record({ type: 'Plan', data: { uid, machines, requestId: undefined } });
+  }
+
+  @OnTask('PlanNodes', PLAN_POLICY)
+  async planNodes(task: MachinesTask): Promise<void> {
+    const cluster = clusterOf(task);
+    const { uid } = cluster;
+    const request = requestOf(cluster.additions, task.data.requestId ?? '');
+    if (request === undefined) return;
+    const { requestId, workers } = request;
+    const refusal = await this.refusal(task, workers);
+    if (refusal !== undefined) {
+      await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
+      return;
+    }
+    const prepared = await this.placement.prepare(workers, task.cause);
+    const machines = planWorkers(cluster, workers, zonesIn(prepared));
+    await task.record({ type: 'Plan', data: { uid, machines, requestId } });
+  }
+
+  @OnTask('PlanSurge', PLAN_POLICY)
+  async planSurge(task: MachinesTask): Promise<RequeueAfter | undefined> {
+    const { surge } = task.data;
+    const cluster = clusterOf(task);
+    const { uid, planned, surges } = cluster;
+    const like = surge === undefined ? undefined : likeOf(planned, surge.pool);
+    if (surge === undefined || like === undefined) return undefined;
+    const { connection, spec, rootDisk } = like;
+    const count = surgeLacks(planned, surges, surge);
+    const refusal = await this.refusal(task, [{ connection, spec, rootDisk, count }]);
+    if (refusal !== undefined) {
+      await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
+      return undefined;
+    }
+    const prepared = await this.placement.prepare([like], task.cause);
+    const machines = planSurge(cluster, { ...surge, count }, zonesIn(prepared));
+    const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
+    const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
+    return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
   }
 
   /** Why a cluster cannot have these workers too. */
-  refusal(
-    { job, signal }: Pick<Work, 'job' | 'signal'>,
-    held: Held,
-    workers: readonly NodeSet[],
-    requestId?: string,
-  ): Promise<Refusal | undefined> {
-    const desired = { ...clusterOf(job, held), ...(requestId === undefined ? {} : { requestId }) };
-    return this.validation.workers(desired, workers, job.cause, signal);
+  private refusal(task: MachinesTask, workers: readonly NodeSet[]): Promise<Refusal | undefined> {
+    const { requestId } = task.data;
+    const desired = { ...refOf(task), ...(requestId === undefined ? {} : { requestId }) };
+    return this.validation.workers(desired, workers, task.cause, task.signal);
   }
 }

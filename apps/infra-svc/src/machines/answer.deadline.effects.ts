@@ -1,10 +1,10 @@
 import { WorldFailure, type NodeName } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Config } from '../config.js';
-import { CONFIG } from '../tokens.js';
+import type { Settings } from '../config.js';
+import { SETTINGS } from '../tokens.js';
 
-/** A job that comes back after its deadline still asks once: the machines may have answered meanwhile. */
+/** A task that begins after its deadline still asks once: the machines may have answered meanwhile. */
 const GRACE_MS = 30_000;
 
 export interface Deadline {
@@ -17,13 +17,13 @@ export interface Deadline {
 @Injectable()
 export class AnswerDeadline {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** `desiredSince`: RFC 3339. `unanswered` is read when the time is over. */
   of(desiredSince: string, unanswered: ReadonlySet<NodeName>): Deadline {
-    const { machinesTimeoutMs } = this.config;
+    const { machinesTimeoutMs } = this.settings;
     const left = Date.parse(desiredSince) + machinesTimeoutMs - this.clock.now().getTime();
     const late = new AbortController();
     const giveUp = (): void => {

@@ -1,9 +1,11 @@
 import { refuse, type Fact, type MachinePlan, type NodeName } from '@fairlead/contracts';
+import { reconcilerDecider, type ReconcilerCommand, type TaskFailure } from '@fairlead/event-sourcing';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
-import { machines, type MachinesFact, type StepFailure } from './machines.decider.js';
+import { machines, type MachinesFact } from './machines.decider.js';
 import { planCluster, planWorkers } from './machines.planner.js';
+import { machinesReconciler } from './machines.reconciler.js';
 
 const { given } = specification(machines);
 const about = <Data extends object>(data: Data) => ({ uid: UID, ...data });
@@ -30,15 +32,8 @@ const dismantled: Fact = { type: 'ClusterDismantled', data: { uid: UID } };
 const made = [requested(), accepted, planned, ...allCreated, announced, balanced];
 
 const cause = { operation: 'create machines', target: 'demo-w-1', message: 'Quota exceeded' };
-const failure: StepFailure = {
-  step: 'create machines',
-  cause,
-  attempt: 1,
-  attemptsMax: 6,
-  nextAttemptAt: null,
-  reason: 'CreateMCISFailedReason',
-  deleting: false,
-};
+const NOW = '2026-01-01T00:10:00.000Z';
+const failure: TaskFailure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now: NOW };
 const failed: Fact<'InfrastructureFailed'> = {
   type: 'InfrastructureFailed',
   data: { uid: UID, step: 'create machines', reason: 'CreateMCISFailedReason', cause },
@@ -86,7 +81,7 @@ describe('a cluster that was asked for', () => {
 });
 
 describe('the machines of a cluster', () => {
-  it('are planned once, however often the job runs', () => {
+  it('are planned once, however often the task runs', () => {
     const plan = { type: 'Plan', data: about({ machines: plans, requestId: undefined }) } as const;
     given(requested(), accepted)
       .when(plan)
@@ -110,7 +105,7 @@ describe('the machines of a cluster', () => {
       .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
       .thenNothing());
 
-  it('that no one planned are not stated', () => {
+  it('that were not planned are not stated', () => {
     const stranger = { ...runningMachine(plans[0]!), name: 'demo-w-9-zzzzz' as NodeName };
     given(requested(), accepted, planned)
       .when({ type: 'RecordMachine', data: about({ machine: stranger }) })
@@ -143,30 +138,35 @@ describe('the machines of a cluster', () => {
   });
 });
 
-describe('a failure of the world', () => {
-  const { reason: _reason, deleting: _deleting, ...step } = failure;
+describe('an attempt at a task that failed', () => {
+  const kernel = specification(reconcilerDecider(machinesReconciler));
+  const { attempt, attemptsMax } = failure;
+  const step = { step: 'create machines', cause, attempt, attemptsMax, nextAttemptAt: null };
+  const stepFailed: Fact<'InfrastructureStepFailed'> = { type: 'InfrastructureStepFailed', data: about(step) };
+  const record = (key: string, run = 1, changes: Partial<TaskFailure> = {}): ReconcilerCommand => {
+    const ref = { reconciler: 'machines', generation: `${UID}/${run}`, key, seq: 1, now: NOW };
+    return { type: 'RecordFailure', data: { ref, failure: { ...failure, ...changes } } };
+  };
 
   it('is stated with the time of the next attempt', () => {
-    const nextAttemptAt = '2026-01-01T00:01:00.000Z';
-    given(requested(), accepted)
-      .when({ type: 'RecordFailure', data: about({ failure: { ...failure, nextAttemptAt } }) })
-      .then({ type: 'InfrastructureStepFailed', data: { uid: UID, ...step, nextAttemptAt } });
+    const nextAttemptAt = '2026-01-01T00:11:00.000Z';
+    kernel
+      .given(requested(), accepted)
+      .when(record('PlanMachines', 1, { nextAttemptAt }))
+      .then({ type: 'InfrastructureStepFailed', data: about({ ...step, nextAttemptAt }) });
   });
 
-  it("fails the cluster after the last attempt, in the provider's words and once", () => {
-    const record = { type: 'RecordFailure', data: about({ failure }) } as const;
-    given(requested(), accepted)
-      .when(record)
-      .then({ type: 'InfrastructureStepFailed', data: { uid: UID, ...step } }, failed);
-    given(requested(), accepted, failed).when(record).thenNothing();
+  it("fails the cluster when it was the last one, in the provider's words and once", () => {
+    const last = record('EnsureMachines');
+    kernel.given(requested(), accepted, planned).when(last).then(stepFailed, failed);
+    kernel.given(requested(), accepted, planned, failed).when(last).thenNothing();
   });
 
-  it('of a creation says nothing about a cluster that leaves, nor the other way round', () => {
-    given(...made, deletionRequested)
-      .when({ type: 'RecordFailure', data: about({ failure }) })
-      .thenNothing();
-    given(...made)
-      .when({ type: 'RecordFailure', data: about({ failure: { ...failure, deleting: true } }) })
+  it('is not stated when the task is withdrawn: the cluster leaves, or its machines run', () => {
+    kernel.given(requested(), accepted, planned, deletionRequested).when(record('EnsureMachines')).thenNothing();
+    kernel
+      .given(...made)
+      .when(record('EnsureMachines'))
       .thenNothing();
   });
 
@@ -174,6 +174,44 @@ describe('a failure of the world', () => {
     given(requested(), failed, retry)
       .when({ type: 'Accept', data: { uid: UID } })
       .then({ type: 'ClusterAccepted', data: { uid: UID } }));
+
+  it('to delete one machine is stated with the next one, which waits twice as long each time, an hour at most', () => {
+    const [{ name }] = plans as readonly [MachinePlan];
+    const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: name } };
+    const notDeleted = (attempt: number, nextAttemptAt: string): Fact<'VmDeletionFailed'> => ({
+      type: 'VmDeletionFailed',
+      data: { uid: UID, machines: [name], reason: 'DeleteMCISFailedReason', cause, attempt, nextAttemptAt },
+    });
+    const last = record(`DeleteMachine/${name}`);
+    kernel
+      .given(...made, removed)
+      .when(last)
+      .then(stepFailed, notDeleted(1, '2026-01-01T00:10:30.000Z'));
+    kernel
+      .given(...made, removed, notDeleted(1, NOW))
+      .when(last)
+      .then(stepFailed, notDeleted(2, '2026-01-01T00:11:00.000Z'));
+    kernel
+      .given(...made, removed, notDeleted(9, NOW))
+      .when(last)
+      .then(stepFailed, notDeleted(10, '2026-01-01T01:10:00.000Z'));
+  });
+
+  it('to delete a cluster names every machine that is left', () =>
+    kernel
+      .given(...made, deletionRequested, dismantled)
+      .when(record('DeleteCluster', 2))
+      .then(stepFailed, {
+        type: 'VmDeletionFailed',
+        data: {
+          uid: UID,
+          machines: plans.map(({ name }) => name),
+          reason: 'DeleteMCISFailedReason',
+          cause,
+          attempt: 1,
+          nextAttemptAt: '2026-01-01T00:10:30.000Z',
+        },
+      }));
 });
 
 describe('more workers', () => {
@@ -253,7 +291,7 @@ describe('a deletion', () => {
         { type: 'VmDeleted', data: { uid: UID, name: plans[0]!.name } },
       ));
 
-  it('is not recorded for a cluster that no one wants deleted', () =>
+  it('is not recorded for a cluster whose deletion was not requested', () =>
     given(...made)
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .thenNothing());

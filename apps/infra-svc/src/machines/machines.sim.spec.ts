@@ -32,7 +32,7 @@ const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () =>
 
 const rolloutStream = { namespace: 'default', cluster: 'demo', context: 'rollout' } as const;
 
-/** The extra machines that the other services were told of. */
+/** The extra machines that were announced to the other services. */
 const extraMachines = (simulation: Simulation): readonly NodeName[] =>
   simulation.log.events.flatMap((event) =>
     event.type === 'VmsCreated'
@@ -67,8 +67,65 @@ const expectGone = (simulation: Simulation, uid: ClusterUid, planned: number): v
   expect(simulation.cloud.balancers.size).toBe(0);
 };
 
+const ROUNDS = 6;
+
+/** Machines that the log names and does not call deleted. */
+const existing = ({ log }: Simulation): ReadonlySet<NodeName> => {
+  const names = new Set<NodeName>();
+  for (const event of log.events) {
+    if (event.type === 'VmsPlanned') for (const { name } of event.data.machines) names.add(name);
+    if (event.type === 'VmDeleted') names.delete(event.data.name);
+  }
+  return names;
+};
+
+const announcedIn = ({ log }: Simulation): ReadonlySet<NodeName> =>
+  new Set(
+    log.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines.map(({ name }) => name) : [])),
+  );
+
+/** Machines that exist and that no other service knows. */
+const unannounced = (simulation: Simulation): readonly NodeName[] =>
+  [...existing(simulation)].filter((name) => !announcedIn(simulation).has(name));
+
+/** One of the facts that other services state about the machines of a cluster, or a provider that does not delete one for a while. */
+const requestSomething = async (simulation: Simulation, round: number): Promise<void> => {
+  const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'worker-1' };
+  const workers = [...announcedIn(simulation)].filter((name) => name.includes('-w-') && existing(simulation).has(name));
+  const node = workers[simulation.below(workers.length)];
+  const requestId = `r${round}`;
+  const onFailure = simulation.chance(0.5) ? 'keep' : 'rollback';
+  switch (simulation.below(7)) {
+    case 0:
+      return simulation.say(requestStream, {
+        type: 'NodesRequested',
+        data: { uid: UID, requestId, workers: [nodeSet(1 + simulation.below(2))], onFailure },
+      });
+    case 1:
+      return simulation.say(requestStream, {
+        type: 'NodesAbandoned',
+        data: { uid: UID, requestId: `r${round - 1}`, nodes: [] },
+      });
+    case 2:
+      return simulation.say(rolloutStream, {
+        type: 'SurgeRequested',
+        data: { ...surge, count: 1 + simulation.below(2) },
+      });
+    case 3:
+      return simulation.say(rolloutStream, { type: 'SurgeReleased', data: { ...surge, nodes: [] } });
+    case 4:
+      return simulation.say(requestStream, { type: 'ClusterRetryRequested', data: { uid: UID } });
+    case 5:
+      if (node === undefined) return undefined;
+      return simulation.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node } });
+    default:
+      if (node !== undefined) simulation.cloud.undeletable.add(node);
+      return undefined;
+  }
+};
+
 /** A failing seed is a named story: the seed and what happened in it. */
-const told = async (seed: number, story: (simulation: Simulation) => Promise<void>): Promise<void> => {
+const withTrace = async (seed: number, story: (simulation: Simulation) => Promise<void>): Promise<void> => {
   const simulation = new Simulation(seed);
   try {
     await story(simulation);
@@ -80,12 +137,12 @@ const told = async (seed: number, story: (simulation: Simulation) => Promise<voi
 };
 
 const forAllSeeds = async (story: (simulation: Simulation) => Promise<void>): Promise<void> => {
-  for (const seed of seeds) await told(seed, story);
+  for (const seed of seeds) await withTrace(seed, story);
 };
 
 describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
   it(
-    'every machine is made once, and told once',
+    'every machine is made once, and announced once',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -101,7 +158,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'two clusters at once share what their connection has, which is made and told once',
+    'two clusters at once share what their connection has, which is made and stated once',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -194,7 +251,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'extra machines that are asked for and given back at any moment are made once, and gone at the end',
+    'extra machines that are requested and released at any moment are made once, and gone at the end',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -236,6 +293,31 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await simulation.run();
         expect(simulation.cloud.machines.size).toBe(0);
         expect(typesOf(simulation.log, UID).at(-1)).toBe('ClusterDeleted');
+      }),
+    LIMIT_MS,
+  );
+
+  it(
+    'whatever is requested of a cluster, in any order, no machine is made twice, and none is left behind',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(requestStream, requested());
+        for (let round = 0; round < ROUNDS; round += 1) {
+          await simulation.run(simulation.below(60));
+          await requestSomething(simulation, round);
+        }
+        simulation.cloud.undeletable.clear();
+        await simulation.run();
+        expect([...simulation.cloud.machines.keys()].sort()).toEqual([...existing(simulation)].sort());
+        expect(unannounced(simulation)).toEqual([]);
+        await dismantle(simulation, UID, () => simulation.run(simulation.below(20)));
+        await simulation.run();
+        expect(simulation.cloud.machines.size + simulation.cloud.balancers.size).toBe(0);
+        expect(typesOf(simulation.log, UID).at(-1)).toBe('ClusterDeleted');
+        thingsMadeOnce(simulation);
+        const deleted = simulation.log.events.flatMap((event) => (event.type === 'VmDeleted' ? [event.data.name] : []));
+        expect(new Set(deleted).size).toBe(deleted.length);
       }),
     LIMIT_MS,
   );

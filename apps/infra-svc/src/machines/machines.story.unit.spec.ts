@@ -49,7 +49,13 @@ describe('the machines of a cluster', () => {
       'VmsCreated',
       'LoadBalancerReady',
     ]);
-    expect(story.done).toEqual(['VerifyConnection', 'ValidateCluster', 'CreateMachines']);
+    expect(story.done).toEqual([
+      'VerifyConnection',
+      'ValidateCluster',
+      'PlanMachines',
+      'EnsureMachines',
+      'EnsureLoadBalancer',
+    ]);
     expect(story.last('VmsCreated').machines[0]).toMatchObject({
       name: controlPlane(1),
       leader: true,
@@ -132,7 +138,7 @@ describe('the machines of a cluster', () => {
     expect(story.types().filter((type) => type === 'LoadBalancerReady')).toHaveLength(1);
   });
 
-  it('do not grow by workers that is not available', async () => {
+  it('do not grow by workers that the provider does not offer', async () => {
     await story.request(requested());
     const workers = [nodeSet(1, { spec: 'lab.none' })];
     await story.request({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
@@ -217,5 +223,16 @@ describe('the machines of a cluster', () => {
     story.cloud.undeletable.clear();
     await story.request(of('ClusterRetryRequested'));
     expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
+  });
+
+  it('that the provider does not delete are deleted by the next attempt, without a request', async () => {
+    await story.request(requested());
+    story.cloud.undeletable.add(worker(1));
+    await dismantle();
+    await story.wait();
+    expect(story.last('VmDeletionFailed')).toMatchObject({ machines: [worker(1)], attempt: 2 });
+    story.cloud.undeletable.clear();
+    await story.wait();
+    expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
   });
 });

@@ -22,8 +22,6 @@ const REASONS = {
 const isProviderOperation = (operation: string): operation is ProviderOperation =>
   (PROVIDER_OPERATIONS as readonly string[]).includes(operation);
 
-/** The reason code of a failed operation; what is not a provider's (the event log, a bug) counts as the machines'. */
-export const reasonOf = (operation: string, deleting: boolean): string => {
-  if (isProviderOperation(operation)) return REASONS[operation];
-  return deleting ? REASONS['delete machines'] : REASONS['create machines'];
-};
+/** The reason code of a failed operation; what is not a provider's (the event log, a bug) counts as the creation of machines. */
+export const reasonOf = (operation: string): string =>
+  isProviderOperation(operation) ? REASONS[operation] : REASONS['create machines'];

@@ -1,12 +1,12 @@
 import type { Fact, MachinePlan, UpgradeId } from '@fairlead/contracts';
-import { advance } from '@fairlead/event-sourcing';
+import { advance, reconcilerDecider, reconcilerProcess, type ReconcilerCommand } from '@fairlead/event-sourcing';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, requested, runningMachine, UID } from '../../test/fixtures.js';
 import { Story } from '../../test/story.js';
-import { machines, type StepFailure } from './machines.decider.js';
-import { machinesProcess } from './machines.process.js';
+import { machines } from './machines.decider.js';
 import { machineName, planCluster, planSurge } from './machines.planner.js';
+import { machinesReconciler } from './machines.reconciler.js';
 
 const { given } = specification(machines);
 const SURGE = { upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'worker-1' };
@@ -31,17 +31,30 @@ const asked: Fact = { type: 'SurgeRequested', data: { ...rollout, count: 1 } };
 const returned: Fact = { type: 'SurgeReleased', data: { ...rollout, nodes: [] } };
 const planned: Fact<'VmsPlanned'> = { type: 'VmsPlanned', data: { uid: UID, machines: [...extra] } };
 const cause = { operation: 'create machines', target: extraPlan.name, message: 'Quota exceeded' };
-const failure: StepFailure = {
-  step: 'create machines',
-  cause,
-  attempt: 6,
-  attemptsMax: 6,
-  nextAttemptAt: null,
-  reason: 'CreateMCISFailedReason',
-  deleting: false,
-  surge: SURGE,
+const NOW = '2026-01-01T00:10:00.000Z';
+const notMade: Extract<ReconcilerCommand, { type: 'RecordFailure' }> = {
+  type: 'RecordFailure',
+  data: {
+    ref: {
+      reconciler: 'machines',
+      generation: `${UID}/1`,
+      key: `EnsureMachines/${SURGE.upgradeId}/${SURGE.pool}`,
+      seq: 1,
+      now: NOW,
+    },
+    failure: { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now: NOW },
+  },
 };
-const { reason: _reason, deleting: _deleting, surge: _surge, ...step } = failure;
+const kernel = specification(reconcilerDecider(machinesReconciler));
+
+/** Keys of the tasks that the last of the facts makes desired. */
+const keysAfter = (...facts: readonly Fact[]): readonly unknown[] => {
+  const events = facts.map((fact, index) => stored(fact, index + 1));
+  const { reactions } = advance(reconcilerProcess(machinesReconciler), () => undefined, events);
+  return reactions
+    .filter(({ event }) => event.meta.seq === facts.length)
+    .flatMap(({ reaction }) => (reaction.kind === 'job' ? [reaction.data['key']] : []));
+};
 
 describe('extra machines for a pool that is upgraded', () => {
   it('are like those of the pool, are marked, and have the next names', () =>
@@ -49,7 +62,7 @@ describe('extra machines for a pool that is upgraded', () => {
       { name: machineName('demo', UID, 'worker', 3), pool: 'worker-1', spec: 'lab.medium', surge: SURGE.upgradeId },
     ]));
 
-  it('are planned once, however often the job runs', () => {
+  it('are planned once, however often the task runs', () => {
     const plan = { type: 'PlanSurge', data: { uid: UID, ...SURGE, machines: extra } } as const;
     given(...made, asked)
       .when(plan)
@@ -70,33 +83,48 @@ describe('extra machines for a pool that is upgraded', () => {
         { type: 'VmsCreated', data: { uid: UID, machines: [extraMachine] } },
       ));
 
-  it('that run when no one wants them any more are announced to nobody', () =>
+  it('that run after their surge was released are not announced', () =>
     given(...made, asked, planned, returned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } }));
 
-  it('that got their names when no one desired them any more are announced to no one, and are deleted', () => {
+  it('that were planned after their surge was released are not announced, and are deleted', () => {
     given(...made, asked, returned, planned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then({ type: 'VmCreated', data: { uid: UID, machine: extraMachine } });
-    const facts = [...made, asked, returned, planned].map((fact, index) => stored(fact, index + 1));
-    const { reactions } = advance(machinesProcess, () => undefined, facts);
-    const last = reactions.filter(({ event }) => event.meta.seq === facts.length).map(({ reaction }) => reaction);
-    expect(last).toMatchObject([{ kind: 'job', type: 'ReturnSurge', data: { uid: UID, ...SURGE } }, { kind: 'timer' }]);
+    expect(keysAfter(...made, asked, returned, planned)).toEqual([`DeleteMachine/${extraPlan.name}`]);
   });
 
-  it('are looked after until they are gone: a deletion that did not succeed is begun again', () => {
-    const facts = [...made, asked, planned, returned];
-    const dueAfter = (...more: readonly Fact[]) => {
-      const events = [...facts, ...more].map((fact, index) => stored(fact, index + 1));
-      const { reactions, states } = advance(machinesProcess, () => undefined, events);
-      const timer = reactions.map(({ reaction }) => reaction).find(({ kind }) => kind === 'timer');
-      const state = [...states.values()][0]?.state;
-      if (timer?.kind !== 'timer' || state === undefined) throw new Error('nobody looks after them');
-      return machinesProcess.due?.(state, timer) ?? [];
+  it('are deleted until they are gone: a deletion that failed is begun again when its next attempt is due', () => {
+    const nextAttemptAt = '2026-01-01T01:00:00.000Z';
+    const notDeleted: Fact = {
+      type: 'VmDeletionFailed',
+      data: { uid: UID, machines: [extraPlan.name], reason: 'r', cause, attempt: 1, nextAttemptAt },
     };
-    expect(dueAfter()).toMatchObject([{ kind: 'job', type: 'ReturnSurge' }, { kind: 'timer' }]);
-    expect(dueAfter({ type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);
+    const process = reconcilerProcess(machinesReconciler);
+    const dueAfter = (...more: readonly Fact[]): readonly unknown[] => {
+      const facts = [...made, asked, planned, returned, ...more];
+      const events = facts.map((fact, index) => stored(fact, index + 1));
+      const state = [...advance(process, () => undefined, events).states.values()][0]?.state;
+      const due = process.due?.(state!, { key: 'wake', dueAt: nextAttemptAt, data: {} }) ?? [];
+      return due.map((reaction) => (reaction.kind === 'job' ? reaction.data['key'] : reaction.kind));
+    };
+    expect(dueAfter(notDeleted)).toEqual([`DeleteMachine/${extraPlan.name}`]);
+    expect(dueAfter(notDeleted, { type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);
+  });
+
+  it('whose nodes have left are replaced after a retry only, so that one that cannot join is not replaced for ever', () => {
+    const announced: Fact = { type: 'VmsCreated', data: { uid: UID, machines: [extraMachine] } };
+    const running: readonly Fact[] = [
+      ...made,
+      asked,
+      planned,
+      { type: 'VmCreated', data: { uid: UID, machine: extraMachine } },
+    ];
+    const gone: readonly Fact[] = [announced, { type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } }];
+    const plan = `PlanSurge/${SURGE.upgradeId}/${SURGE.pool}`;
+    expect(keysAfter(...running, ...gone)).toEqual([]);
+    expect(keysAfter(...running, ...gone, { type: 'ClusterRetryRequested', data: { uid: UID } })).toContain(plan);
   });
 
   it('are given up for good: what is desired later gets new machines', () => {
@@ -110,17 +138,37 @@ describe('extra machines for a pool that is upgraded', () => {
       .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...next] } });
   });
 
-  it('that is not available fail their surge and not the cluster', () => {
-    given(...made, asked, planned)
-      .when({ type: 'RecordFailure', data: { uid: UID, failure } })
+  it('that the provider does not make fail their surge and not the cluster', () => {
+    const { now: _now, ...attempt } = notMade.data.failure;
+    kernel
+      .given(...made, asked, planned)
+      .when(notMade)
       .then(
-        { type: 'InfrastructureStepFailed', data: { uid: UID, ...step } },
+        { type: 'InfrastructureStepFailed', data: { uid: UID, step: 'create machines', ...attempt } },
         { type: 'SurgeFailed', data: { uid: UID, ...SURGE, cause } },
       );
-    given(...made, asked, planned, returned)
-      .when({ type: 'RecordFailure', data: { uid: UID, failure } })
-      .then({ type: 'InfrastructureStepFailed', data: { uid: UID, ...step } });
+    kernel
+      .given(...made, asked, planned, returned)
+      .when(notMade)
+      .thenNothing();
   });
+
+  it('of a cluster whose machines are not in order fail at once', () =>
+    kernel
+      .given(requested(), { type: 'ClusterAccepted', data: { uid: UID } }, asked)
+      .when({ type: 'StateFacts', data: { now: NOW } })
+      .then({
+        type: 'SurgeFailed',
+        data: {
+          uid: UID,
+          ...SURGE,
+          cause: {
+            operation: 'make extra machines',
+            target: SURGE.pool,
+            message: 'the pool has no machine that they could be like',
+          },
+        },
+      }));
 });
 
 describe('a surge in a story', () => {

@@ -2,9 +2,9 @@ import { refuse, type Cause as WorldCause, type ConnectionName, type ConnectionO
 import type { Cause } from '@fairlead/event-sourcing';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Config } from '../config.js';
+import type { Settings } from '../config.js';
 import type { OpenConnection } from '../providers/provider.ports.js';
-import { CONFIG } from '../tokens.js';
+import { SETTINGS } from '../tokens.js';
 import { Coalesced } from './coalesced.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import type { Offering, Offers } from './resources.ports.js';
@@ -16,9 +16,9 @@ export class ProviderOffers implements Offers {
 
   constructor(
     @Inject(ResourcesLog) private readonly log: ResourcesLog,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.offerings = new Coalesced(config.offersFreshForMs);
+    this.offerings = new Coalesced(settings.offersFreshForMs);
   }
 
   of(open: OpenConnection, cause: Cause): Promise<Offering> {
@@ -34,7 +34,7 @@ export class ProviderOffers implements Offers {
   }
 
   private ask(open: OpenConnection, cause: Cause): Promise<Offering> {
-    return inTime(this.config.resourcesTimeoutMs, (late) => this.askBefore(late, open, cause));
+    return inTime(this.settings.resourcesTimeoutMs, (late) => this.askBefore(late, open, cause));
   }
 
   private async askBefore(

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Network, OpenConnection } from '../providers/provider.ports.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import { firewallOf, networkOf, sshKeyName, sshKeyRef } from './resources.planner.js';
-import type { SharedThings } from './resources.ports.js';
+import type { SharedInfrastructure } from './resources.ports.js';
 import { SealedKeys } from './sealed.keys.effects.js';
 
 /** The steps to a connection's shared resources, in CB-Ladybug's order. Each is ensured first and stated then. */
@@ -15,7 +15,7 @@ export class ResourceSteps {
     @Inject(SealedKeys) private readonly keys: SealedKeys,
   ) {}
 
-  async ensureAll(open: OpenConnection, cause: Cause, signal: AbortSignal): Promise<SharedThings> {
+  async ensureAll(open: OpenConnection, cause: Cause, signal: AbortSignal): Promise<SharedInfrastructure> {
     const network = await this.network(open, cause, signal);
     const firewall = await this.firewall(open, network, cause, signal);
     const key = await this.sshKey(open, cause, signal);

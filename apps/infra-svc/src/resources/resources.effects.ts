@@ -1,16 +1,20 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
+import { TASK_LEASES, type Lease, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Config } from '../config.js';
-import type { Locks } from '../locks/locks.ports.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Settings } from '../config.js';
 import type { Connection, OpenConnection } from '../providers/provider.ports.js';
-import { CONFIG, LOCKS } from '../tokens.js';
+import { SETTINGS } from '../tokens.js';
 import { Coalesced } from './coalesced.effects.js';
 import { ResourceSteps } from './resource.steps.effects.js';
 import { networkOf } from './resources.planner.js';
-import type { SharedResources, SharedThings } from './resources.ports.js';
+import type { SharedResources, SharedInfrastructure } from './resources.ports.js';
 import { ResourcesQueries } from './resources.queries.js';
+
+/** Scope of the leases on connections; that of a cluster has a slash in it. */
+const LEASES = 'resources';
 
 /**
  * Clusters that are made together on one connection wait for one round of its steps, and what it found is good for a while;
@@ -18,29 +22,29 @@ import { ResourcesQueries } from './resources.queries.js';
  */
 @Injectable()
 export class ConnectionResources implements SharedResources {
-  private readonly things: Coalesced<SharedThings>;
+  private readonly infrastructure: Coalesced<SharedInfrastructure>;
   private readonly specs: Coalesced<{ readonly spec: string }>;
 
   constructor(
     @Inject(ResourceSteps) private readonly steps: ResourceSteps,
     @Inject(ResourcesQueries) private readonly queries: ResourcesQueries,
-    @Inject(LOCKS) private readonly locks: Locks,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(TASK_LEASES) private readonly leases: TaskLeases,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.things = new Coalesced(config.resourcesFreshForMs);
-    this.specs = new Coalesced(config.resourcesFreshForMs);
+    this.infrastructure = new Coalesced(settings.resourcesFreshForMs);
+    this.specs = new Coalesced(settings.resourcesFreshForMs);
   }
 
-  async ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedThings> {
+  async ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure> {
     const { registration } = open.connection;
-    const things = await this.things.get(registration, () => this.ensureAlone(open, cause));
+    const infrastructure = await this.infrastructure.get(registration, () => this.ensureAlone(open, cause));
     for (const spec of new Set(specs)) {
       await this.specs.get(`${registration}/${spec}`, async () => {
         await this.inTime((late) => this.steps.spec(open, spec, cause, late));
         return { spec };
       });
     }
-    return things;
+    return infrastructure;
   }
 
   async networkCidr(connection: Connection): Promise<string> {
@@ -48,20 +52,32 @@ export class ConnectionResources implements SharedResources {
     return row?.network?.cidr ?? networkOf(connection).cidr;
   }
 
-  /** One replica at a time, because the SSH key is drawn, and must be drawn once. */
-  private async ensureAlone(open: OpenConnection, cause: Cause): Promise<SharedThings> {
-    const { name } = open.connection;
-    const { resourcesTimeoutMs } = this.config;
-    const held = await this.locks.hold(`resources/${name}`, resourcesTimeoutMs, (signal) =>
-      this.inTime((late) => this.steps.ensureAll(open, cause, AbortSignal.any([signal, late]))),
-    );
-    if (held.kind === 'held') return held.result;
-    const message = `another replica has been at it for more than ${resourcesTimeoutMs} ms`;
-    throw new WorldFailure({ operation: 'ensure network', target: name, message });
+  /** One replica at a time, because the SSH key is generated, and there must be one. */
+  private async ensureAlone(open: OpenConnection, cause: Cause): Promise<SharedInfrastructure> {
+    const lease = await this.lease(open.connection.name);
+    try {
+      return await this.inTime((late) => this.steps.ensureAll(open, cause, AbortSignal.any([lease.signal, late])));
+    } finally {
+      await lease.release();
+    }
   }
 
-  /** No one's own signal: the answer belongs to all who wait for it. */
+  private async lease(connection: ConnectionName): Promise<Lease> {
+    const { resourcesTimeoutMs, resourcesPollMs } = this.settings;
+    const until = performance.now() + resourcesTimeoutMs;
+    for (;;) {
+      const lease = await this.leases.acquire(LEASES, connection);
+      if (lease !== undefined) return lease;
+      if (performance.now() >= until) {
+        const message = `another replica has been at it for more than ${resourcesTimeoutMs} ms`;
+        throw new WorldFailure({ operation: 'ensure network', target: connection, message });
+      }
+      await pause(resourcesPollMs);
+    }
+  }
+
+  /** With a deadline instead of a caller's signal: the answer is for all that wait for it. */
   private inTime<Result>(work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
-    return inTime(this.config.resourcesTimeoutMs, work);
+    return inTime(this.settings.resourcesTimeoutMs, work);
   }
 }

@@ -3,7 +3,7 @@ import type { Cause } from '@fairlead/event-sourcing';
 import type { Connection, OpenConnection, Region } from '../providers/provider.ports.js';
 
 /** What the machines of a connection stand on. */
-export interface SharedThings {
+export interface SharedInfrastructure {
   readonly network: string;
   readonly firewall: string;
   readonly sshKey: string;
@@ -14,7 +14,7 @@ export interface SharedThings {
 /** Ensures what all clusters of a connection share: once, also when many clusters ask at the same time. */
 export interface SharedResources {
   /** Network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with WorldFailure. */
-  ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedThings>;
+  ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure>;
   /** The network that the connection's machines are in, or will be. */
   networkCidr(connection: Connection): Promise<string>;
 }

@@ -2,16 +2,14 @@ import { isRefusal, refuse, type ConnectionName, type NodeSet, type Refusal } fr
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import { groupOf } from '../machines/machines.planner.js';
-import type { Connections } from '../providers/provider.ports.js';
+import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 import type { Offers, SharedResources } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS, SHARED_RESOURCES, TENANCY } from '../tokens.js';
 import {
-  checkCounts,
   checkNetwork,
   checkNlb,
-  checkSingle,
-  checkSpecs,
   checkRegion,
+  checkSpecs,
   connectionsOf,
   fieldOf,
   placedSets,
@@ -19,7 +17,7 @@ import {
   roomFor,
   type PlacedSet,
 } from './validation.planner.js';
-import type { Tenancy, Validation, DesiredCluster } from './validation.ports.js';
+import type { DesiredCluster, Tenancy } from './validation.ports.js';
 
 type Check = () => Promise<Refusal | undefined> | Refusal | undefined;
 
@@ -39,8 +37,12 @@ interface Question {
   readonly signal: AbortSignal;
 }
 
+/**
+ * Checks against the world what the gateway has checked for itself: connections, what their providers offer, and quotas. Creates
+ * nothing. Rejects with WorldFailure when a provider cannot be asked.
+ */
 @Injectable()
-export class WorldValidation implements Validation {
+export class WorldValidation {
   constructor(
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(OFFERS) private readonly offers: Offers,
@@ -48,25 +50,18 @@ export class WorldValidation implements Validation {
     @Inject(TENANCY) private readonly tenancy: Tenancy,
   ) {}
 
+  /** The first reason why the cluster cannot be built, in CB-Ladybug's order. */
   cluster(desired: DesiredCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
-    const { spec } = desired;
-    const question = { desired, sets: placedSets(spec), cause, signal };
-    const names = connectionsOf(question.sets);
+    const question = { desired, sets: placedSets(desired.spec), cause, signal };
     return firstRefusal([
       () => this.namespace(desired),
-      ...question.sets.map((placed) => () => this.connection(placed)),
-      ...question.sets.map((placed) => () => this.grant(desired, placed)),
-      () => checkCounts(question.sets, spec),
-      ...names.map((name) => () => this.existingMachines(question, name)),
-      ...names.map((name) => () => this.offer(question, name)),
-      () => this.nlb(question),
-      () => checkSingle(question.sets, spec),
-      ...names.map((name) => () => this.network(question, name)),
-      ...names.map((name) => () => this.room(question, name)),
+      ...this.access(question),
+      () => this.onConnections(question, [this.existingMachines, this.offer, this.nlb, this.network, this.room]),
       () => this.quota(question, false),
     ]);
   }
 
+  /** The first reason why the cluster cannot have these workers too. */
   workers(
     desired: DesiredCluster,
     workers: readonly NodeSet[],
@@ -74,15 +69,9 @@ export class WorldValidation implements Validation {
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
     const question = { desired, sets: placedWorkers(workers), cause, signal };
-    const names = connectionsOf(question.sets);
     return firstRefusal([
-      ...question.sets.map((placed) => () => this.connection(placed)),
-      ...question.sets.map((placed) => () => this.grant(desired, placed)),
-      () => checkCounts(question.sets, desired.spec),
-      ...names.map((name) => () => this.offer(question, name)),
-      () => checkSingle(question.sets, desired.spec),
-      ...names.map((name) => () => this.network(question, name)),
-      ...names.map((name) => () => this.room(question, name)),
+      ...this.access(question),
+      () => this.onConnections(question, [this.offer, this.network, this.room]),
       () => this.quota(question, true),
     ]);
   }
@@ -90,6 +79,14 @@ export class WorldValidation implements Validation {
   private async namespace({ namespace }: DesiredCluster): Promise<Refusal | undefined> {
     const exists = await this.connections.namespaceExists(namespace);
     return exists ? undefined : refuse('namespace.unknown', { namespace }, 'namespace');
+  }
+
+  /** As the log has it now: a connection may have been removed, or its grant withdrawn, since the gateway looked. */
+  private access({ desired, sets }: Question): readonly Check[] {
+    return [
+      ...sets.map((placed) => () => this.connection(placed)),
+      ...sets.map((placed) => () => this.grant(desired, placed)),
+    ];
   }
 
   private async connection({ set: { connection }, field }: PlacedSet): Promise<Refusal | undefined> {
@@ -108,45 +105,52 @@ export class WorldValidation implements Validation {
     return this.tenancy.roomRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
   }
 
-  /** Machines of an earlier cluster of this name that are still there. Whether the provider is known is checked next. */
+  /** Opens each connection once, and makes each check on all of them before the next one. */
+  private async onConnections(
+    question: Question,
+    checks: readonly ((question: Question, open: OpenConnection) => Promise<Refusal | undefined>)[],
+  ): Promise<Refusal | undefined> {
+    const opened: OpenConnection[] = [];
+    for (const name of connectionsOf(question.sets)) {
+      const open = await this.connections.open(name);
+      if (isRefusal(open)) return { ...open, field: fieldOf(question.sets, name) };
+      opened.push(open);
+    }
+    return firstRefusal(checks.flatMap((check) => opened.map((open) => () => check.call(this, question, open))));
+  }
+
+  /** Machines of an earlier cluster of this name that are still there. */
   private async existingMachines(
     { desired, signal }: Question,
-    connection: ConnectionName,
+    { connection, provider }: OpenConnection,
   ): Promise<Refusal | undefined> {
-    const open = await this.connections.open(connection);
-    if (isRefusal(open)) return undefined;
-    const found = await open.provider.describeMachines(groupOf(desired, connection), signal);
+    const found = await provider.describeMachines(groupOf(desired, connection.name), signal);
     if (found.every(({ uid }) => uid === desired.uid)) return undefined;
     const { namespace, spec } = desired;
     return refuse('cluster.machines-exist', { namespace, cluster: spec.name }, 'name');
   }
 
-  /** Provider supported, machine sizes, region: in this order. */
-  private async offer({ sets, cause }: Question, name: ConnectionName): Promise<Refusal | undefined> {
-    const open = await this.connections.open(name);
-    if (isRefusal(open)) return { ...open, field: fieldOf(sets, name) };
-    const { offer, region } = await this.offers.of(open, cause);
+  /** Machine sizes, then the region. */
+  private async offer({ sets, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const { connection } = open;
-    return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, name));
+    const { offer, region } = await this.offers.of(open, cause);
+    return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, connection.name));
   }
 
-  private async nlb({ desired, cause }: Question): Promise<Refusal | undefined> {
-    const open = await this.connections.open(desired.spec.controlPlane.connection);
-    return isRefusal(open) ? open : checkNlb(desired.spec, (await this.offers.of(open, cause)).offer);
+  private async nlb({ desired, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
+    if (open.connection.name !== desired.spec.controlPlane.connection) return undefined;
+    return checkNlb(desired.spec, (await this.offers.of(open, cause)).offer);
   }
 
-  /** Whoever has a stock instead of making machines says now what is not in it: later, half of a cluster would be there. */
-  private async room({ desired, sets, signal }: Question, name: ConnectionName): Promise<Refusal | undefined> {
-    const open = await this.connections.open(name);
-    if (isRefusal(open)) return open;
+  private async network({ desired }: Question, { connection }: OpenConnection): Promise<Refusal | undefined> {
+    return checkNetwork(desired.spec, connection.name, await this.resources.networkCidr(connection));
+  }
+
+  /** A provider with an inventory refuses now what is not in it: later, half of a cluster would be there. */
+  private async room({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
+    const name: ConnectionName = open.connection.name;
     const group = groupOf(desired, name);
     const refusal = await open.provider.refusal?.({ group, ...roomFor(sets, name) }, signal);
     return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
-  }
-
-  private async network({ desired }: Question, name: ConnectionName): Promise<Refusal | undefined> {
-    const open = await this.connections.open(name);
-    if (isRefusal(open)) return open;
-    return checkNetwork(desired.spec, name, await this.resources.networkCidr(open.connection));
   }
 }

@@ -62,18 +62,6 @@ export const firstOf = <T>(items: readonly T[], check: (item: T) => Refusal | un
   return undefined;
 };
 
-export const checkCounts = (sets: readonly PlacedSet[], spec: ClusterSpec): Refusal | undefined => {
-  const tooFew = firstOf(sets, ({ set, role, field }) => {
-    if (set.count >= 1) return undefined;
-    return role === 'control-plane'
-      ? refuse('cluster.control-plane-count', {}, `${field}.count`)
-      : refuse('cluster.worker-count', { connection: set.connection }, `${field}.count`);
-  });
-  if (tooFew !== undefined) return tooFew;
-  const workers = sets.filter(({ role }) => role === 'worker');
-  return workers.length === 0 && !spec.singleNode ? refuse('cluster.worker-missing', {}, 'worker') : undefined;
-};
-
 /** The machine sizes exist and are large enough for what must run on them. */
 export const checkSpecs = (
   sets: readonly PlacedSet[],
@@ -113,15 +101,6 @@ export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | u
   spec.kubernetes.loadbalancer === 'nlb' && !offer.capabilities.nlb
     ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')
     : undefined;
-
-/** A single-cloud cluster has one connection; more workers of it must be of that one. */
-export const checkSingle = (sets: readonly PlacedSet[], spec: ClusterSpec): Refusal | undefined => {
-  if (spec.serviceType !== 'single') return undefined;
-  const other = sets.find(({ set }) => set.connection !== spec.controlPlane.connection);
-  if (other === undefined) return undefined;
-  const { set, field } = other;
-  return refuse('cluster.single-connection', { connection: set.connection }, `${field}.connection`);
-};
 
 /** undefined: not an IPv4 or IPv6 network at all; the gateway has refused such a request already. */
 const parsed = (cidr: string): ReturnType<typeof ipaddr.parseCIDR> | undefined =>

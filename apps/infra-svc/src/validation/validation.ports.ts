@@ -1,13 +1,4 @@
-import type {
-  ClusterSpec,
-  ClusterUid,
-  ConnectionName,
-  Namespace,
-  NodeSet,
-  Refusal,
-  Desired,
-} from '@fairlead/contracts';
-import type { Cause } from '@fairlead/event-sourcing';
+import type { ClusterSpec, ClusterUid, ConnectionName, Namespace, Refusal, Desired } from '@fairlead/contracts';
 
 export interface DesiredCluster {
   readonly namespace: Namespace;
@@ -22,17 +13,4 @@ export interface Tenancy {
   grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined>;
   /** Requests are judged in the order of the log, so that of two at once only the first one sees the room. */
   roomRefusal(desired: Desired): Promise<Refusal | undefined>;
-}
-
-/** Checks requests against the world. Creates nothing. Rejects with WorldFailure when a provider cannot be asked. */
-export interface Validation {
-  /** The first reason why the cluster cannot be built, in CB-Ladybug's order. */
-  cluster(desired: DesiredCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined>;
-  /** The first reason why the cluster cannot have these workers too. */
-  workers(
-    desired: DesiredCluster,
-    workers: readonly NodeSet[],
-    cause: Cause,
-    signal: AbortSignal,
-  ): Promise<Refusal | undefined>;
 }

@@ -1,10 +1,10 @@
-import { defineService, type Env, type ServiceDefinition } from '@fairlead/service-kit';
-import { readConfig } from './config.js';
+import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
+import type { Settings } from './config.js';
 import { connectionsProcess } from './connections/connections.process.js';
 import { connectionsProjection, namespacesProjection } from './connections/connections.projection.js';
-import { InfraModule } from './infra.module.js';
-import { machinesProcess } from './machines/machines.process.js';
+import { infraModule } from './infra.module.js';
 import { clustersProjection, machinesProjection } from './machines/machines.projection.js';
+import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
 import { resourcesProjection } from './resources/resources.projection.js';
 
@@ -16,13 +16,14 @@ const projections = [
   machinesProjection,
 ];
 
-/** Everything that makes this service infra-svc. */
-export const infraDefinition = (env: Env): ServiceDefinition =>
+/** Everything that makes infra-svc this service. */
+export const infraService = (settings: Settings): ServiceDefinition =>
   defineService({
     name: 'infra-svc',
-    module: InfraModule,
+    module: infraModule(settings),
     projections,
-    processes: [connectionsProcess, machinesProcess],
+    processes: [connectionsProcess],
+    reconcilers: [machinesReconciler],
     migrations: [InfraTables1763700000000],
-    jobConcurrency: readConfig(env).jobConcurrency,
+    jobConcurrency: settings.jobConcurrency,
   });

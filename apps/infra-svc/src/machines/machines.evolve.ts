@@ -1,0 +1,224 @@
+import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import {
+  NO_ADDITIONS,
+  withAbandoned,
+  withAnnounced,
+  withFailed,
+  withoutMachine,
+  withoutRequest,
+  withPlannedRequest,
+  withRemovalDesired,
+  withRequest,
+  withRetry,
+  type Additions,
+} from './additions.js';
+import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
+
+export const ABSENT: Machines = { status: 'absent' };
+
+const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
+  status: 'requested',
+  cluster: {
+    uid: data.uid,
+    spec: data.spec,
+    run: 1,
+    planned: [],
+    created: {},
+    announced: [],
+    additions: NO_ADDITIONS,
+    surges: NO_SURGES,
+    balanced: false,
+    workersEver: 0,
+    poolsEver: 0,
+    desiredSince: meta.time,
+    remake: false,
+    deletions: {},
+  },
+});
+
+const begun = (time: string): Deletion => ({ failures: 0, beginsAt: time });
+
+/** Everything that has failed is due again. */
+const retried = (cluster: Cluster, time: string): Cluster => ({
+  ...cluster,
+  run: cluster.run + 1,
+  additions: withRetry(cluster.additions),
+  surges: withRetriedSurges(cluster.surges),
+  deletions: Object.fromEntries(Object.keys(cluster.deletions).map((name) => [name, begun(time)])),
+  desiredSince: time,
+  remake: true,
+});
+
+const resumed = (state: PresentMachines, time: string): Machines => {
+  const { cluster } = state;
+  switch (state.status) {
+    case 'requested':
+    case 'rejected':
+      return { status: 'requested', cluster: { ...cluster, run: cluster.run + 1, desiredSince: time } };
+    case 'failed':
+      return { status: state.resumesAs, cluster: retried(cluster, time) };
+    case 'desired':
+      return { status: 'desired', cluster: retried(cluster, time) };
+    case 'leaving': {
+      const deletion = state.deletion === null ? null : begun(time);
+      return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion };
+    }
+  }
+};
+
+const failed = (state: PresentMachines): Machines => {
+  const { cluster } = state;
+  switch (state.status) {
+    case 'requested':
+      return { status: 'failed', cluster, resumesAs: 'requested' };
+    case 'desired':
+      return { status: 'failed', cluster: { ...cluster, remake: false }, resumesAs: 'desired' };
+    case 'rejected':
+    case 'failed':
+    case 'leaving': // A deletion that failed is still a deletion.
+      return state;
+  }
+};
+
+const planned = (cluster: Cluster, { data, meta }: StoredEvent<'VmsPlanned'>): Cluster => {
+  const workers = data.machines.filter(({ role }) => role === 'worker');
+  const pools = new Set(workers.filter(({ surge }) => surge === undefined).map(({ pool }) => pool));
+  return {
+    ...cluster,
+    planned: [...cluster.planned, ...data.machines],
+    surges: withPlannedSurge(cluster.surges, data.machines),
+    additions: withPlannedRequest(cluster.additions, data),
+    workersEver: cluster.workersEver + workers.length,
+    poolsEver: cluster.poolsEver + pools.size,
+    desiredSince: meta.time,
+  };
+};
+
+const withoutKey = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
+
+const without = (cluster: Cluster, gone: NodeName): Cluster => {
+  const plan = cluster.planned.find(({ name }) => name === gone);
+  return {
+    ...cluster,
+    created: withoutKey(cluster.created, gone),
+    planned: cluster.planned.filter(({ name }) => name !== gone),
+    announced: cluster.announced.filter((name) => name !== gone),
+    surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
+    additions: withoutMachine(cluster.additions, gone),
+    deletions: withoutKey(cluster.deletions, gone),
+  };
+};
+
+/** The named ones that exist, and whose deletion has not begun yet. */
+const withDeletions = (cluster: Cluster, names: readonly NodeName[], time: string): Cluster => {
+  const exists = (name: NodeName): boolean => cluster.planned.some((plan) => plan.name === name);
+  const fresh = names.filter((name) => cluster.deletions[name] === undefined && exists(name));
+  if (fresh.length === 0) return cluster;
+  const deletions = Object.fromEntries(fresh.map((name) => [name, begun(time)]));
+  return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
+};
+
+const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDeletionFailed'>): Cluster => {
+  const deletion: Deletion = { failures: failure.attempt, beginsAt: failure.nextAttemptAt };
+  const deletions = Object.fromEntries(machines.map((name) => [name, deletion]));
+  return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
+};
+
+/** What an event changes in the requests for more nodes. */
+const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
+  switch (event.type) {
+    case 'NodesRequested':
+      return withRequest(additions, event.data);
+    case 'NodesRejected':
+      return withoutRequest(additions, event.data.requestId);
+    case 'VmsFailed':
+      return withFailed(additions, event.data);
+    case 'NodesAbandoned':
+      return withAbandoned(additions, event.data.requestId);
+    case 'NodeRemovalRequested':
+      return withRemovalDesired(additions, event.data.node);
+    case 'VmsCreated':
+      return withAnnounced(additions, event.data);
+    default:
+      return additions;
+  }
+};
+
+/** What an event changes in everything else; most events change nothing. */
+const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'NodeRemoved':
+      return withDeletions(cluster, [event.data.node], event.meta.time);
+    case 'VmDeletionFailed':
+      return notDeleted(cluster, event.data);
+    case 'SurgeRequested':
+      return { ...cluster, surges: withSurge(cluster.surges, event.data) };
+    case 'SurgeReleased':
+    case 'SurgeFailed':
+      return { ...cluster, surges: withoutSurge(cluster.surges, cluster.planned, event.data) };
+    case 'VmsPlanned':
+      return planned(cluster, event);
+    case 'VmCreated':
+      return { ...cluster, created: { ...cluster.created, [event.data.machine.name]: event.data.machine } };
+    case 'VmsCreated':
+      return { ...cluster, announced: [...cluster.announced, ...event.data.machines.map(({ name }) => name)] };
+    case 'LoadBalancerReady':
+      return { ...cluster, balanced: true };
+    case 'LoadBalancerDeleted':
+      return { ...cluster, balanced: false };
+    case 'VmDeleted':
+      return without(cluster, event.data.name);
+    default:
+      return cluster;
+  }
+};
+
+const after = (cluster: Cluster, event: StoredEvent): Cluster => {
+  const additions = additionsAfter(cluster.additions, event);
+  const changed = clusterAfter(additions === cluster.additions ? cluster : { ...cluster, additions }, event);
+  if (changed === cluster) return cluster;
+  const givenUp = unannouncedOf(changed).map(({ name }) => name);
+  return withDeletions(changed, givenUp, event.meta.time);
+};
+
+/** The events of one incarnation. */
+const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => {
+  const { cluster } = state;
+  switch (event.type) {
+    case 'ClusterRetryRequested':
+      return resumed(state, event.meta.time);
+    case 'ClusterDeletionRequested':
+      return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion: null };
+    case 'ClusterDismantled':
+      return { status: 'leaving', cluster, deletion: begun(event.meta.time) };
+    case 'ClusterAccepted':
+      return { status: 'desired', cluster };
+    case 'ClusterRejected':
+      return { status: 'rejected', cluster };
+    case 'InfrastructureFailed':
+      return failed(state);
+    case 'ClusterDeleted':
+      return ABSENT;
+    case 'VmDeletionFailed':
+      if (state.status !== 'leaving') break;
+      return { ...state, deletion: { failures: event.data.attempt, beginsAt: event.data.nextAttemptAt } };
+    default:
+      break;
+  }
+  const changed = after(cluster, event);
+  return changed === cluster ? state : { ...state, cluster: changed };
+};
+
+const uidOf = (event: StoredEvent): string | undefined => ('uid' in event.data ? event.data.uid : undefined);
+
+/**
+ * Reads what the other services state about the cluster (the request, removed nodes, the dismantling). A request after a deletion is a
+ * fresh start; events of another incarnation change nothing.
+ */
+export const evolve = (state: Machines, event: StoredEvent): Machines => {
+  if (event.type === 'ClusterRequested') return state.status === 'absent' ? fresh(event) : state;
+  if (state.status === 'absent' || state.cluster.uid !== uidOf(event)) return state;
+  return evolvePresent(state, event);
+};

@@ -1,0 +1,24 @@
+import type { Reconciler } from '@fairlead/event-sourcing';
+import {
+  announceRequests,
+  failSurges,
+  failTask,
+  machines,
+  type MachinesCommand,
+  type MachinesFact,
+} from './machines.decider.js';
+import type { Machines } from './machines.state.js';
+import { nextDeletionAt, tasksOf } from './tasks.planner.js';
+
+/** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
+export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
+  name: 'machines',
+  version: 4,
+  context: 'machines',
+  decider: machines,
+  generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
+  tasks: tasksOf,
+  facts: (state) => [...announceRequests(state), ...failSurges(state)],
+  wakeAt: nextDeletionAt,
+  failed: failTask,
+};

@@ -1,0 +1,132 @@
+import type { Fact, MachinePlan, NodeName } from '@fairlead/contracts';
+import { advance, reconcilerProcess, type Reaction } from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
+import { planCluster, planWorkers } from './machines.planner.js';
+import { machinesReconciler } from './machines.reconciler.js';
+
+const process = reconcilerProcess(machinesReconciler);
+
+const of = (type: 'ClusterAccepted' | 'ClusterRetryRequested' | 'ClusterDeletionRequested' | 'ClusterDismantled') =>
+  ({ type, data: { uid: UID } }) as Fact;
+const [accepted, retry, deletionRequested, dismantled] = [
+  of('ClusterAccepted'),
+  of('ClusterRetryRequested'),
+  of('ClusterDeletionRequested'),
+  of('ClusterDismantled'),
+];
+const cause = { operation: 'create machines', target: 'lab', message: 'no' };
+const failed: Fact = { type: 'InfrastructureFailed', data: { uid: UID, step: 's', reason: 'r', cause } };
+const plans = planCluster(UID, clusterSpec(), () => []);
+const planned: Fact = { type: 'VmsPlanned', data: { uid: UID, machines: [...plans] } };
+const created = (plan: MachinePlan, at: number): Fact => ({
+  type: 'VmCreated',
+  data: { uid: UID, machine: runningMachine(plan, at + 1) },
+});
+const announced: Fact = { type: 'VmsCreated', data: { uid: UID, machines: plans.map(runningMachine) } };
+const balanced: Fact = {
+  type: 'LoadBalancerReady',
+  data: { uid: UID, kind: 'haproxy', host: '127.2.0.1', port: 6443 },
+};
+const made = [requested(), accepted, planned, ...plans.map(created), announced, balanced];
+const leaving = plans.at(-1)!.name;
+const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: leaving } };
+const NEXT = '2026-01-01T01:00:00.000Z';
+const notDeleted = (machines: readonly NodeName[]): Fact => ({
+  type: 'VmDeletionFailed',
+  data: { uid: UID, machines: [...machines], reason: 'r', cause, attempt: 1, nextAttemptAt: NEXT },
+});
+
+const nameOf = (reaction: Reaction): string =>
+  reaction.kind === 'job' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
+
+const eventsOf = (facts: readonly Fact[]) => facts.map((fact, at) => stored(fact, at + 1));
+
+/** What the last of the facts makes desired, and the timers that it sets. */
+const after = (...facts: readonly Fact[]): readonly string[] =>
+  advance(process, () => undefined, eventsOf(facts))
+    .reactions.filter(({ event }) => event.meta.seq === facts.length)
+    .map(({ reaction }) => nameOf(reaction));
+
+/** Every task that is desired after the facts. */
+const desired = (...facts: readonly Fact[]): readonly string[] => {
+  const state = eventsOf(facts).reduce(machinesReconciler.decider.evolve, machinesReconciler.decider.initial);
+  return machinesReconciler.tasks(state, eventsOf(facts).at(-1)!.meta.time).map(({ key }) => key);
+};
+
+describe('the tasks of a cluster', () => {
+  it('follow each other: validate, name, make, balance', () => {
+    expect(after(requested())).toEqual(['ValidateCluster']);
+    expect(after(requested(), accepted)).toEqual(['PlanMachines']);
+    expect(after(requested(), accepted, planned)).toEqual(['EnsureMachines']);
+    expect(after(...made.slice(0, -2))).toEqual(['EnsureLoadBalancer']);
+    expect(desired(...made)).toEqual([]);
+  });
+
+  it('are published once, however many of its machines answer', () =>
+    expect(after(requested(), accepted, planned, created(plans[0]!, 0))).toEqual([]));
+
+  it('say why they are desired', () => {
+    const state = eventsOf([requested(), accepted, planned]).reduce(
+      machinesReconciler.decider.evolve,
+      machinesReconciler.decider.initial,
+    );
+    expect(machinesReconciler.tasks(state, NEXT)).toEqual([
+      { type: 'EnsureMachines', key: 'EnsureMachines', reason: '5 machines are named and not running', data: {} },
+    ]);
+  });
+
+  it('validate a rejected cluster again after a retry', () => {
+    const rejected: Fact = { type: 'ClusterRejected', data: { uid: UID, code: 'c', message: 'm' } };
+    expect(after(requested(), rejected)).toEqual([]);
+    expect(after(requested(), rejected, retry)).toEqual(['ValidateCluster']);
+  });
+
+  it('name the machines of a request for more nodes, and then make them', () => {
+    const request: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
+    const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1 };
+    const machines = [...planWorkers(cluster, [nodeSet(1)], () => [])];
+    expect(after(...made, request)).toEqual(['PlanNodes/r1']);
+    const morePlanned: Fact = { type: 'VmsPlanned', data: { uid: UID, machines, requestId: 'r1' } };
+    expect(after(...made, request, morePlanned)).toEqual(['EnsureMachines/request/r1']);
+  });
+
+  it('are all published again after a retry, those of a failed cluster and the deletions that failed', () => {
+    const facts = [requested(), accepted, planned, removed, notDeleted([leaving]), failed];
+    expect(desired(...facts)).toEqual([]);
+    expect(after(...facts, retry)).toEqual(['EnsureMachines', `DeleteMachine/${leaving}`, 'cancel-timer wake']);
+  });
+
+  it('delete a machine whose node has left, also of a cluster that has failed', () => {
+    expect(after(...made, removed)).toEqual([`DeleteMachine/${leaving}`]);
+    expect(after(requested(), accepted, planned, failed, removed)).toEqual([`DeleteMachine/${leaving}`]);
+  });
+
+  it('begin a deletion that failed again when its next attempt is due, and not once the machine is gone', () => {
+    const facts = [...made, removed, notDeleted([leaving])];
+    expect(after(...facts)).toEqual(['timer wake']);
+    const dueAfter = (...more: readonly Fact[]): readonly string[] => {
+      const { states } = advance(process, () => undefined, eventsOf([...facts, ...more]));
+      const state = states.get('default/demo')!.state!;
+      return (process.due?.(state, { key: 'wake', dueAt: NEXT, data: {} }) ?? []).map(nameOf);
+    };
+    expect(dueAfter()).toEqual([`DeleteMachine/${leaving}`]);
+    expect(dueAfter({ type: 'VmDeleted', data: { uid: UID, name: leaving } })).toEqual([]);
+  });
+
+  it('are withdrawn when its deletion is requested; the machines are deleted once it is dismantled', () => {
+    const facts = [requested(), accepted, planned, deletionRequested];
+    expect(desired(...facts)).toEqual([]);
+    expect(after(...facts, dismantled)).toEqual(['DeleteCluster']);
+    expect(after(...facts, dismantled, notDeleted([]))).toEqual(['timer wake']);
+  });
+
+  it('belong to one incarnation: the next cluster of the name begins from the start', () => {
+    const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
+    const again = requested(clusterSpec(), LATER_UID);
+    expect(after(requested(), deleted)).toEqual([]);
+    expect(after(requested(), deleted, again)).toEqual(['ValidateCluster']);
+    expect(after(requested(), deleted, again, accepted)).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import { batchOf, type Additions } from './additions.js';
+import type { Surges } from './surges.js';
+
+/** The deletion of a machine, or of everything that a cluster made. */
+export interface Deletion {
+  /** How often it has failed since it was last asked for. */
+  readonly failures: number;
+  /** RFC 3339: when its next attempt begins, or when the present one began. */
+  readonly beginsAt: string;
+}
+
+/** The machines of one incarnation of a cluster. */
+export interface Cluster {
+  readonly uid: ClusterUid;
+  readonly spec: ClusterSpec;
+  /** Grows with every retry and with the deletion: what is under way for an earlier run is void. */
+  readonly run: number;
+  /** Machines that are named and not deleted. */
+  readonly planned: readonly MachinePlan[];
+  /** Those of them that run, by name. */
+  readonly created: Readonly<Record<string, Machine>>;
+  /** Names that a VmsCreated has announced to the other services. */
+  readonly announced: readonly string[];
+  readonly additions: Additions;
+  readonly surges: Surges;
+  readonly balanced: boolean;
+  /** An index is never used twice, so that a name never means another machine. */
+  readonly workersEver: number;
+  readonly poolsEver: number;
+  /** When the machines were last desired again (RFC 3339): a provider's deadline counts from here. */
+  readonly desiredSince: string;
+  /** A retry was requested, so machines that failed are deleted and made again. */
+  readonly remake: boolean;
+  /** Machines whose node has left, and machines that were given up before they were announced, by name. */
+  readonly deletions: Readonly<Record<string, Deletion>>;
+}
+
+export type Machines =
+  | { readonly status: 'absent' }
+  | { readonly status: 'requested'; readonly cluster: Cluster }
+  | { readonly status: 'rejected'; readonly cluster: Cluster }
+  | { readonly status: 'desired'; readonly cluster: Cluster }
+  /** `resumesAs`: where a retry takes it up again. */
+  | { readonly status: 'failed'; readonly cluster: Cluster; readonly resumesAs: 'requested' | 'desired' }
+  /** `deletion` is null until the cluster is dismantled: its machines run until then. */
+  | { readonly status: 'leaving'; readonly cluster: Cluster; readonly deletion: Deletion | null };
+
+export type PresentMachines = Exclude<Machines, { status: 'absent' }>;
+
+export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
+  surges.leaving.includes(name) || additions.leaving.includes(name);
+
+/** Machines that are given up and were never announced: no node has to leave before them. */
+export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>
+  cluster.planned.filter(({ name }) => isGivenUp(cluster, name) && !cluster.announced.includes(name));
+
+/** Machines of a batch that are to stay. */
+export const stayingIn = (cluster: Cluster, batch: string | null): readonly MachinePlan[] =>
+  cluster.planned.filter((plan) => batchOf(cluster.additions, plan) === batch && !isGivenUp(cluster, plan.name));
+
+/** The machines that still have to be made: of the cluster itself, of one request for more, or of one surge. */
+export const missingOf = (cluster: Cluster, batch: string | null = null): readonly MachinePlan[] =>
+  stayingIn(cluster, batch).filter(({ name }) => cluster.created[name] === undefined);

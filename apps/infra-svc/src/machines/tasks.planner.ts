@@ -1,0 +1,117 @@
+import type { NodeName } from '@fairlead/contracts';
+import type { Task } from '@fairlead/event-sourcing';
+import { batchOfRequest, type NodesRequest } from './additions.js';
+import type { TaskData } from './machines.decider.js';
+import { likeOf } from './machines.planner.js';
+import { missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
+import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
+
+interface Named extends Pick<Task, 'type' | 'reason'> {
+  /** Tells it from the cluster's other tasks of this type. */
+  readonly about?: string;
+  readonly data?: TaskData;
+}
+
+const task = ({ type, about, reason, data = {} }: Named): Task => ({
+  type,
+  key: about === undefined ? type : `${type}/${about}`,
+  reason,
+  data,
+});
+
+const counted = (count: number): string => (count === 1 ? '1 machine is' : `${count} machines are`);
+
+/** Machines that are named are asked for together: those of the cluster itself, of one request, or of one surge. */
+const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonly Task[] => {
+  const { length } = missingOf(cluster, batch);
+  if (length === 0) return [];
+  const about = batch === null ? {} : { about: batch };
+  return [task({ type: 'EnsureMachines', ...about, reason: `${counted(length)} named and not running`, data })];
+};
+
+/** A machine is named before it is asked for, so that asking twice is safe. */
+const ensureCluster = (cluster: Cluster): readonly Task[] => {
+  const missing = ensure(cluster, null, {});
+  if (missing.length > 0 || cluster.balanced) return missing;
+  return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
+};
+
+const ensureRequest = (cluster: Cluster, { requestId, machines, failed }: NodesRequest): readonly Task[] => {
+  if (failed) return [];
+  const data = { requestId };
+  if (machines.length > 0) return ensure(cluster, batchOfRequest(requestId), data);
+  return [task({ type: 'PlanNodes', about: requestId, reason: 'more nodes were requested', data })];
+};
+
+const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): readonly Task[] => {
+  const surge = { upgradeId, pool };
+  const about = surgeKey(surge);
+  const lacks = surgeLacks(cluster.planned, cluster.surges, surge);
+  const isPossible = likeOf(cluster.planned, pool) !== undefined;
+  const reason = `the upgrade needs ${lacks} more in ${pool}`;
+  return [
+    ...(lacks > 0 && isPossible ? [task({ type: 'PlanSurge', about, reason, data: { surge } })] : []),
+    ...ensure(cluster, about, { surge }),
+  ];
+};
+
+const isDue = ({ beginsAt }: Deletion, now: string): boolean => Date.parse(beginsAt) <= Date.parse(now);
+
+const again = ({ failures }: Deletion): string => (failures === 0 ? '' : `; deleting failed ${failures} times`);
+
+const deletionsOf = ({ deletions, announced }: Cluster, now: string): readonly Task[] =>
+  Object.entries(deletions)
+    .filter(([, deletion]) => isDue(deletion, now))
+    .map(([name, deletion]) => {
+      const why = announced.includes(name)
+        ? 'its node has left the cluster'
+        : 'it was given up before it was announced';
+      const data = { node: name as NodeName };
+      return task({ type: 'DeleteMachine', about: name, reason: `${why}${again(deletion)}`, data });
+    });
+
+const creationsOf = (cluster: Cluster): readonly Task[] => {
+  if (cluster.planned.length === 0) return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
+  return [
+    ...ensureCluster(cluster),
+    ...cluster.additions.requests.flatMap((request) => ensureRequest(cluster, request)),
+    ...Object.values(cluster.surges.desired).flatMap((surge) => ensureSurge(cluster, surge)),
+  ];
+};
+
+/**
+ * What is to be done now for a cluster: the whole order in one place. One of these tasks runs at a time, so a deletion never meets a
+ * creation under way. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
+ */
+export const tasksOf = (state: Machines, now: string): readonly Task[] => {
+  switch (state.status) {
+    case 'absent':
+    case 'rejected':
+      return [];
+    case 'requested':
+      return [task({ type: 'ValidateCluster', reason: 'the cluster was requested' })];
+    case 'desired':
+      return [...creationsOf(state.cluster), ...deletionsOf(state.cluster, now)];
+    case 'failed':
+      return deletionsOf(state.cluster, now);
+    case 'leaving': {
+      const { deletion } = state;
+      if (deletion === null || !isDue(deletion, now)) return [];
+      return [task({ type: 'DeleteCluster', reason: `the cluster is dismantled${again(deletion)}` })];
+    }
+  }
+};
+
+const deletionsIn = (state: Machines): readonly Deletion[] => {
+  if (state.status === 'absent') return [];
+  if (state.status !== 'leaving') return Object.values(state.cluster.deletions);
+  return state.deletion === null ? [] : [state.deletion];
+};
+
+/** When the next deletion that failed is due again. */
+export const nextDeletionAt = (state: Machines, now: string): string | null => {
+  const due = deletionsIn(state)
+    .filter((deletion) => !isDue(deletion, now))
+    .map(({ beginsAt }) => Date.parse(beginsAt));
+  return due.length === 0 ? null : new Date(Math.min(...due)).toISOString();
+};
