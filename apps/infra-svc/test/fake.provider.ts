@@ -68,6 +68,14 @@ export class FakeCloud {
 const failure = (operation: ProviderOperation, message: string, retryable: boolean): WorldFailure =>
   new WorldFailure({ operation, target: 'fake', message, retryable });
 
+/** Like a call over the network: it ends as soon as the signal aborts. */
+const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> => {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([call, aborted]);
+};
+
 export class FakeProvider implements InfrastructureProvider {
   constructor(
     readonly cloud: FakeCloud,
@@ -149,9 +157,13 @@ export class FakeProvider implements InfrastructureProvider {
 
   private async call<T>(operation: ProviderOperation, signal: AbortSignal, effect: () => T): Promise<T> {
     signal.throwIfAborted();
-    await this.weather.before(operation);
-    this.cloud.calls += 1;
-    const result = effect();
+    const arrived = this.weather.before(operation).then(() => {
+      // What makes machines was sent already: it takes effect although its caller does not wait for it.
+      if (operation !== 'create machines') signal.throwIfAborted();
+      this.cloud.calls += 1;
+      return effect();
+    });
+    const result = await orAborted(signal, arrived);
     await this.weather.after(operation);
     return result;
   }

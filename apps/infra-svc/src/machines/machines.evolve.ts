@@ -42,7 +42,6 @@ const begun = (time: string): Deletion => ({ failures: 0, beginsAt: time });
 /** Everything that has failed is due again. */
 const retried = (cluster: Cluster, time: string): Cluster => ({
   ...cluster,
-  run: cluster.run + 1,
   additions: withRetry(cluster.additions),
   surges: withRetriedSurges(cluster.surges),
   deletions: Object.fromEntries(Object.keys(cluster.deletions).map((name) => [name, begun(time)])),
@@ -51,19 +50,17 @@ const retried = (cluster: Cluster, time: string): Cluster => ({
 });
 
 const resumed = (state: PresentMachines, time: string): Machines => {
-  const { cluster } = state;
+  const cluster = { ...state.cluster, run: state.cluster.run + 1 };
   switch (state.status) {
     case 'requested':
     case 'rejected':
-      return { status: 'requested', cluster: { ...cluster, run: cluster.run + 1, desiredSince: time } };
+      return { status: 'requested', cluster: { ...cluster, desiredSince: time } };
     case 'failed':
       return { status: state.resumesAs, cluster: retried(cluster, time) };
-    case 'desired':
-      return { status: 'desired', cluster: retried(cluster, time) };
-    case 'leaving': {
-      const deletion = state.deletion === null ? null : begun(time);
-      return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion };
-    }
+    case 'desired': // The same run: machines that are being made are waited for, also those of a surge that was released.
+      return { status: 'desired', cluster: retried(state.cluster, time) };
+    case 'leaving':
+      return { status: 'leaving', cluster, deletion: state.deletion === null ? null : begun(time) };
   }
 };
 

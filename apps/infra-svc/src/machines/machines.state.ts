@@ -14,7 +14,7 @@ export interface Deletion {
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
-  /** Grows with every retry and with the deletion: what is under way for an earlier run is void. */
+  /** Grows when a cluster that has failed is retried, and when it is to be deleted: what is under way for an earlier run is void. */
   readonly run: number;
   /** Machines that are named and not deleted. */
   readonly planned: readonly MachinePlan[];
