@@ -239,7 +239,8 @@ export class TaskRunner {
         job,
       );
       const { state, events } = decided;
-      if (events.length > 0 && this.desired(running, state) === undefined) running.hasEnded = true;
+      // One that finishes may be withdrawn before it records, and is still to be aborted by a new generation.
+      if (!running.finishes && events.length > 0 && this.desired(running, state) === undefined) running.hasEnded = true;
       return state;
     } finally {
       running.recording -= 1;

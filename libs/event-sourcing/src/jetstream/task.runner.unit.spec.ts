@@ -78,6 +78,18 @@ const runner = async (now: string, ...facts: readonly Fact[]) => {
   return { store, leases, tasks };
 };
 
+/** Another writer's fact. */
+const say = async (store: MemoryStore, fact: Fact): Promise<void> => {
+  const own = store.events.filter(({ meta }) => meta.context === 'request');
+  const seq = own.at(-1)?.meta.seq ?? 0;
+  await store.append(
+    { ...STREAM, context: 'request' },
+    { seq, streamVersion: own.length, hash: `hash-${seq}` },
+    [fact],
+    CAUSE,
+  );
+};
+
 const ran = (names: string[]): TaskHandler => {
   return async ({ key }) => {
     names.push(key);
@@ -129,19 +141,28 @@ describe('the runner of tasks', () => {
   });
 
   it.each([
-    ['aborts a task that is withdrawn', {}, joined('w-1'), true],
-    ['lets a task that finishes run to its end although it is withdrawn', { finishes: true }, joined('w-1'), false],
-    ['aborts also a task that finishes when its generation is over', { finishes: true }, deleted, true],
-  ])('%s', async (_promise, policy, event, aborts) => {
-    const { tasks, store } = await runner(NOW, reached('w-1'));
-    const aborted = await new Promise<boolean>((resolve, reject) => {
-      const run: TaskHandler = async ({ signal }) => {
-        const context = { ...STREAM, context: 'request' };
-        await store.append(context, { seq: 0, streamVersion: 0, hash: '' }, [event], CAUSE);
+    ['aborts a task that is withdrawn', {}, [joined('w-1')], true],
+    ['lets a task that finishes run to its end although it is withdrawn', { finishes: true }, [joined('w-1')], false],
+    ['aborts a task that finishes when its generation is over', { finishes: true }, [deleted], true],
+    [
+      'aborts a task that finishes when its generation is over, although it recorded something after it was withdrawn',
+      { finishes: true },
+      [joined('w-1'), 'Join', deleted],
+      true,
+    ],
+  ] as const)('%s', async (_promise, policy, steps, aborts) => {
+    const { tasks, store } = await runner(NOW, reached('w-1'), reached('w-2'));
+    const run = async ({ signal, record }: TaskContext): Promise<boolean> => {
+      for (const step of steps) {
+        if (step === 'Join') await record({ type: 'Join', data: 'w-2' });
+        else await say(store, step);
         await tasks.look('default/demo');
-        resolve(signal.aborted);
-      };
-      tasks.run(jobOf('Join/w-1'), context, policy, run).catch(reject);
+      }
+      return signal.aborted;
+    };
+    const aborted = await new Promise<boolean>((resolve, reject) => {
+      const handler: TaskHandler = (task) => run(task).then(resolve);
+      tasks.run(jobOf('Join/w-1'), context, policy, handler).catch(reject);
     });
     expect(aborted).toBe(aborts);
   });
