@@ -225,7 +225,7 @@ export interface InfrastructureProvider {
   /** All machines of the group that the provider knows, of whatever incarnation. */
   describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
   /** Of a provider that has a stock and makes nothing: why it cannot give these machines now. Nothing is taken. */
-  refusal?(question: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined>;
+  checkCapacity?(request: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined>;
   /** Of the same: another try to clean what was given back and could not be cleaned then. */
   recover?(signal: AbortSignal): Promise<void>;
   /** Of the same: an administrator said at this position of the log that a host that was kept out, or had another namespace, is free as it is. */

@@ -16,7 +16,7 @@ export class SealedKeys {
     @Inject(SSH_KEYS) private readonly sshKeys: SshKeys,
   ) {}
 
-  /** Draws the key when there is none. The caller sees to it that two do not do so at the same time. */
+  /** Generates the key when there is none. Two callers must not do so at the same time. */
   async ensure(connection: ConnectionName): Promise<KeyPair> {
     const comment = `fairlead@${connection}`;
     const ref = sshKeyRef(connection);

@@ -56,7 +56,7 @@ export class WorldValidation {
     return firstRefusal([
       () => this.namespace(desired),
       ...this.access(question),
-      () => this.onConnections(question, [this.existingMachines, this.offer, this.nlb, this.network, this.room]),
+      () => this.onConnections(question, [this.existingMachines, this.offer, this.nlb, this.network, this.capacity]),
       () => this.quota(question, false),
     ]);
   }
@@ -71,7 +71,7 @@ export class WorldValidation {
     const question = { desired, sets: placedWorkers(workers), cause, signal };
     return firstRefusal([
       ...this.access(question),
-      () => this.onConnections(question, [this.offer, this.network, this.room]),
+      () => this.onConnections(question, [this.offer, this.network, this.capacity]),
       () => this.quota(question, true),
     ]);
   }
@@ -147,10 +147,10 @@ export class WorldValidation {
   }
 
   /** A provider with an inventory refuses now what is not in it: later, half of a cluster would be there. */
-  private async room({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
+  private async capacity({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const name: ConnectionName = open.connection.name;
     const group = groupOf(desired, name);
-    const refusal = await open.provider.refusal?.({ group, ...roomFor(sets, name) }, signal);
+    const refusal = await open.provider.checkCapacity?.({ group, ...roomFor(sets, name) }, signal);
     return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
   }
 }

@@ -155,7 +155,9 @@ describe('trust in your own hosts', () => {
         message:
           'Connection site has 0 free hosts for namespace team-b, and 1 are desired: 1 more were used by another namespace last',
       });
-      const refusal = await rack.open(only(0)).refusal?.({ group, specs: ['ssh.any'], controlPlanes: 0 }, signal());
+      const refusal = await rack
+        .open(only(0))
+        .checkCapacity?.({ group, specs: ['ssh.any'], controlPlanes: 0 }, signal());
       expect(refusal?.code).toBe('stock.other-namespace');
       expect(await make(groupOf(1, 'team-a', 'again'), only(0))).toHaveLength(1);
     });

@@ -199,7 +199,7 @@ describe('your own hosts', () => {
         placement: 'elsewhere',
       });
       const question = { group: groupOf(1), specs: ['ssh.any'], controlPlanes: 3 };
-      expect((await rack.open().refusal?.(question, signal()))?.code).toBe('stock.api-address-missing');
+      expect((await rack.open().checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-missing');
     });
 
     it('is one of the shared ones, for one cluster at a time, and is free again with its hosts', async () => {
@@ -215,7 +215,7 @@ describe('your own hosts', () => {
       const other = groupOf(1, 'other');
       await expect(ask(other, [], shared)).rejects.toMatchObject({ retryable: false });
       const question = { group: other, specs: ['ssh.any'], controlPlanes: 1 };
-      expect((await rack.open(shared).refusal?.(question, signal()))?.code).toBe('stock.api-address-taken');
+      expect((await rack.open(shared).checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-taken');
       await rack.hosts[0]!.goAway();
       await rack.open(shared).deleteGroup(group, signal());
       // The host that does not answer may hold it still.

@@ -119,7 +119,10 @@ export class SshProvider implements InfrastructureProvider {
     return secretRef === null ? { name, publicKey } : { name, publicKey, ref: secretRef };
   }
 
-  async refusal({ group, specs, controlPlanes }: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+  async checkCapacity(
+    { group, specs, controlPlanes }: CapacityRequest,
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
     const claim = this.claimOf(group);
     const desired = specs.map((spec, at) => ({
       machine: `desired-${at}` as Holding['machine'],
