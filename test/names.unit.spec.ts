@@ -19,7 +19,8 @@ import { readSettings as readGatewaySettings } from '../apps/gateway/src/config.
 import { gatewayService } from '../apps/gateway/src/service.js';
 import { readSettings as readInfraSettings } from '../apps/infra-svc/src/config.js';
 import { infraService } from '../apps/infra-svc/src/service.js';
-import { upgradeService } from '../apps/upgrade-svc/src/definition.js';
+import { readSettings as readUpgradeSettings } from '../apps/upgrade-svc/src/config.js';
+import { upgradeService } from '../apps/upgrade-svc/src/service.js';
 
 const SAMPLES = fileURLToPath(new URL('../libs/contracts/src/events/samples/', import.meta.url));
 const TYPES = Object.keys(EVENTS) as EventType[];
@@ -31,7 +32,7 @@ type Data = Readonly<Record<string, unknown>>;
 const projections = [
   gatewayService(readGatewaySettings({})),
   infraService(readInfraSettings({})),
-  upgradeService(),
+  upgradeService(readUpgradeSettings({})),
 ].flatMap((service) =>
   service.projections.map((projection) => ({
     name: `${service.name} ${projection.name}`,

@@ -32,7 +32,7 @@ import type { AgentChannel } from '../../apps/upgrade-svc/src/agents/agents.port
 import type { StatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
 import { FactsLog } from '../../apps/upgrade-svc/src/agents/facts.log.effects.js';
 import { readSettings } from '../../apps/upgrade-svc/src/config.js';
-import { upgradeService } from '../../apps/upgrade-svc/src/definition.js';
+import { upgradeService } from '../../apps/upgrade-svc/src/service.js';
 import { DesiredEffects } from '../../apps/upgrade-svc/src/desired/desired.effects.js';
 import { desiredReconciler } from '../../apps/upgrade-svc/src/desired/desired.reconciler.js';
 import { nodeKey, nodesProjection } from '../../apps/upgrade-svc/src/nodes/nodes.projection.js';

@@ -1,3 +1,4 @@
+import { NODE_LOST_AFTER_MS } from '@fairlead/contracts';
 import { parseEnvironment } from '@fairlead/service-kit';
 import { z } from 'zod';
 import { parseRanges, type AddressRange } from './gates/addresses.rules.js';
@@ -15,6 +16,12 @@ const addressRanges = z
   });
 
 const Environment = z.object({
+  NODE_LOST_AFTER_MS: z.coerce
+    .number()
+    .int()
+    .min(500)
+    .default(NODE_LOST_AFTER_MS)
+    .describe('A node without a heartbeat for longer is lost'),
   UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate looks again while it waits'),
   UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two looks whether a cluster is healthy (B2)'),
   UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two looks whether leases are renewed (C5)'),
@@ -35,6 +42,9 @@ const Environment = z.object({
 
 /** What this service needs to know beyond what every service does; parsed once, frozen. */
 export interface Settings {
+  readonly nodeLostAfterMs: number;
+  /** Between two checks for nodes without heartbeats. */
+  readonly healthSweepMs: number;
   readonly lookEveryMs: number;
   readonly passIntervalMs: number;
   /** kube-controller-manager and kube-scheduler renew every 2 s unless they are told otherwise (--leader-elect-retry-period). */
@@ -50,11 +60,15 @@ export interface Settings {
 
 const MIB = 1024 * 1024;
 const SLICE_MS = 5_000;
+const SWEEPS_PER_LIMIT = 40;
+const SWEEP_INTERVAL_MAX_MS = 1_000;
 
 /** Throws ConfigurationError with all faults at once. */
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
+    nodeLostAfterMs: parsed.NODE_LOST_AFTER_MS,
+    healthSweepMs: Math.min(SWEEP_INTERVAL_MAX_MS, parsed.NODE_LOST_AFTER_MS / SWEEPS_PER_LIMIT),
     lookEveryMs: parsed.UPGRADE_LOOK_EVERY_MS,
     passIntervalMs: parsed.UPGRADE_PASS_INTERVAL_MS,
     leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,

@@ -1,5 +1,5 @@
 import { runService } from '@fairlead/service-kit';
 import { readSettings } from './config.js';
-import { upgradeService } from './definition.js';
+import { upgradeService } from './service.js';
 
 void runService('upgrade-svc', (env) => upgradeService(readSettings(env)));

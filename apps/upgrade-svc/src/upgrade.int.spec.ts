@@ -9,7 +9,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { upgradeService } from './definition.js';
+import { readSettings } from './config.js';
+import { upgradeService } from './service.js';
 import type { HealthReport } from './health/health.effects.js';
 import { clusterRequested, node, SOFTWARE_1_34, uid, vmsCreated, vmsPlanned } from './nodes/nodes.fixtures.js';
 
@@ -32,7 +33,7 @@ describe('upgrade-svc, two replicas', () => {
   let beating: NodeJS.Timeout | undefined;
 
   const startReplica = (): Promise<RunningService> =>
-    startService(upgradeService(), {
+    startService(upgradeService(readSettings({ NODE_LOST_AFTER_MS: String(LOST_AFTER_MS) })), {
       NATS_URL: environment.nats.url,
       NATS_CREDS: environment.nats.credsFile('upgrade-svc'),
       DATABASE_URL: environment.databases['upgrade-svc'],
@@ -72,7 +73,6 @@ describe('upgrade-svc, two replicas', () => {
     (await (await fetch(`http://127.0.0.1:${port}/health/nodes`)).json()) as HealthReport;
 
   beforeAll(async () => {
-    process.env['NODE_LOST_AFTER_MS'] = String(LOST_AFTER_MS);
     environment = await testEnvironment();
     folder = newFolder('upgrade');
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
@@ -82,7 +82,6 @@ describe('upgrade-svc, two replicas', () => {
   }, 60_000);
 
   afterAll(async () => {
-    delete process.env['NODE_LOST_AFTER_MS'];
     clearInterval(beating);
     await Promise.all(replicas.map((replica) => replica.stop()));
     await environment?.stop();

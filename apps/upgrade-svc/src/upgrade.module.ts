@@ -25,22 +25,14 @@ import type { GateSources } from './gates/gates.ports.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
-import { HEALTH_OPTIONS, readHealthOptions } from './health/health.options.js';
 import { HeartbeatListener } from './health/heartbeats.listener.js';
 import { WatchedNodes } from './health/watched.nodes.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
-import { RolloutEffects } from './rollout/rollout.effects.js';
-import {
-  CLUSTER_ACCESS,
-  CLUSTER_SURVEY,
-  GATE_SOURCES,
-  KUBERNETES_API,
-  SETTINGS,
-  SNAPSHOT_KEEPER,
-} from './rollout/tokens.js';
+import { CheckEffects } from './preflight/check.effects.js';
+import { CLUSTER_ACCESS, CLUSTER_SURVEY, GATE_SOURCES, KUBERNETES_API, SETTINGS, SNAPSHOT_KEEPER } from './tokens.js';
 
 /** Jobs that are no tasks state nothing when they fail. */
 const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }) =>
@@ -57,7 +49,6 @@ const providersOf = (settings: Settings): Provider[] => [
   RejectionReports,
   FactsRecorder,
   HealthEffects,
-  { provide: HEALTH_OPTIONS, useFactory: () => readHealthOptions(process.env) },
   { provide: SETTINGS, useValue: settings },
   {
     provide: GATE_SOURCES,
@@ -105,7 +96,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
     controllers: [
       DesiredEffects,
       ChangesEffects,
-      RolloutEffects,
+      CheckEffects,
       SnapshotsEffects,
       RestoreEffects,
       EmptyEffects,

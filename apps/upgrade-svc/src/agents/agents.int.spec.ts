@@ -21,7 +21,8 @@ import fc from 'fast-check';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { upgradeService } from '../definition.js';
+import { readSettings } from '../config.js';
+import { upgradeService } from '../service.js';
 import { clusterRequested, node, uid, vmsCreated, vmsPlanned } from '../nodes/nodes.fixtures.js';
 
 const CP = 'demo-cp-1-aaaaa';
@@ -107,7 +108,7 @@ describe('what agents send to upgrade-svc', () => {
     writeFileSync(join(folder, 'master.key'), randomBytes(32).toString('base64'));
     admin = await environment.connect('admin');
     await ensureStreams(admin);
-    service = await startService(upgradeService(), {
+    service = await startService(upgradeService(readSettings({})), {
       NATS_URL: environment.nats.url,
       NATS_CREDS: environment.nats.credsFile('upgrade-svc'),
       DATABASE_URL: environment.databases['upgrade-svc'],

@@ -3,12 +3,12 @@ import { HANDLE, OnTask, type Handle } from '@fairlead/event-sourcing/jetstream'
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { UPGRADE_TAINT } from '../drain/marks.js';
+import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import { sayToNode } from '../rollout/decisions.js';
+import { sayToNode } from './decisions.js';
 import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { BeginProbes, ChangeNode, EndProbes, ReleaseNode, StageNodes } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS } from '../rollout/tokens.js';
+import { CLUSTER_ACCESS } from '../tokens.js';
 
 const DECISIONS_AT_ONCE = 8;
 

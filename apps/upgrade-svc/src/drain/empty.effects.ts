@@ -12,9 +12,9 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.tasks.js';
 import { drainOf } from '../rollout/rollout.state.js';
-import { CLUSTER_ACCESS, SETTINGS } from '../rollout/tokens.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
-import { UPGRADE_TAINT } from './marks.js';
+import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
 
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;

@@ -4,7 +4,7 @@ import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { TakeSnapshot } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS, SNAPSHOT_KEEPER } from '../rollout/tokens.js';
+import { CLUSTER_ACCESS, SNAPSHOT_KEEPER } from '../tokens.js';
 import type { SnapshotKeeper } from './snapshot.keeper.js';
 import type { RecordRequested, Requested } from './snapshots.decider.js';
 import type { ForgetSnapshots, SaveEtcd } from './snapshots.reconciler.js';

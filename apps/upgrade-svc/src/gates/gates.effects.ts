@@ -10,7 +10,7 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { knownTo, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckGates, UpgradeAddons } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../rollout/tokens.js';
+import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../tokens.js';
 import type { GateLook, Verdict } from './gate.js';
 import { ownGate, ruleOfGate } from './gates.js';
 import type { GateSources } from './gates.ports.js';

@@ -8,9 +8,10 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import pLimit from 'p-limit';
+import type { Settings } from '../config.js';
 import { nodeKey } from '../nodes/nodes.projection.js';
+import { SETTINGS } from '../tokens.js';
 import { health, type ReportLost, type ReportRecovered } from './health.decider.js';
-import { HEALTH_OPTIONS, type HealthOptions } from './health.options.js';
 import { findingsOf, outlookOf, type Finding, type Outlook, type WatchedNode } from './health.planner.js';
 import { HeartbeatListener } from './heartbeats.listener.js';
 import { WatchedNodes, type Watched } from './watched.nodes.js';
@@ -42,7 +43,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     @Inject(HeartbeatListener) private readonly listener: HeartbeatListener,
     @Inject(WatchedNodes) private readonly nodes: WatchedNodes,
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(HEALTH_OPTIONS) private readonly options: HealthOptions,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'nodeLostAfterMs' | 'healthSweepMs'>,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -50,7 +51,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     if (this.timer !== undefined) return;
     this.listener.start();
     this.nodes.start();
-    this.timer = setInterval(() => this.sweepSoon(), this.options.sweepIntervalMs);
+    this.timer = setInterval(() => this.sweepSoon(), this.settings.healthSweepMs);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -89,7 +90,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
 
   private async sweep(): Promise<void> {
     await this.nodes.reload();
-    const { limitMs } = this.options;
+    const limitMs = this.settings.nodeLostAfterMs;
     const listening = { nowMs: performance.now(), sinceMs: this.listener.sinceMs, limitMs };
     const findings = findingsOf(this.withHeartbeats(), listening);
     const limit = pLimit(DECISIONS_AT_ONCE);
@@ -122,7 +123,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     const { uid, node } = row;
     if (kind === 'recovered') return { type: 'ReportRecovered', data: { uid, node, at: this.listener.now() } };
     const lastSeenAt = this.listener.timeHeard(key) ?? row.lastSeenAt;
-    return { type: 'ReportLost', data: { uid, node, lastSeenAt, limitMs: this.options.limitMs } };
+    return { type: 'ReportLost', data: { uid, node, lastSeenAt, limitMs: this.settings.nodeLostAfterMs } };
   }
 
   private watchOutlook(): void {

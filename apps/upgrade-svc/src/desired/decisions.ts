@@ -1,7 +1,7 @@
 import { isRefusal, WorldFailure, type Fact, type NodeName } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
-import { desired, type DesiredCommand } from '../desired/desired.decider.js';
+import { desired, type DesiredCommand } from './desired.decider.js';
 
 /** What a decision takes from the job that it is made for. */
 type About = Pick<Job, 'namespace' | 'cluster' | 'cause'>;

@@ -4,16 +4,16 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { planHash } from '../plan/plan.hash.js';
-import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
+import type { ClusterSurvey } from './cluster.survey.effects.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
-import { checkUpgrade } from './check.planner.js';
-import { knownTo, type RolloutContext } from './rollout.context.js';
-import type { CheckUpgrade } from './rollout.tasks.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY } from './tokens.js';
+import { checkUpgrade } from '../rollout/check.planner.js';
+import { knownTo, type RolloutContext } from '../rollout/rollout.context.js';
+import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
+import { CLUSTER_ACCESS, CLUSTER_SURVEY } from '../tokens.js';
 
 /** Surveys the cluster and plans its upgrade. */
 @Controller()
-export class RolloutEffects {
+export class CheckEffects {
   constructor(
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,

@@ -1,6 +1,6 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
-import { readSettings, type Settings } from './config.js';
+import type { Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
 import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
@@ -9,8 +9,8 @@ import { nodesProjection } from './nodes/nodes.projection.js';
 import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
-/** What makes this process upgrade-svc. */
-export const upgradeService = (settings: Settings = readSettings(process.env)): ServiceDefinition =>
+/** Everything that makes upgrade-svc this service. */
+export const upgradeService = (settings: Settings): ServiceDefinition =>
   defineService({
     name: 'upgrade-svc',
     module: upgradeModule(settings),
