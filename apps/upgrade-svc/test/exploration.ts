@@ -7,7 +7,8 @@ import { rollout } from '../src/rollout/rollout.decider.js';
 import { keyOf as taskKeyOf, type AnyRolloutTask } from '../src/rollout/rollout.tasks.js';
 import { tasks } from '../src/rollout/rollout.planner.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
-import { hasFailed, trackedOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
+import { hasFailed, operationsOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
+import { rolloutView } from '../src/rollout/rollout.view.js';
 import {
   agentStep,
   effectOf,
@@ -126,7 +127,7 @@ const leaderMoves = (world: World): readonly Move[] => {
   const { rollout: state, model, moves } = world;
   if (moves === 0 || state.status === 'absent' || state.upgrade === null) return [];
   if (
-    trackedOf(state.upgrade).some(
+    operationsOf(state.upgrade).some(
       ({ operation, state: one }) => operation.kind === 'control-plane' && one.allowed && !one.withdrawn,
     )
   )
@@ -143,7 +144,7 @@ const people = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent' || state.upgrade === null || state.upgrade.resumeAsked) return [];
   // With one at a time, a node that has failed spends the whole budget: that pauses, and halts nothing.
-  const held = state.upgrade.paused?.by === 'gate' && trackedOf(state.upgrade).some(hasFailed);
+  const held = state.upgrade.paused?.by === 'gate' && operationsOf(state.upgrade).some(hasFailed);
   const stopped = state.upgrade.halted !== null || held;
   const aborts = world.aborts ?? 0;
   const ended = state.upgrade.status === 'ended' || state.upgrade.abortAsked !== null;
@@ -173,10 +174,10 @@ const movesFrom = (world: World): readonly Move[] => {
 
 /** The world after its plan was made and began. */
 export const started = (world: World): World => {
-  if (world.rollout.status === 'absent' || world.rollout.upgrade === null)
-    throw new Error('nobody asked for an upgrade');
-  const { upgrade } = world.rollout;
-  const check = checkUpgrade(world.rollout, upgrade, factsOf(world.model, NOW));
+  const view = world.rollout.status === 'absent' ? null : rolloutView(world.rollout);
+  if (view === null) throw new Error('no upgrade was requested');
+  const { upgrade } = view;
+  const check = checkUpgrade(view, factsOf(world.model, NOW));
   const base = { uid: UID, upgradeId: upgrade.id, now: NOW };
   if (check.outcome === 'rejected') throw new Error(check.findings.map(({ sentence }) => sentence).join('; '));
   return decided(world, { type: 'RecordCheck', data: { ...base, ...check, planHash: planHash(check.plan) } });

@@ -17,6 +17,7 @@ import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
+import { rolloutView } from '../src/rollout/rollout.view.js';
 import type { AnyRolloutTask, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import {
   agentStep,
@@ -241,9 +242,10 @@ export class RolloutSimulation {
   }
 
   private check(): void {
-    if (this.state.status !== 'known' || this.state.upgrade === null) return;
-    const { id } = this.state.upgrade;
-    const check = checkUpgrade(this.state, this.state.upgrade, factsOf(this.model, this.now));
+    const view = this.state.status === 'known' ? rolloutView(this.state) : null;
+    if (view === null) return;
+    const { id } = view.upgrade;
+    const check = checkUpgrade(view, factsOf(this.model, this.now));
     const base = { uid: UID, upgradeId: id, now: this.now };
     this.decide({
       type: 'RecordCheck',

@@ -6,7 +6,7 @@ import pLimit from 'p-limit';
 import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { sayToNode } from './decisions.js';
-import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import { viewOf, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { BeginProbes, ChangeNode, EndProbes, ReleaseNode, StageNodes } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS } from '../tokens.js';
 
@@ -25,11 +25,11 @@ export class ChangesEffects {
   async stageNodes(task: RolloutContext<StageNodes>): Promise<void> {
     const limit = pLimit(DECISIONS_AT_ONCE);
     const { uid, stage, nodes } = task.data;
-    const { known } = knownTo(task);
+    const { cluster } = viewOf(task);
     await Promise.all(
       nodes.map((node) =>
         limit(() => {
-          const { software = {}, changesAllowed = false } = known.nodes[node]?.desired ?? {};
+          const { software = {}, changesAllowed = false } = cluster.nodes[node]?.desired ?? {};
           const desired = { uid, node, software, changesAllowed, stage };
           return sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data: desired });
         }),

@@ -9,9 +9,9 @@ import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import { knownTo, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import { nodeOf, operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.tasks.js';
-import { drainOf } from '../rollout/rollout.state.js';
+import { drainOf, NEW_OPERATION } from '../rollout/rollout.state.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
 import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
@@ -66,10 +66,10 @@ export class EmptyEffects {
     cluster: UpgradeCluster,
     node: NodeName,
   ): Promise<string | undefined> {
-    const since = drainOf(knownTo(task).operationState, node).cordon?.since ?? null;
+    const since = drainOf(operationOf(task)?.state ?? NEW_OPERATION, node).cordon?.since ?? null;
     if (since !== null) return since;
     const byPlan = await cluster.cordon(node, task.data.upgradeId);
-    if (byPlan === undefined && knownTo(task).known.extra[node] !== undefined) return undefined;
+    if (byPlan === undefined && viewOf(task).cluster.extra[node] !== undefined) return undefined;
     if (byPlan === undefined)
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await recordFacts(task, this.clock, { type: 'NodeCordoned', data: { ...whereOf(task), node, byPlan } });
@@ -78,10 +78,10 @@ export class EmptyEffects {
 
   private async moveLeader(task: RolloutContext<EmptyNode>, cluster: UpgradeCluster, node: NodeName): Promise<void> {
     const { moveEtcdLeader } = task.data;
-    if (moveEtcdLeader === null || knownTo(task).operationState.leaderMoved) return;
+    if (moveEtcdLeader === null || operationOf(task)?.state.leaderMoved === true) return;
     const { uid, upgradeId } = task.data;
     const etcd = new Etcd(cluster, task.signal);
-    const { members } = await etcd.facts(Object.values(knownTo(task).known.nodes));
+    const { members } = await etcd.facts(Object.values(viewOf(task).cluster.nodes));
     const leader = members.find((member) => member.leader)?.node ?? null;
     const to = members.find((member) => member.node === moveEtcdLeader);
     if (leader === node) {

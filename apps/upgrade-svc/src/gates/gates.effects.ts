@@ -8,7 +8,7 @@ import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import { knownTo, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
+import { operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckGates, UpgradeAddons } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../tokens.js';
 import type { GateLook, Verdict } from './gate.js';
@@ -84,7 +84,7 @@ export class GatesEffects {
     try {
       const own = ownGate(gate);
       if (own !== undefined) return await own(look);
-      const asked = knownTo(task).upgrade.request.strategy.gates.find(({ name }) => `${USER}${name}` === gate);
+      const asked = viewOf(task).upgrade.request.strategy.gates.find(({ name }) => `${USER}${name}` === gate);
       if (asked === undefined) throw new Error(`there is no gate ${gate}`);
       const { upgradeId, operation, run } = task.data;
       const { cluster } = look;
@@ -103,14 +103,14 @@ export class GatesEffects {
 
   private look(task: RolloutContext<CheckGates>, cluster: UpgradeCluster): GateLook {
     const { signal, data } = task;
-    const { known, operation } = knownTo(task);
+    const operation = operationOf(task)?.operation;
     const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'];
     const intervals = { passes: this.settings.passIntervalMs, leases: this.settings.leaseIntervalMs };
     return {
       cluster,
       etcd: new Etcd(cluster, signal),
       survey: this.sources.survey,
-      known,
+      known: viewOf(task).cluster,
       excused: data.excused,
       node: data.node ?? null,
       software: data.software,

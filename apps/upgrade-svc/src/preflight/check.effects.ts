@@ -7,7 +7,7 @@ import { planHash } from '../plan/plan.hash.js';
 import type { ClusterSurvey } from './cluster.survey.effects.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { checkUpgrade } from '../rollout/check.planner.js';
-import { knownTo, type RolloutContext } from '../rollout/rollout.context.js';
+import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, CLUSTER_SURVEY } from '../tokens.js';
 
@@ -22,8 +22,7 @@ export class CheckEffects {
 
   @OnTask('CheckUpgrade', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
   async checkUpgrade(task: RolloutContext<CheckUpgrade>): Promise<void> {
-    const { known, upgrade } = knownTo(task);
-    const check = checkUpgrade(known, upgrade, await this.facts(task));
+    const check = checkUpgrade(viewOf(task), await this.facts(task));
     const outcome = check.outcome === 'planned' ? { ...check, planHash: planHash(check.plan) } : check;
     const { uid, upgradeId } = task.data;
     const now = this.clock.now().toISOString();
@@ -31,7 +30,7 @@ export class CheckEffects {
   }
 
   private async facts(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {
-    const { known, upgrade } = knownTo(task);
+    const { cluster: known, upgrade } = viewOf(task);
     const { target, strategy } = upgrade.request;
     return this.survey.facts({
       namespace: task.namespace,

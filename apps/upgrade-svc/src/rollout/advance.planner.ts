@@ -1,4 +1,4 @@
-import { d7Window, type Cause, type Fact } from '@fairlead/contracts';
+import { d7Window, type Cause, type Fact, type Finding, type GateStage, type NodeName } from '@fairlead/contracts';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { refusing } from '../rules/finding.js';
@@ -15,21 +15,21 @@ import {
   isAway,
   isInFlight,
   isOpen,
-  trackedOf,
   type ClusterState,
+  type OperationState,
   type Pause,
-  type Tracked,
   type Upgrade,
 } from './rollout.state.js';
+import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
 import { budgetSpent, currentBatch, holdback, mayReturn, soakEndsAt, startable } from './starts.planner.js';
 import {
-  returnedAgain,
-  returnsAgainAt,
+  releasedAgain,
+  releasesAgainAt,
   surgeMissed,
+  surgeReleased,
   surgeRequested,
-  surgeReturned,
-  surgesReturned,
+  surgesReleased,
 } from './surge.planner.js';
 
 const MINUTE_MS = 60_000;
@@ -38,33 +38,48 @@ export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
 /** Staging is bounded by the node's download. */
 export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
-const ids = (cluster: ClusterState, upgrade: Upgrade) => ({ uid: cluster.uid, upgradeId: upgrade.id });
+const ids = ({ cluster, upgrade }: RolloutView) => ({ uid: cluster.uid, upgradeId: upgrade.id });
 
-/** When an operation has waited too long for gates, agents or machines; null: it waits for its own job, which has a limit of its own. */
-export const deadlineOf = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): string | null => {
+const gatesEndAt = (tracked: TrackedOperation, stage: GateStage, since: string | null): string | null =>
+  since === null ? null : later(since, gatesLimitMs(tracked, stage));
+
+/** When an operation has waited too long for gates, agents or machines; null: it waits for its own task, which has a limit of its own. */
+export const deadlineOf = (tracked: TrackedOperation): string | null => {
   const { state } = tracked;
-  switch (phaseOf(cluster, upgrade, tracked)) {
+  switch (phaseOf(tracked)) {
     case 'agent':
       return state.changedAt === null ? null : later(state.changedAt, CHANGE_LIMIT_MS);
     case 'nodes':
       return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
     case 'gates-before':
-      return state.startedAt === null
-        ? null
-        : later(state.startedAt, gatesLimitMs(cluster, upgrade, tracked, 'before'));
+      return gatesEndAt(tracked, 'before', state.startedAt);
     case 'gates-after':
-      return state.readyAt === null ? null : later(state.readyAt, gatesLimitMs(cluster, upgrade, tracked, 'after'));
+      return gatesEndAt(tracked, 'after', state.readyAt);
     case 'gates-finish':
-      return state.effectAt === null ? null : later(state.effectAt, gatesLimitMs(cluster, upgrade, tracked, 'finish'));
-    default:
+      return gatesEndAt(tracked, 'finish', state.effectAt);
+    case 'empty':
+    case 'change':
+    case 'effect':
+    case 'release':
+    case 'leave-failed':
+    case 'idle':
+    case 'allow':
+    case 'postpone':
+    case 'skip':
+    case 'fail':
+    case 'quarantine':
+    case 'request-surge':
+    case 'release-surge':
+    case 'surge-failed':
+    case 'complete':
       return null;
   }
 };
 
-const failed = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked, cause: Cause): RolloutFact => ({
+const failed = ({ operation, rollout }: TrackedOperation, cause: Cause): RolloutFact => ({
   type: 'OperationFailed',
   data: {
-    ...ids(cluster, upgrade),
+    ...ids(rollout),
     operation: operation.id,
     node: operation.node,
     cause,
@@ -78,8 +93,9 @@ const failed = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked,
 const NODES_NAMED_MAX = 5;
 
 /** B9: which nodes could not bring their files and images, in the words of each. */
-const unstagedCause = (cluster: ClusterState, { operation, state }: Tracked): Cause => {
-  const missing = presentNodes(cluster, operation).filter((node) => !state.staged.includes(node));
+const unstagedCause = (tracked: TrackedOperation): Cause => {
+  const { state } = tracked;
+  const missing = presentNodes(tracked).filter((node) => !state.staged.includes(node));
   const words = missing
     .slice(0, NODES_NAMED_MAX)
     .map((node) => `${node}: ${state.unstaged[node] ?? 'its agent has said nothing of them'}`);
@@ -92,225 +108,233 @@ const unstagedCause = (cluster: ClusterState, { operation, state }: Tracked): Ca
 };
 
 /** A gate speaks for itself. */
-const overdueIn = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): Cause => {
-  if (tracked.operation.kind === 'stage') return unstagedCause(cluster, tracked);
+const overdueIn = (tracked: TrackedOperation): Cause => {
+  if (tracked.operation.kind === 'stage') return unstagedCause(tracked);
   const { failing } = tracked.state;
-  if (failing === null || !phaseOf(cluster, upgrade, tracked).startsWith('gates-')) return overdue(tracked);
+  if (failing === null || !phaseOf(tracked).startsWith('gates-')) return overdue(tracked);
   const target = tracked.operation.node ?? tracked.operation.id;
   return { operation: `gate ${failing.gate}`, target, message: failing.message };
 };
 
-const overdue = ({ operation }: Tracked): Cause => ({
+const overdue = ({ operation }: TrackedOperation): Cause => ({
   operation: operation.node === null ? operation.kind : 'change the node',
   target: operation.node ?? operation.id,
   message: `it was not done within ${(operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS} minutes`,
 });
 
 /** D5: what could not be evicted in time. */
-const stillHolding = ({ state }: Tracked): Cause => {
+const stillHolding = ({ state }: TrackedOperation): Cause => {
   const late = Object.entries(state.drains).filter(([, { timedOut, emptied }]) => timedOut !== null && !emptied);
   const pods = late.flatMap(([, { timedOut }]) => timedOut?.pods ?? []);
   const target = late.map(([node]) => node).join(', ');
   return { operation: 'empty the node', target, message: `it still holds ${pods.join(', ')}` };
 };
 
-/** What is said of a node operation in a phase that waits for no one. */
-const spoken = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked, now: string): readonly RolloutFact[] => {
-  const { operation, state } = tracked;
-  const data = { ...ids(cluster, upgrade), operation: operation.id };
-  const { node } = operation;
-  switch (phaseOf(cluster, upgrade, tracked)) {
-    case 'complete': {
-      const tookMs = Math.max(0, Date.parse(now) - Date.parse(state.startedAt ?? now));
-      if (node !== null && state.rollingBack)
-        return [skipped(cluster, upgrade, tracked, 'it has its former software again')];
-      return [{ type: 'OperationCompleted', data: { ...data, node, tookMs } }];
-    }
-    case 'leave':
-      return node === null
-        ? []
-        : [skipped(cluster, upgrade, tracked, state.leaveOut ?? upgrade.abortAsked ?? 'left out')];
-    case 'book':
-      return [surgeRequested(cluster, upgrade, tracked)];
-    case 'give-back':
-      return [surgeReturned(cluster, upgrade, tracked)];
+const completed = ({ operation, state, rollout }: TrackedOperation, now: string): RolloutFact => {
+  const tookMs = Math.max(0, Date.parse(now) - Date.parse(state.startedAt ?? now));
+  return {
+    type: 'OperationCompleted',
+    data: { ...ids(rollout), operation: operation.id, node: operation.node, tookMs },
+  };
+};
+
+const skipped = ({ operation, rollout }: TrackedOperation, reason: string): readonly RolloutFact[] =>
+  operation.node === null ? [] : [{ type: 'NodeSkipped', data: { ...ids(rollout), node: operation.node, reason } }];
+
+const quarantined = ({ operation: { node }, state, rollout }: TrackedOperation): readonly RolloutFact[] => {
+  const pods = [...(drainOf(state, node).timedOut?.pods ?? [])];
+  return node === null ? [] : [{ type: 'NodeQuarantined', data: { ...ids(rollout), node, pods } }];
+};
+
+/** What the phase of an operation states by itself; nothing while the operation waits for a task, an agent or its permission. */
+const statedInPhase = (tracked: TrackedOperation, now: string): readonly RolloutFact[] => {
+  const { operation, state, rollout } = tracked;
+  switch (phaseOf(tracked)) {
+    case 'complete':
+      return operation.node !== null && state.rollingBack
+        ? skipped(tracked, 'it has its former software again')
+        : [completed(tracked, now)];
+    case 'skip':
+      return skipped(tracked, state.leaveOut ?? rollout.upgrade.abortAsked ?? 'left out');
+    case 'request-surge':
+      return [surgeRequested(tracked)];
+    case 'release-surge':
+      return [surgeReleased(tracked)];
     case 'surge-failed': {
       const cause = state.trouble ?? overdue(tracked);
-      return surgeMissed(cluster, upgrade, tracked, { cause, otherwise: failed(cluster, upgrade, tracked, cause) });
+      return surgeMissed(tracked, { cause, otherwise: failed(tracked, cause) });
     }
-    case 'give-up':
-      return [failed(cluster, upgrade, tracked, stillHolding(tracked))];
+    case 'fail':
+      return [failed(tracked, stillHolding(tracked))];
     case 'quarantine':
-      if (node === null) return [];
-      return [
-        {
-          type: 'NodeQuarantined',
-          data: { ...ids(cluster, upgrade), node, pods: [...(drainOf(state, node).timedOut?.pods ?? [])] },
-        },
-      ];
-    default:
+      return quarantined(tracked);
+    case 'idle':
+    case 'allow':
+    case 'postpone':
+    case 'gates-before':
+    case 'gates-after':
+    case 'gates-finish':
+    case 'empty':
+    case 'change':
+    case 'agent':
+    case 'effect':
+    case 'nodes':
+    case 'release':
+    case 'leave-failed':
       return [];
   }
 };
 
-const skipped = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked, reason: string): RolloutFact => ({
-  type: 'NodeSkipped',
-  data: { ...ids(cluster, upgrade), node: operation.node as Fact<'NodeSkipped'>['data']['node'], reason },
-});
+/** A failed node that someone wants left out goes when its permission is withdrawn. */
+const leavesFailed = ({ allowed, withdrawn }: OperationState): boolean => !allowed || withdrawn;
 
 /** Nodes that are not to be changed after all: held since, removed since, or asked to be left out. */
-const leftOut = (cluster: ClusterState, upgrade: Upgrade, tracked: Tracked): readonly RolloutFact[] => {
-  const { operation, state } = tracked;
-  const { node } = operation;
-  if (node === null || hasEnded(tracked)) return [];
-  const known = cluster.nodes[node];
-  if (known === undefined) return [skipped(cluster, upgrade, tracked, 'it is no longer there')];
-  if (state.status === 'failed') {
-    const settled = !state.allowed || state.withdrawn;
-    return settled && state.leaveOut !== null ? [skipped(cluster, upgrade, tracked, state.leaveOut)] : [];
-  }
-  if (state.status !== 'waiting') return [];
-  const held = heldBecause(cluster.holds, known);
+const leftOut = (tracked: TrackedOperation): readonly RolloutFact[] => {
+  const { operation, state, rollout } = tracked;
+  if (operation.node === null || hasEnded(tracked)) return [];
+  const node = rollout.cluster.nodes[operation.node];
+  if (node === undefined) return skipped(tracked, 'it is no longer there');
+  if (state.status === 'failed')
+    return leavesFailed(state) && state.leaveOut !== null ? skipped(tracked, state.leaveOut) : [];
+  if (state.status !== 'waiting' || state.rollingBack || operation.kind !== 'worker') return [];
+  const held = heldBecause(rollout.cluster.holds, node);
   const reason = state.leaveOut ?? (held === undefined ? undefined : `held: ${held}`);
-  if (reason === undefined || state.rollingBack) return [];
-  return operation.kind === 'worker' ? [skipped(cluster, upgrade, tracked, reason)] : [];
+  return reason === undefined ? [] : skipped(tracked, reason);
 };
 
-const perOperation = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
-  trackedOf(upgrade).flatMap((tracked) => {
-    const deadline = deadlineOf(cluster, upgrade, tracked);
+const perOperation = ({ operations }: RolloutView, now: string): readonly RolloutFact[] =>
+  operations.flatMap((tracked) => {
+    const deadline = deadlineOf(tracked);
     if (deadline !== null && deadline <= now) {
-      const cause = overdueIn(cluster, upgrade, tracked);
-      return surgeMissed(cluster, upgrade, tracked, { cause, otherwise: failed(cluster, upgrade, tracked, cause) });
+      const cause = overdueIn(tracked);
+      return surgeMissed(tracked, { cause, otherwise: failed(tracked, cause) });
     }
-    return [...spoken(cluster, upgrade, tracked, now), ...leftOut(cluster, upgrade, tracked)];
+    return [...statedInPhase(tracked, now), ...leftOut(tracked)];
   });
 
 const stands = ({ paused, halted, abortAsked }: Upgrade): boolean =>
   paused !== null || halted !== null || abortAsked !== null;
 
-/** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
-const atTheGate = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] =>
-  trackedOf(upgrade).flatMap((tracked): readonly RolloutFact[] => {
-    const { operation, state } = tracked;
-    const { node } = operation;
-    const phase = phaseOf(cluster, upgrade, tracked);
-    if (node === null || (phase !== 'gates-before' && phase !== 'postpone' && phase !== 'allow')) return [];
-    const data = { ...ids(cluster, upgrade), operation: operation.id, node };
-    if (stands(upgrade) && upgrade.abortAsked === null)
-      return [{ type: 'OperationPostponed', data: { ...data, by: 'pause', reason: 'nothing begins for now' } }];
-    if (phase === 'postpone')
-      return [
-        { type: 'OperationPostponed', data: { ...data, by: 'leader', reason: 'it leads etcd now, and goes last' } },
-      ];
-    if (phase !== 'allow') return [];
-    const broken = state.rollingBack
-      ? rollbackBreaks(cluster, upgrade, tracked)
-      : skewBrokenBy(cluster, upgrade, operation);
-    const [first] = broken;
-    if (first === undefined) return [{ type: 'UpgradeAllowed', data }];
-    return [
-      failed(cluster, upgrade, tracked, { operation: `rule ${first.rule}`, target: node, message: first.sentence }),
-    ];
-  });
-
-const rollbackBreaks = (cluster: ClusterState, upgrade: Upgrade, { operation }: Tracked) =>
+const rollbackBreaks = ({ operation, rollout }: TrackedOperation): readonly Finding[] =>
   operation.node === null
     ? []
     : g3MayRollBack(
         { name: operation.node, role: operation.role ?? 'worker', failed: true },
         operation.from,
-        versionsNow(cluster, upgrade),
+        versionsNow(rollout),
       );
 
-const pausedFact = (cluster: ClusterState, upgrade: Upgrade, pause: Pause): RolloutFact => ({
+/** The node may be changed, or would break a rule of the skew and fails. */
+const allowedOrFailed = (tracked: TrackedOperation, node: NodeName): RolloutFact => {
+  const [broken] = tracked.state.rollingBack ? rollbackBreaks(tracked) : skewBrokenBy(tracked);
+  if (broken === undefined)
+    return { type: 'UpgradeAllowed', data: { ...ids(tracked.rollout), operation: tracked.operation.id, node } };
+  return failed(tracked, { operation: `rule ${broken.rule}`, target: node, message: broken.sentence });
+};
+
+/** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
+const atTheGate = ({ upgrade, operations }: RolloutView): readonly RolloutFact[] =>
+  operations.flatMap((tracked): readonly RolloutFact[] => {
+    const { operation, rollout } = tracked;
+    const { node } = operation;
+    const phase = phaseOf(tracked);
+    if (node === null || (phase !== 'gates-before' && phase !== 'postpone' && phase !== 'allow')) return [];
+    const postponed = (by: Fact<'OperationPostponed'>['data']['by'], reason: string): readonly RolloutFact[] => [
+      { type: 'OperationPostponed', data: { ...ids(rollout), operation: operation.id, node, by, reason } },
+    ];
+    if (stands(upgrade) && upgrade.abortAsked === null) return postponed('pause', 'nothing begins for now');
+    if (phase === 'postpone') return postponed('leader', 'it leads etcd now, and goes last');
+    return phase === 'allow' ? [allowedOrFailed(tracked, node)] : [];
+  });
+
+const pausedFact = (view: RolloutView, pause: Pause): RolloutFact => ({
   type: 'RolloutPaused',
-  data: { ...ids(cluster, upgrade), ...pause },
+  data: { ...ids(view), ...pause },
 });
 
 /** Why it should pause now, or null. Probes that someone has seen fail and resumed in spite of do not count. */
-const pauseDesired = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
+const pauseDesired = (view: RolloutView, now: string): Pause | null => {
+  const { upgrade } = view;
   if (upgrade.pauseAsked !== null) return { by: 'user', reason: upgrade.pauseAsked };
   const [probe] = Object.entries(upgrade.probesFailing).filter(([key]) => !upgrade.probesKnown.includes(key));
   if (probe !== undefined && upgrade.request.strategy.stopOnProbeFailure) return { by: 'probe', reason: probe[1] };
-  const waits = trackedOf(upgrade).some(({ state }) => state.status === 'waiting');
-  return waits ? (holdback(cluster, upgrade, now) ?? budgetSpent(cluster, upgrade, now)) : null;
+  const waits = view.operations.some(({ state }) => state.status === 'waiting');
+  return waits ? (holdback(view, now) ?? budgetSpent(view, now)) : null;
 };
 
 const isOfTheWorld = ({ by }: Pause): boolean => by === 'window' || by === 'gate';
 
 /** Pauses of the world end by themselves; those of people and probes when someone says so. */
-const pauses = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
+const pauses = (view: RolloutView, now: string): readonly RolloutFact[] => {
+  const { upgrade } = view;
   const { paused } = upgrade;
-  const resumed: RolloutFact = { type: 'RolloutResumed', data: ids(cluster, upgrade) };
+  const resumed: RolloutFact = { type: 'RolloutResumed', data: ids(view) };
   if (upgrade.resumeAsked) return [resumed];
   if (upgrade.halted !== null) return [];
-  const desired = pauseDesired(cluster, upgrade, now);
-  if (paused === null) return desired === null ? [] : [pausedFact(cluster, upgrade, desired)];
+  const desired = pauseDesired(view, now);
+  if (paused === null) return desired === null ? [] : [pausedFact(view, desired)];
   const byItself = isOfTheWorld(paused);
   if (byItself && desired === null) return [resumed];
-  return desired !== null && byItself && desired.by !== paused.by ? [pausedFact(cluster, upgrade, desired)] : [];
+  return desired !== null && byItself && desired.by !== paused.by ? [pausedFact(view, desired)] : [];
 };
 
-const namesWith = (upgrade: Upgrade, status: Tracked['state']['status']) => [
+const namesWith = ({ operations }: RolloutView, status: OperationState['status']) => [
   ...new Set(
-    trackedOf(upgrade).flatMap(({ operation, state }) =>
+    operations.flatMap(({ operation, state }) =>
       operation.node !== null && state.status === status ? [operation.node] : [],
     ),
   ),
 ];
 
-const completed = (cluster: ClusterState, upgrade: Upgrade, now: string): RolloutFact => ({
+const rolloutCompleted = (view: RolloutView, now: string): RolloutFact => ({
   type: 'RolloutCompleted',
   data: {
-    ...ids(cluster, upgrade),
-    upgraded: namesWith(upgrade, 'done'),
-    skipped: namesWith(upgrade, 'skipped'),
-    quarantined: namesWith(upgrade, 'quarantined'),
-    tookMs: Math.max(0, Date.parse(now) - Date.parse(upgrade.startedAt ?? now)),
+    ...ids(view),
+    upgraded: namesWith(view, 'done'),
+    skipped: namesWith(view, 'skipped'),
+    quarantined: namesWith(view, 'quarantined'),
+    tookMs: Math.max(0, Date.parse(now) - Date.parse(view.upgrade.startedAt ?? now)),
   },
 });
 
-const aborted = (cluster: ClusterState, upgrade: Upgrade): RolloutFact => {
-  const leftFailed = trackedOf(upgrade).filter(
+const aborted = (view: RolloutView): RolloutFact => {
+  const leftFailed = view.operations.filter(
     (tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null,
   );
   const names = [...new Set(leftFailed.flatMap(({ operation }) => operation.nodes))];
-  return { type: 'RolloutAborted', data: { ...ids(cluster, upgrade), leftFailed: names } };
+  return { type: 'RolloutAborted', data: { ...ids(view), leftFailed: names } };
 };
 
 /** The end, if it has come. */
-const ends = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] => {
-  const all = trackedOf(upgrade);
-  if (all.every(hasEnded)) return [completed(cluster, upgrade, now)];
-  if (upgrade.abortAsked === null) return [];
-  const atWork = all.some((tracked) => isInFlight(tracked) && tracked.operation.node !== null);
-  return atWork ? [] : [...surgesReturned(cluster, upgrade), aborted(cluster, upgrade)];
+const ends = (view: RolloutView, now: string): readonly RolloutFact[] => {
+  if (view.operations.every(hasEnded)) return [rolloutCompleted(view, now)];
+  if (view.upgrade.abortAsked === null) return [];
+  const atWork = view.operations.some((tracked) => isInFlight(tracked) && tracked.operation.node !== null);
+  return atWork ? [] : [...surgesReleased(view), aborted(view)];
 };
 
-/** All of a pool is done but what failed, and its extra nodes stay as long as it is away. */
-const extraNodesWait = (cluster: ClusterState, upgrade: Upgrade): boolean =>
-  currentBatch(upgrade).every(
-    ({ operation, state }) =>
-      operation.kind === 'return-surge' && state.status === 'waiting' && !mayReturn(cluster, upgrade, operation.pool),
+/** All of a pool is done but what failed, and its surge nodes stay as long as that is away. */
+const surgeNodesWait = (view: RolloutView): boolean =>
+  currentBatch(view).every(
+    (tracked) => tracked.operation.kind === 'return-surge' && tracked.state.status === 'waiting' && !mayReturn(tracked),
   );
 
-/** Everything is done but what failed: someone has to say what becomes of that. */
-const leftovers = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] => {
-  const left = trackedOf(upgrade).filter((tracked) => !hasEnded(tracked));
+/** Everything is done but what failed: an operator has to decide about that. */
+const leftovers = (view: RolloutView): readonly RolloutFact[] => {
+  const left = view.operations.filter((tracked) => !hasEnded(tracked));
   const [first] = left;
   const failures = left.filter(hasFailed);
-  const stuck = failures.length === left.length || extraNodesWait(cluster, upgrade);
+  const stuck = failures.length === left.length || surgeNodesWait(view);
   if (first === undefined || failures.length === 0 || !stuck) return [];
   const cause = (failures[0] ?? first).state.failure?.cause ?? overdue(first);
   const nodes = failures.flatMap(({ operation }) => operation.nodes);
-  return [haltedFact(cluster, upgrade, { rule: 'G1', cause, nodes, role: 'worker' })];
+  return [haltedFact(view, { rule: 'G1', cause, nodes, role: 'worker' })];
 };
 
-const starts = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
-  startable(cluster, upgrade, now).map(({ operation }) => ({
+const starts = (view: RolloutView, now: string): readonly RolloutFact[] =>
+  startable(view, now).map(({ operation }) => ({
     type: 'OperationStarted',
-    data: { ...ids(cluster, upgrade), operation: operation.id, node: operation.node },
+    data: { ...ids(view), operation: operation.id, node: operation.node },
   }));
 
 const firstOf = (...choices: readonly (() => readonly RolloutFact[])[]): readonly RolloutFact[] => {
@@ -321,20 +345,22 @@ const firstOf = (...choices: readonly (() => readonly RolloutFact[])[]): readonl
   return [];
 };
 
-/** What a running rollout says next; what comes first goes before all that follows from it. */
-const running = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly RolloutFact[] =>
-  firstOf(
-    () => perOperation(cluster, upgrade, now),
-    () => ends(cluster, upgrade, now),
+/** What a running rollout states next; what comes first precedes all that follows from it. */
+const running = (view: RolloutView, now: string): readonly RolloutFact[] => {
+  const { upgrade } = view;
+  return firstOf(
+    () => perOperation(view, now),
+    () => ends(view, now),
     () => {
-      const halt = upgrade.halted === null && !upgrade.resumeAsked ? haltOf(cluster, upgrade, now) : undefined;
-      return halt === undefined || upgrade.abortAsked !== null ? [] : [haltedFact(cluster, upgrade, halt)];
+      const halt = upgrade.halted === null && !upgrade.resumeAsked ? haltOf(view, now) : undefined;
+      return halt === undefined || upgrade.abortAsked !== null ? [] : [haltedFact(view, halt)];
     },
-    () => (upgrade.abortAsked === null ? pauses(cluster, upgrade, now) : []),
-    () => atTheGate(cluster, upgrade),
-    () => (stands(upgrade) ? [] : leftovers(cluster, upgrade)),
-    () => (stands(upgrade) ? [] : starts(cluster, upgrade, now)),
+    () => (upgrade.abortAsked === null ? pauses(view, now) : []),
+    () => atTheGate(view),
+    () => (stands(upgrade) ? [] : leftovers(view)),
+    () => (stands(upgrade) ? [] : starts(view, now)),
   );
+};
 
 /** What is under way, and how someone who waits for it gets on. */
 const inTheWay = ({ upgrade }: ClusterState): { readonly state: string; readonly help: string } => {
@@ -367,27 +393,36 @@ const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
     },
   }));
 
-const refusals = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutFact[] =>
-  upgrade.refused.map(({ request, finding }) => ({
+const refusals = (view: RolloutView): readonly RolloutFact[] =>
+  view.upgrade.refused.map(({ request, finding }) => ({
     type: 'UpgradeCommandRefused',
-    data: { ...ids(cluster, upgrade), request, finding },
+    data: { ...ids(view), request, finding },
   }));
 
+/** The plan may start when it is approved and nothing else is under way. */
+const started = (view: RolloutView): readonly RolloutFact[] => {
+  const { planHash, approved } = view.upgrade;
+  if (!approved || planHash === null || underWay(view.cluster).length > 0) return [];
+  return [{ type: 'RolloutStarted', data: { ...ids(view), planHash } }];
+};
+
+const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
+  const { upgrade, cluster } = view;
+  if (upgrade.refused.length > 0) return refusals(view);
+  if (cluster.life === 'deleting') return [aborted(view)];
+  if (upgrade.status === 'running') return running(view, now);
+  if (upgrade.abortAsked !== null) return [aborted(view)];
+  return upgrade.status === 'planned' ? started(view) : [];
+};
+
 /**
- * What is to be said now, from what is known: the whole course of a rollout in one place. It is said in one decision after
- * another until nothing more follows.
+ * What is to be stated now, from what is known: the whole course of a rollout in one place. It is stated in one decision
+ * after another until nothing more follows.
  */
 export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
-  const { upgrade } = cluster;
   if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
-  if (upgrade === null || !isOpen(upgrade)) return returnedAgain(cluster, now);
-  if (upgrade.refused.length > 0) return refusals(cluster, upgrade);
-  if (cluster.life === 'deleting') return [aborted(cluster, upgrade)];
-  if (upgrade.status === 'running') return running(cluster, upgrade, now);
-  if (upgrade.abortAsked !== null) return [aborted(cluster, upgrade)];
-  const mayStart = upgrade.status === 'planned' && upgrade.approved && underWay(cluster).length === 0;
-  if (!mayStart || upgrade.planHash === null) return [];
-  return [{ type: 'RolloutStarted', data: { ...ids(cluster, upgrade), planHash: upgrade.planHash } }];
+  const view = rolloutView(cluster);
+  return view === null || !isOpen(view.upgrade) ? releasedAgain(cluster, now) : opened(view, now);
 };
 
 const nearest = (moments: readonly (string | null)[], now: string): string | null =>
@@ -395,14 +430,14 @@ const nearest = (moments: readonly (string | null)[], now: string): string | nul
 
 /** The nearest moment at which something follows although nothing happens; null: there is none. */
 export const wakeAt = (cluster: ClusterState, now: string): string | null => {
-  const { upgrade } = cluster;
-  if (upgrade === null || !isOpen(upgrade)) return nearest(returnsAgainAt(cluster), now);
-  if (upgrade.status !== 'running') return null;
-  const soaks = currentBatch(upgrade).map(({ operation }) => soakEndsAt(upgrade, operation));
-  const deadlines = trackedOf(upgrade).map((tracked) => deadlineOf(cluster, upgrade, tracked));
-  const regressions = regressedNodes(cluster, upgrade).map(({ unwellSince }) =>
+  const view = rolloutView(cluster);
+  if (view === null || !isOpen(view.upgrade)) return nearest(releasesAgainAt(cluster), now);
+  if (view.upgrade.status !== 'running') return null;
+  const soaks = currentBatch(view).map(soakEndsAt);
+  const deadlines = view.operations.map(deadlineOf);
+  const regressions = regressedNodes(view).map(({ unwellSince }) =>
     unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
   );
-  const window = d7Window(upgrade.request.strategy.windows, now).changesAt;
+  const window = d7Window(view.upgrade.request.strategy.windows, now).changesAt;
   return nearest([...soaks, ...deadlines, ...regressions, window], now);
 };

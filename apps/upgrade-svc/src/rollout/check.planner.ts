@@ -1,7 +1,8 @@
 import { KUBERNETES_RELEASES } from '@fairlead/contracts';
 import { planUpgrade, type Check } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
-import type { ClusterState, Upgrade } from './rollout.state.js';
+import type { ClusterState } from './rollout.state.js';
+import type { RolloutView } from './rollout.view.js';
 
 /** Repairs, and extra machines that an earlier upgrade has given back: nothing begins beside them (B1). */
 export const underWay = ({ repairs, extra }: ClusterState): readonly string[] => [
@@ -12,7 +13,7 @@ export const underWay = ({ repairs, extra }: ClusterState): readonly string[] =>
 ];
 
 /** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
-export const checkUpgrade = (cluster: ClusterState, upgrade: Upgrade, facts: ClusterFacts): Check => {
+export const checkUpgrade = ({ cluster, upgrade }: RolloutView, facts: ClusterFacts): Check => {
   const { target, pools, controlPlane, strategy } = upgrade.request;
   return planUpgrade({
     request: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },

@@ -12,16 +12,8 @@ import {
   REGRESSION_MS,
 } from '../rules/stop.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
-import {
-  hasFailed,
-  isUnwell,
-  touchedNodes,
-  trackedOf,
-  type ClusterState,
-  type RolloutNode,
-  type Tracked,
-  type Upgrade,
-} from './rollout.state.js';
+import { hasFailed, isUnwell, touchedNodes, type OperationProgress, type RolloutNode } from './rollout.state.js';
+import type { RolloutView } from './rollout.view.js';
 
 /** A rule says stop. */
 export interface Halt {
@@ -31,14 +23,14 @@ export interface Halt {
   readonly role: 'control-plane' | 'worker' | null;
 }
 
-const nodesOf = (tracked: readonly Tracked[]): readonly NodeName[] =>
+const nodesOf = (tracked: readonly OperationProgress[]): readonly NodeName[] =>
   tracked.flatMap(({ operation }) => (operation.node === null ? [] : [operation.node]));
 
-const causeOf = ({ operation, state }: Tracked): Cause =>
+const causeOf = ({ operation, state }: OperationProgress): Cause =>
   state.failure?.cause ?? { operation: operation.kind, target: operation.node ?? operation.id, message: 'it failed' };
 
 /** Which rule a failure is told by: that of what it could not get past. */
-const ruleOf = ({ operation, state }: Tracked): UpgradeRule => {
+const ruleOf = ({ operation, state }: OperationProgress): UpgradeRule => {
   if (Object.values(state.drains).some(({ timedOut }) => timedOut?.policy === 'stop')) return 'D5';
   if (operation.kind === 'book-surge' || operation.kind === 'return-surge') return 'D2';
   if (state.failing !== null && e6Freeze(state.failing.gate)) return 'E6';
@@ -46,7 +38,7 @@ const ruleOf = ({ operation, state }: Tracked): UpgradeRule => {
 };
 
 /** One failure that is enough: of a control plane, of a step for all, of a canary, or a node that policy says to stop for. */
-const byOneFailure = (failed: readonly Tracked[]): Halt | undefined => {
+const byOneFailure = (failed: readonly OperationProgress[]): Halt | undefined => {
   const enough = failed.find(
     (tracked) => e7EndsTheWay(tracked.operation.kind) || tracked.operation.canary || ruleOf(tracked) !== 'E7',
   );
@@ -60,7 +52,7 @@ const sentence = (rule: UpgradeRule, message: string): Cause => ({
   message,
 });
 
-const byManyFailures = (upgrade: Upgrade, failed: readonly Tracked[]): Halt | undefined => {
+const byManyFailures = ({ upgrade }: RolloutView, failed: readonly OperationProgress[]): Halt | undefined => {
   const { consecutiveFailuresMax, failedShareMax } = upgrade.request.strategy;
   const last = failed.at(-1);
   if (last === undefined) return undefined;
@@ -73,8 +65,8 @@ const byManyFailures = (upgrade: Upgrade, failed: readonly Tracked[]): Halt | un
   return share === undefined ? undefined : halt('E3');
 };
 
-const byBlocked = (upgrade: Upgrade): Halt | undefined => {
-  const blocked = trackedOf(upgrade).filter(({ state }) => state.status === 'quarantined');
+const byBlocked = ({ upgrade, operations }: RolloutView): Halt | undefined => {
+  const blocked = operations.filter(({ state }) => state.status === 'quarantined');
   const pool = upgrade.plan?.pools.find(({ name }) => {
     const ofPool = blocked.filter(({ operation }) => operation.pool === name).length;
     return e4BlockedNodes(ofPool, strategyOf(upgrade.request.strategy, name).maxBlockedNodes);
@@ -85,7 +77,7 @@ const byBlocked = (upgrade: Upgrade): Halt | undefined => {
 };
 
 /** Nodes that were well when it began, that no one touches now, and that are not well. */
-export const regressedNodes = (cluster: ClusterState, upgrade: Upgrade): readonly RolloutNode[] => {
+export const regressedNodes = ({ cluster, upgrade }: RolloutView): readonly RolloutNode[] => {
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
     (node) =>
@@ -96,8 +88,8 @@ export const regressedNodes = (cluster: ClusterState, upgrade: Upgrade): readonl
   );
 };
 
-const byHealth = (cluster: ClusterState, upgrade: Upgrade, now: string): Halt | undefined => {
-  const worse = regressedNodes(cluster, upgrade);
+const byHealth = (view: RolloutView, now: string): Halt | undefined => {
+  const worse = regressedNodes(view);
   const since = worse.map(({ unwellSince, lost }) => ({ since: unwellSince ?? now, lost }));
   if (!e5HealthRegressed(since, now)) return undefined;
   const nodes = worse.map(({ name }) => name);
@@ -106,30 +98,31 @@ const byHealth = (cluster: ClusterState, upgrade: Upgrade, now: string): Halt | 
 };
 
 /** E1: too many look dead for it to be true; nothing begins while that lasts. */
-export const meltdownOf = (cluster: ClusterState, upgrade: Upgrade): string | undefined => {
-  const nodes = Object.values(cluster.nodes).length;
-  const dead = regressedNodes(cluster, upgrade).length;
+export const meltdownOf = (view: RolloutView): string | undefined => {
+  const nodes = Object.values(view.cluster.nodes).length;
+  const dead = regressedNodes(view).length;
   return e1Meltdown(nodes, dead)
     ? `${dead} of ${nodes} nodes look dead: our view is more likely wrong (E1)`
     : undefined;
 };
 
 /** The rule that stops the rollout now, if one does and no one has taken it upon oneself. */
-export const haltOf = (cluster: ClusterState, upgrade: Upgrade, now: string): Halt | undefined => {
-  const failed = trackedOf(upgrade).filter(hasFailed);
-  const meltdown = meltdownOf(cluster, upgrade) !== undefined;
+export const haltOf = (view: RolloutView, now: string): Halt | undefined => {
+  const { overridden } = view.upgrade;
+  const failed = view.operations.filter(hasFailed);
+  const meltdown = meltdownOf(view) !== undefined;
   const halts = [
     byOneFailure(failed),
-    byManyFailures(upgrade, failed),
-    byBlocked(upgrade),
-    meltdown ? undefined : byHealth(cluster, upgrade, now),
+    byManyFailures(view, failed),
+    byBlocked(view),
+    meltdown ? undefined : byHealth(view, now),
   ];
   return halts.find(
-    (halt) => halt !== undefined && !(UPGRADE_RULES[halt.rule].overridable && upgrade.overridden.includes(halt.rule)),
+    (halt) => halt !== undefined && !(UPGRADE_RULES[halt.rule].overridable && overridden.includes(halt.rule)),
   );
 };
 
-export const haltedFact = (cluster: ClusterState, upgrade: Upgrade, halt: Halt): RolloutFact => ({
+export const haltedFact = ({ cluster, upgrade }: RolloutView, halt: Halt): RolloutFact => ({
   type: 'RolloutHalted',
   data: {
     uid: cluster.uid,

@@ -3,7 +3,7 @@ import {
   drainOf,
   restartedDrains,
   NEW_OPERATION,
-  trackedOf,
+  operationsOf,
   type DrainState,
   type OperationState,
   type Upgrade,
@@ -28,7 +28,7 @@ export const withOperation = (
 
 /** The operation that is at work on a node now; at most one is. */
 export const openOn = (upgrade: Upgrade, node: NodeName) =>
-  trackedOf(upgrade).find(({ operation, state }) => operation.node === node && state.status === 'open');
+  operationsOf(upgrade).find(({ operation, state }) => operation.node === node && state.status === 'open');
 
 const withPassed = ({ passed }: OperationState, stage: GateStage, gate: string): OperationState['passed'] => ({
   ...passed,
@@ -74,7 +74,7 @@ const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersio
 
 const changeProgressed = (upgrade: Upgrade, { data }: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
   const { node, change, phase, status, message } = data;
-  const staging = trackedOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === change);
+  const staging = operationsOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === change);
   if (staging === undefined || phase !== 'stage') return upgrade;
   if (status === 'failed')
     return withOperation(upgrade, staging.operation.id, ({ unstaged }) => ({
@@ -225,7 +225,7 @@ export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade 
         : withOperation(upgrade, open.operation.id, () => ({ status: 'quarantined', endedAt: time }));
     }
     case 'NodeSkipped':
-      return trackedOf(upgrade)
+      return operationsOf(upgrade)
         .filter(({ operation, state }) => operation.node === event.data.node && state.status !== 'done')
         .reduce(
           (before, { operation }) =>

@@ -1,31 +1,24 @@
-import type { NodeName, PlanOperation } from '@fairlead/contracts';
+import type { NodeName } from '@fairlead/contracts';
 import type { TaskContext } from '@fairlead/event-sourcing/jetstream';
 import type { Clock } from '@fairlead/service-kit';
 import type { EffectFact, RolloutCommand } from './rollout.commands.js';
-import { NEW_OPERATION, type ClusterState, type OperationState, type Rollout, type Upgrade } from './rollout.state.js';
+import type { Rollout } from './rollout.state.js';
 import type { AnyRolloutTask, RolloutTask } from './rollout.tasks.js';
+import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 
 /** A task of the rollout, as its handler gets it. */
 export type RolloutContext<T extends AnyRolloutTask = AnyRolloutTask> = TaskContext<Rollout, RolloutCommand, T>;
 
-interface Known {
-  readonly known: ClusterState;
-  readonly upgrade: Upgrade;
-  readonly operation: PlanOperation | undefined;
-  readonly operationState: OperationState;
-}
-
-/** What was known of the rollout when the task began. */
-export const knownTo = ({ state, data }: RolloutContext): Known => {
-  if (state.status === 'absent' || state.upgrade === null) throw new Error(`${data.type} without an upgrade`);
-  const { upgrade } = state;
-  return {
-    known: state,
-    upgrade,
-    operation: upgrade.plan?.operations.find(({ id }) => id === data.operation),
-    operationState: upgrade.operations[data.operation ?? ''] ?? NEW_OPERATION,
-  };
+/** The rollout as it was known when the task began. */
+export const viewOf = ({ state, data }: RolloutContext): RolloutView => {
+  const view = state.status === 'absent' ? null : rolloutView(state);
+  if (view === null) throw new Error(`${data.type} without an upgrade`);
+  return view;
 };
+
+/** The operation that the task belongs to; undefined: the task is about the upgrade as a whole. */
+export const operationOf = (task: RolloutContext): TrackedOperation | undefined =>
+  viewOf(task).operations.find(({ operation }) => operation.id === task.data.operation);
 
 /** Where a fact about an operation belongs. */
 export const whereOf = <T extends AnyRolloutTask & { readonly operation: string }>({ data }: RolloutContext<T>) => ({

@@ -1,12 +1,19 @@
 import type { Probe } from '@fairlead/contracts';
 import { tasksOf } from './operation.planner.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
-import { trackedOf, type ClusterState, type Rollout, type RolloutNode, type Upgrade } from './rollout.state.js';
+import type { ClusterState, Rollout, RolloutNode } from './rollout.state.js';
+import { rolloutView, type RolloutView } from './rollout.view.js';
+
+const baseOf = ({ cluster, upgrade }: RolloutView) => ({
+  uid: cluster.uid,
+  upgradeId: upgrade.id,
+  run: upgrade.run,
+});
 
 /** Soft taints that a rollout has left when it ended. */
-const tidying = ({ uid, nodes }: ClusterState, { id, run, marked }: Upgrade): readonly AnyRolloutTask[] => {
-  const left = marked.filter((node) => nodes[node] !== undefined);
-  return left.length === 0 ? [] : [{ uid, upgradeId: id, run, type: 'UnmarkWorkers', nodes: left }];
+const unmarking = (view: RolloutView): readonly AnyRolloutTask[] => {
+  const nodes = view.upgrade.marked.filter((node) => view.cluster.nodes[node] !== undefined);
+  return nodes.length === 0 ? [] : [{ ...baseOf(view), type: 'UnmarkWorkers', nodes }];
 };
 
 /** More eyes see no more of a service, and each asks every API server's balancer twice a second. */
@@ -28,34 +35,32 @@ const rank = ({ role }: RolloutNode): number => (role === 'worker' ? 0 : 1);
 const sameProbes = (one: readonly Probe[], other: readonly Probe[]): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-const watching = (cluster: ClusterState, { id, run, request }: Upgrade): readonly AnyRolloutTask[] => {
-  const { probes } = request.strategy;
+const watching = (view: RolloutView): readonly AnyRolloutTask[] => {
+  const { probes } = view.upgrade.request.strategy;
   if (probes.length === 0) return [];
-  const blind = watchers(cluster).filter(({ desired }) => !sameProbes(desired?.probes ?? [], probes));
+  const blind = watchers(view.cluster).filter(({ desired }) => !sameProbes(desired?.probes ?? [], probes));
   const nodes = blind.map(({ name }) => name);
-  return nodes.length === 0 ? [] : [{ uid: cluster.uid, upgradeId: id, run, type: 'BeginProbes', nodes, probes }];
+  return nodes.length === 0 ? [] : [{ ...baseOf(view), type: 'BeginProbes', nodes, probes }];
 };
 
-const unwatching = ({ uid, nodes }: ClusterState, { id, run }: Upgrade): readonly AnyRolloutTask[] => {
-  const left = Object.values(nodes).filter(({ desired }) => (desired?.probes ?? []).length > 0);
-  const names = left.map(({ name }) => name);
-  return names.length === 0 ? [] : [{ uid, upgradeId: id, run, type: 'EndProbes', nodes: names }];
+const unwatching = (view: RolloutView): readonly AnyRolloutTask[] => {
+  const left = Object.values(view.cluster.nodes).filter(({ desired }) => (desired?.probes ?? []).length > 0);
+  const nodes = left.map(({ name }) => name);
+  return nodes.length === 0 ? [] : [{ ...baseOf(view), type: 'EndProbes', nodes }];
 };
 
 /** All that is desired of the world now. What is stated comes from advance.planner.ts. */
 export const tasks = (state: Rollout): readonly AnyRolloutTask[] => {
-  if (state.status === 'absent' || state.life === 'deleting' || state.upgrade === null) return [];
-  const { upgrade } = state;
-  switch (upgrade.status) {
+  if (state.status === 'absent' || state.life === 'deleting') return [];
+  const view = rolloutView(state);
+  if (view === null) return [];
+  switch (view.upgrade.status) {
     case 'checking':
-      return [{ uid: state.uid, upgradeId: upgrade.id, run: upgrade.run, type: 'CheckUpgrade' }];
+      return [{ ...baseOf(view), type: 'CheckUpgrade' }];
     case 'running':
-      return [
-        ...watching(state, upgrade),
-        ...trackedOf(upgrade).flatMap((tracked) => tasksOf(state, upgrade, tracked)),
-      ];
+      return [...watching(view), ...view.operations.flatMap(tasksOf)];
     case 'ended':
-      return [...tidying(state, upgrade), ...unwatching(state, upgrade)];
+      return [...unmarking(view), ...unwatching(view)];
     case 'rejected':
     case 'planned':
       return [];

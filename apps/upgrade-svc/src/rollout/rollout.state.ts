@@ -232,34 +232,34 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): Cluste
   durations: {},
 });
 
-/** An operation of the plan and how far it has come. */
-export interface Tracked {
+/** An operation of the plan, and how far it has come. */
+export interface OperationProgress {
   readonly operation: PlanOperation;
   readonly state: OperationState;
 }
 
-const tracked = new WeakMap<Upgrade, readonly Tracked[]>();
+const progress = new WeakMap<Upgrade, readonly OperationProgress[]>();
 
 /** In the order of the plan. Remembered for as long as the state is: it is asked for many times a decision. */
-export const trackedOf = (upgrade: Upgrade): readonly Tracked[] => {
-  const known = tracked.get(upgrade);
+export const operationsOf = (upgrade: Upgrade): readonly OperationProgress[] => {
+  const known = progress.get(upgrade);
   if (known !== undefined) return known;
   const all = (upgrade.plan?.operations ?? []).map((operation) => ({
     operation,
     state: upgrade.operations[operation.id] ?? NEW_OPERATION,
   }));
-  tracked.set(upgrade, all);
+  progress.set(upgrade, all);
   return all;
 };
 
-export const hasEnded = ({ state }: Tracked): boolean =>
+export const hasEnded = ({ state }: OperationProgress): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
 
 /** It has failed, and no one has decided about it yet. */
-export const hasFailed = ({ state }: Tracked): boolean => state.status === 'failed' && !state.retryDesired;
+export const hasFailed = ({ state }: OperationProgress): boolean => state.status === 'failed' && !state.retryDesired;
 
 /** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */
-export const isInFlight = ({ operation, state }: Tracked): boolean =>
+export const isInFlight = ({ operation, state }: OperationProgress): boolean =>
   state.status === 'open' ||
   (state.status === 'failed' && operation.node !== null && state.allowed && !state.withdrawn);
 
@@ -267,12 +267,12 @@ export const isInFlight = ({ operation, state }: Tracked): boolean =>
  * Whether its node is away or may be: since it was first allowed, until it was let go. One that could not be emptied still
  * does its work, and has a limit of its own (E4).
  */
-export const isAway = (tracked: Tracked): boolean =>
-  tracked.operation.node !== null && tracked.state.touched && !hasEnded(tracked);
+export const isAway = (progress: OperationProgress): boolean =>
+  progress.operation.node !== null && progress.state.touched && !hasEnded(progress);
 
 /** Nodes that this plan touched and has not brought to their end: their health is looked at by their own gates. */
 export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
-  trackedOf(upgrade).flatMap(({ operation, state }) =>
+  operationsOf(upgrade).flatMap(({ operation, state }) =>
     operation.node !== null && state.touched && state.status !== 'done' ? [operation.node] : [],
   );
 

@@ -29,7 +29,7 @@ export interface RolloutTask {
 }
 
 /**
- * Gathers ClusterFacts (read only), calls `checkUpgrade(state, facts)`, and records by `RecordCheck`:
+ * Gathers ClusterFacts (read only), calls `checkUpgrade(view, facts)`, and records by `RecordCheck`:
  * UpgradeRejected | UpgradePlanned.
  */
 export interface CheckUpgrade extends RolloutTask {

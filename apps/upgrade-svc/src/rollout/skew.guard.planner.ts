@@ -1,10 +1,10 @@
-import type { Finding, NodeName, PlanOperation } from '@fairlead/contracts';
+import type { Finding, NodeName } from '@fairlead/contracts';
 import { skewFindings, statesOf, type Versions } from '../rules/skew.rules.js';
-import { trackedOf, type ClusterState, type Upgrade } from './rollout.state.js';
+import type { RolloutView, TrackedOperation } from './rollout.view.js';
 
 /** The version of a control plane's components, as far as this plan has brought it. */
-const componentsOf = (cluster: ClusterState, upgrade: Upgrade, node: NodeName): string => {
-  const done = trackedOf(upgrade).filter(
+const componentsOf = ({ cluster, upgrade, operations }: RolloutView, node: NodeName): string => {
+  const done = operations.filter(
     ({ operation, state }) =>
       operation.node === node &&
       operation.change?.kubernetes !== null &&
@@ -14,8 +14,8 @@ const componentsOf = (cluster: ClusterState, upgrade: Upgrade, node: NodeName): 
 };
 
 /** kubeadm of this cluster points kubelets of control planes at their own API server, if the plan lets them go along (C6). */
-const kubeletsAreLocal = (upgrade: Upgrade): boolean =>
-  trackedOf(upgrade).some(
+const kubeletsAreLocal = ({ operations }: RolloutView): boolean =>
+  operations.some(
     ({ operation }) =>
       operation.change?.kubeadm === 'apply' &&
       operation.role === 'control-plane' &&
@@ -23,11 +23,11 @@ const kubeletsAreLocal = (upgrade: Upgrade): boolean =>
   );
 
 /** Which versions run where now, from the log alone. */
-export const versionsNow = (cluster: ClusterState, upgrade: Upgrade): Versions =>
-  Object.values(cluster.nodes).flatMap((node) => {
+export const versionsNow = (view: RolloutView): Versions =>
+  Object.values(view.cluster.nodes).flatMap((node) => {
     const kubelet = node.software['kubelet'] ?? node.desired?.software['kubelet'];
     if (kubelet === undefined) return [];
-    const components = node.role === 'control-plane' ? componentsOf(cluster, upgrade, node.name).slice(1) : null;
+    const components = node.role === 'control-plane' ? componentsOf(view, node.name).slice(1) : null;
     return [
       {
         name: node.name,
@@ -37,7 +37,7 @@ export const versionsNow = (cluster: ClusterState, upgrade: Upgrade): Versions =
         apiServer: components,
         controllerManager: components,
         scheduler: components,
-        kubeletTalksToLocalApi: kubeletsAreLocal(upgrade),
+        kubeletTalksToLocalApi: kubeletsAreLocal(view),
       },
     ];
   });
@@ -46,10 +46,10 @@ const keyOf = ({ rule, facts }: Finding): string => `${rule}/${String(facts['nod
 
 /**
  * A6 once more, before each node: nodes that were skipped or that failed since the plan was made may have left versions behind
- * that the next step would break. Only what the step itself breaks is told.
+ * that the next step would break. Only what the step itself breaks is a finding.
  */
-export const skewBrokenBy = (cluster: ClusterState, upgrade: Upgrade, operation: PlanOperation): readonly Finding[] => {
-  const now = versionsNow(cluster, upgrade);
+export const skewBrokenBy = ({ rollout, operation }: TrackedOperation): readonly Finding[] => {
+  const now = versionsNow(rollout);
   const before = new Set(skewFindings(now).map(keyOf));
   return statesOf(now, operation)
     .flatMap(skewFindings)

@@ -1,38 +1,30 @@
-import { d7Window, type PlanOperation } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.request.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
 import { d2MayBegin, d2MayForgo, d2MayReturn } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
-import {
-  hasEnded,
-  hasFailed,
-  isAway,
-  isUnwell,
-  trackedOf,
-  type ClusterState,
-  type Pause,
-  type Tracked,
-  type Upgrade,
-} from './rollout.state.js';
+import { hasEnded, hasFailed, isAway, isUnwell, type OperationProgress, type Pause } from './rollout.state.js';
+import type { RolloutView, TrackedOperation } from './rollout.view.js';
 import { atOnceNow } from './surge.planner.js';
 
 /** A failed worker is passed over: whether it stops the others is a matter of rules E. */
-const isPassed = (tracked: Tracked): boolean =>
+const isPassed = (tracked: OperationProgress): boolean =>
   hasEnded(tracked) || (hasFailed(tracked) && tracked.operation.kind === 'worker');
 
 /** The operations whose turn it is: those of the first batch that has not ended. */
-export const currentBatch = (upgrade: Upgrade): readonly Tracked[] => {
-  const left = trackedOf(upgrade).filter((tracked) => !isPassed(tracked));
+export const currentBatch = ({ operations }: RolloutView): readonly TrackedOperation[] => {
+  const left = operations.filter((tracked) => !isPassed(tracked));
   const batch = Math.min(...left.map(({ operation }) => operation.batch));
   return left.filter(({ operation }) => operation.batch === batch);
 };
 
 /** When the pool has rested after its last batch; null: it need not, or has no batch behind it. */
-export const soakEndsAt = (upgrade: Upgrade, { pool, batch, kind }: PlanOperation): string | null => {
-  const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(upgrade.request.strategy, pool).soakSeconds;
-  const ends = trackedOf(upgrade)
+export const soakEndsAt = ({ operation: { pool, batch, kind }, rollout }: TrackedOperation): string | null => {
+  const { strategy } = rollout.upgrade.request;
+  const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(strategy, pool).soakSeconds;
+  const ends = rollout.operations
     .filter(({ operation }) => operation.kind === 'worker' && operation.pool === pool && operation.batch < batch)
     .flatMap(({ state }) => (state.endedAt === null ? [] : [state.endedAt]))
     .toSorted();
@@ -41,63 +33,62 @@ export const soakEndsAt = (upgrade: Upgrade, { pool, batch, kind }: PlanOperatio
 };
 
 /** Whoever has given way goes last of its pass, whatever its place in the plan. */
-const inTurn = (upgrade: Upgrade, tracked: Tracked): Tracked => {
+const inTurn = (tracked: TrackedOperation): TrackedOperation => {
   if (tracked.operation.kind !== 'control-plane' || !tracked.state.postponed) return tracked;
-  const waiting = passOf(upgrade, tracked.operation).filter(({ state }) => state.status === 'waiting');
+  const waiting = passOf(tracked).filter(({ state }) => state.status === 'waiting');
   return waiting.find(({ state }) => !state.postponed) ?? tracked;
 };
 
-const poolNow = (cluster: ClusterState, upgrade: Upgrade, pool: string | null) => {
-  const ofPool = trackedOf(upgrade).filter(({ operation }) => operation.pool === pool && operation.node !== null);
-  const names = (tracked: readonly Tracked[]): readonly string[] => tracked.flatMap(({ operation }) => operation.nodes);
+const poolNow = (view: RolloutView, pool: string | null) => {
+  const ofPool = view.operations.filter(({ operation }) => operation.pool === pool && operation.node !== null);
+  const names = (tracked: readonly OperationProgress[]): readonly string[] =>
+    tracked.flatMap(({ operation }) => operation.nodes);
   const away = names(ofPool.filter((tracked) => isAway(tracked) && tracked.state.status !== 'open'));
-  const unwell = Object.values(cluster.nodes)
+  const unwell = Object.values(view.cluster.nodes)
     .filter((node) => node.role === 'worker' && node.pool === pool && isUnwell(node))
     .map(({ name }): string => name);
   return {
-    atOnce: atOnceNow(cluster, upgrade, pool),
+    atOnce: atOnceNow(view, pool),
     inFlight: names(ofPool.filter(({ state }) => state.status === 'open')),
     unready: [...away, ...unwell],
   };
 };
 
 /** What of the pool would be missed if its extra nodes went: not they themselves, nor what someone has said to leave as it is. */
-const missedOf = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): readonly string[] => {
-  const left = trackedOf(upgrade)
+const missedOf = (view: RolloutView, pool: string | null): readonly string[] => {
+  const left = view.operations
     .filter(({ state }) => state.status === 'skipped' || state.status === 'quarantined')
     .flatMap(({ operation }): readonly string[] => operation.nodes);
-  return poolNow(cluster, upgrade, pool).unready.filter(
-    (name) => cluster.extra[name] === undefined && !left.includes(name),
-  );
+  return poolNow(view, pool).unready.filter((name) => view.cluster.extra[name] === undefined && !left.includes(name));
 };
 
-const failedIn = (upgrade: Upgrade, pool: string | null): boolean =>
-  trackedOf(upgrade).some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
+const failedIn = ({ operations }: RolloutView, pool: string | null): boolean =>
+  operations.some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
 
 /** Whether the extra nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
-export const mayReturn = (cluster: ClusterState, upgrade: Upgrade, pool: string | null): boolean => {
-  const planned = upgrade.plan?.pools.find(({ name }) => name === pool);
+export const mayReturn = ({ operation: { pool }, rollout }: TrackedOperation): boolean => {
+  const planned = rollout.upgrade.plan?.pools.find(({ name }) => name === pool);
   if (planned === undefined) return true;
-  if (failedIn(upgrade, pool) && !d2MayForgo(planned)) return false;
-  return d2MayReturn({ ...planned, unready: missedOf(cluster, upgrade, pool) });
+  if (failedIn(rollout, pool) && !d2MayForgo(planned)) return false;
+  return d2MayReturn({ ...planned, unready: missedOf(rollout, pool) });
 };
 
 /** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
-export const startable = (cluster: ClusterState, upgrade: Upgrade, now: string): readonly Tracked[] => {
-  const batch = currentBatch(upgrade);
-  const waiting = batch.filter(({ state }) => state.status === 'waiting').map((tracked) => inTurn(upgrade, tracked));
-  if (trackedOf(upgrade).some(({ operation, state }) => state.status === 'open' && operation.kind !== 'worker'))
-    return [];
-  const progress = trackedOf(upgrade).map((one) => ({ operation: one.operation, ended: hasEnded(one) }));
-  const starting: Tracked[] = [];
+export const startable = (view: RolloutView, now: string): readonly TrackedOperation[] => {
+  const waiting = currentBatch(view)
+    .filter(({ state }) => state.status === 'waiting')
+    .map(inTurn);
+  if (view.operations.some(({ operation, state }) => state.status === 'open' && operation.kind !== 'worker')) return [];
+  const progress = view.operations.map((one) => ({ operation: one.operation, ended: hasEnded(one) }));
+  const starting: TrackedOperation[] = [];
   for (const tracked of waiting) {
     const { operation } = tracked;
-    const soak = soakEndsAt(upgrade, operation);
+    const soak = soakEndsAt(tracked);
     if (soak !== null && soak > now) continue;
-    if (operation.kind === 'return-surge' && !mayReturn(cluster, upgrade, operation.pool)) continue;
+    if (operation.kind === 'return-surge' && !mayReturn(tracked)) continue;
     if (operation.kind !== 'worker') return [tracked];
     if (!c9WorkersMayBegin(progress, operation)) continue;
-    const pool = poolNow(cluster, upgrade, operation.pool);
+    const pool = poolNow(view, operation.pool);
     const inFlight = [...pool.inFlight, ...starting.flatMap((one) => one.operation.nodes)];
     if (operation.node !== null && d2MayBegin(operation.node, { ...pool, inFlight })) starting.push(tracked);
   }
@@ -105,29 +96,29 @@ export const startable = (cluster: ClusterState, upgrade: Upgrade, now: string):
 };
 
 /** Why nothing may begin now although no one asked for a pause; ends by itself. */
-export const holdback = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
+export const holdback = (view: RolloutView, now: string): Pause | null => {
+  const { cluster, upgrade } = view;
   const repairs = Object.values(cluster.repairs);
   if (repairs.length > 0) return { by: 'gate', reason: `${repairs.join('; ')} (B1)` };
-  const meltdown = meltdownOf(cluster, upgrade);
+  const meltdown = meltdownOf(view);
   if (meltdown !== undefined) return { by: 'gate', reason: meltdown };
   const { open, changesAt } = d7Window(upgrade.request.strategy.windows, now);
   return open ? null : { by: 'window', reason: `the next window opens at ${changesAt ?? 'no time'}` };
 };
 
 /** Nothing is at work and nothing may begin, because nodes that are away for other reasons have spent the budget (D2). */
-export const budgetSpent = (cluster: ClusterState, upgrade: Upgrade, now: string): Pause | null => {
-  const all = trackedOf(upgrade);
-  if (all.some(({ state }) => state.status === 'open')) return null;
-  const waiting = currentBatch(upgrade).find(({ state }) => state.status === 'waiting');
-  if (waiting === undefined || startable(cluster, upgrade, now).length > 0) return null;
-  const soak = soakEndsAt(upgrade, waiting.operation);
+export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
+  if (view.operations.some(({ state }) => state.status === 'open')) return null;
+  const waiting = currentBatch(view).find(({ state }) => state.status === 'waiting');
+  if (waiting === undefined || startable(view, now).length > 0) return null;
+  const soak = soakEndsAt(waiting);
   if (soak !== null && soak > now) return null;
   const { pool, kind } = waiting.operation;
-  const { unready, atOnce } = poolNow(cluster, upgrade, pool);
+  const { unready, atOnce } = poolNow(view, pool);
   if (kind === 'return-surge') {
     // What failed is told by a halt (G1), with what a person can do about it.
-    if (failedIn(upgrade, pool)) return null;
-    const missed = [...new Set(missedOf(cluster, upgrade, pool))].join(', ');
+    if (failedIn(view, pool)) return null;
+    const missed = [...new Set(missedOf(view, pool))].join(', ');
     return { by: 'gate', reason: `${missed} are away, so the extra nodes of ${String(pool)} stay (D2)` };
   }
   return {

@@ -10,7 +10,7 @@ import { durationKeyOf } from '../plan/durations.js';
 import { refusing } from '../rules/finding.js';
 import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
 import { again, evolveByAgents, evolveOperations, withOperation } from './operation.evolve.js';
-import { isUnwell, trackedOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
+import { isUnwell, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
 export const newUpgrade = (request: EventData<'UpgradeRequested'>): Upgrade => ({
   id: request.upgradeId,
@@ -77,7 +77,9 @@ const overridden = (upgrade: Upgrade, { rule }: EventData<'UpgradeRuleOverridden
 const retried = (upgrade: Upgrade): Upgrade => {
   const run = upgrade.run + 1;
   if (upgrade.status === 'rejected') return { ...upgrade, status: 'checking', run };
-  const failed = trackedOf(upgrade).filter(({ state }) => state.status === 'failed' || state.status === 'quarantined');
+  const failed = operationsOf(upgrade).filter(
+    ({ state }) => state.status === 'failed' || state.status === 'quarantined',
+  );
   const operations = failed.reduce<Readonly<Record<string, OperationState>>>(
     (all, { operation, state }) => ({ ...all, [operation.id]: again(state) }),
     upgrade.operations,
@@ -87,7 +89,9 @@ const retried = (upgrade: Upgrade): Upgrade => {
 
 /** Left out, a control plane would leave API servers of two versions behind for good. */
 const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSkipRequested'>): Upgrade => {
-  const left = trackedOf(upgrade).filter(({ operation, state }) => operation.node === node && state.status !== 'done');
+  const left = operationsOf(upgrade).filter(
+    ({ operation, state }) => operation.node === node && state.status !== 'done',
+  );
   if (left.length > 0 && left.every(({ operation }) => operation.kind === 'worker'))
     return left.reduce(
       (before, { operation }) => withOperation(before, operation.id, () => ({ leaveOut: reason })),
@@ -107,7 +111,7 @@ const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSki
 
 /** Why a node may not go back: etcd's data is past its minor (G2), or it is no failed worker (G3). */
 const noWayBack = (upgrade: Upgrade, node: string): Finding => {
-  const changed = trackedOf(upgrade).find(
+  const changed = operationsOf(upgrade).find(
     ({ operation }) => operation.node === node && operation.role === 'control-plane' && operation.change !== null,
   )?.operation;
   const [over] = g2NoWayBackOverEtcd(changed?.change?.kubernetes ?? '', `v${changed?.from['kubeadm'] ?? ''}`);
@@ -123,7 +127,7 @@ const noWayBack = (upgrade: Upgrade, node: string): Finding => {
 
 /** The failed operation of the node is done the other way round (G3); whether it may be is asked when it would begin. */
 const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackRequested'>): Upgrade => {
-  const failed = trackedOf(upgrade).find(
+  const failed = operationsOf(upgrade).find(
     ({ operation, state }) => operation.node === node && state.status === 'failed' && operation.role === 'worker',
   );
   if (failed === undefined) return refused(upgrade, 'NodeRollbackRequested', noWayBack(upgrade, node));
@@ -226,7 +230,7 @@ const evolveProbes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
 
 /** What is to be known of it by the operation that waits for the extra machines of this pool, or for their end. */
 const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool: string, trouble: Cause): Upgrade => {
-  const open = trackedOf(upgrade).find(
+  const open = operationsOf(upgrade).find(
     ({ operation, state }) => operation.kind === kind && operation.pool === pool && state.status === 'open',
   );
   return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
