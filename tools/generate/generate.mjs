@@ -7,6 +7,7 @@ import { format } from 'prettier';
 import { describeApi } from '../../apps/gateway/dist/documents/describe.js';
 import { asyncApiDocument } from './asyncapi.mjs';
 import { eventReference, refusalReference } from './references.mjs';
+import { upgradeReference } from './upgrades.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -25,6 +26,7 @@ const generated = async () => {
     ['docs/asyncapi.json', await json(asyncApiDocument(openApi.info.version))],
     ['docs/events.md', await markdown(eventReference())],
     ['docs/refusals.md', await markdown(refusalReference())],
+    ['docs/upgrades.md', await markdown(upgradeReference())],
     ['libs/api-client/src/generated/openapi.ts', await clientTypes(openApi)],
   ]);
 };

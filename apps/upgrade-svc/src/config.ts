@@ -22,10 +22,10 @@ const Environment = z.object({
     .min(500)
     .default(NODE_LOST_AFTER_MS)
     .describe('A node without a heartbeat for longer is lost'),
-  UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate looks again while it waits'),
-  UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two looks whether a cluster is healthy (B2)'),
-  UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two looks whether leases are renewed (C5)'),
-  UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is asked again (D7)"),
+  UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate is checked again while it waits'),
+  UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two checks whether a cluster is healthy (B2)'),
+  UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two checks whether leases are renewed (C5)'),
+  UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is checked again (D7)"),
   GATE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that user gates may connect to'),
   ETCD_SNAPSHOTS_KEPT: z.coerce.number().int().min(1).max(1_000).default(5).describe('Of each cluster, the newest'),
   ETCD_SNAPSHOT_MAX_MIB: z.coerce
@@ -34,9 +34,7 @@ const Environment = z.object({
     .min(1)
     .max(1024 * 1024)
     .default(2304)
-    .describe(
-      'A snapshot of etcd that is larger is not kept; the default is what etcd may hold by its own default, and some room',
-    ),
+    .describe('A larger snapshot of etcd is not kept; the default is the default quota of etcd and some reserve'),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
 });
 

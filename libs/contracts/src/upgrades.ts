@@ -188,53 +188,56 @@ export const UpgradePlan = z.strictObject({
 });
 export type UpgradePlan = z.infer<typeof UpgradePlan>;
 
-/** The rules of upgrades. `overridable`: an operator may take it upon oneself, for one upgrade. */
+/** The rules of upgrades. `overridable`: an operator may override it, for one upgrade. */
 export const UPGRADE_RULES = {
-  A1: { title: 'API servers are at most one minor apart and never skip one', overridable: false },
-  A2: { title: 'No kubelet is newer than the oldest API server, nor more than three minors older', overridable: false },
+  A1: { title: 'API servers are at most one minor version apart, and skip none', overridable: false },
+  A2: {
+    title: 'No kubelet is newer than the oldest API server, nor more than three minor versions older',
+    overridable: false,
+  },
   A3: { title: 'Controller manager and scheduler are never newer than an API server', overridable: false },
-  A4: { title: 'First the latest patch, then minor by minor', overridable: false },
+  A4: { title: 'Upgrade to the latest patch first, then one minor version at a time', overridable: false },
   A5: { title: 'kubeadm has the version of the target', overridable: false },
-  A6: { title: 'Every state on the way keeps the skew', overridable: false },
+  A6: { title: 'Every intermediate state keeps the version skew policy', overridable: false },
   B1: { title: 'One operation of a cluster at a time', overridable: false },
   B2: { title: 'The cluster is healthy', overridable: true },
   B3: { title: 'etcd is healthy, and its members are the control planes', overridable: false },
-  B4: { title: 'A fresh snapshot of etcd lies off its node', overridable: true },
-  B5: { title: 'Nothing uses what the target no longer has', overridable: true },
-  B6: { title: 'No webhook can lock the control plane out', overridable: true },
-  B7: { title: 'Pods can move', overridable: true },
+  B4: { title: 'There is a recent snapshot of etcd off its node', overridable: true },
+  B5: { title: 'Nothing uses APIs or flags that the target version removes', overridable: true },
+  B6: { title: 'No webhook can block the control plane', overridable: true },
+  B7: { title: 'Pods can be evicted and have room elsewhere', overridable: true },
   B8: { title: 'Certificates outlive the upgrade, and clocks agree', overridable: true },
-  B9: { title: 'Every node has room, and its files and images', overridable: true },
-  B10: { title: 'etcd goes one minor at a time, from a version that can', overridable: true },
+  B9: { title: 'Every node has disk space, packages and images', overridable: true },
+  B10: { title: 'etcd is upgraded one minor version at a time, from a version that supports it', overridable: true },
   C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
-  C2: { title: 'A control plane is emptied and gives up the lead of etcd', overridable: false },
-  C3: { title: 'The API server stops in order before its etcd does', overridable: false },
+  C2: { title: 'A control plane is drained, and etcd is led by another member', overridable: false },
+  C3: { title: 'The API server stops before its etcd does', overridable: false },
   C4: { title: 'kubeadm upgrade apply runs once per step, on the first control plane', overridable: false },
-  C5: { title: 'A control plane is done when it was seen to work', overridable: false },
-  C6: { title: 'The kubelet of a control plane follows while it is empty', overridable: false },
-  C7: { title: 'Control planes are changed in place, never doubled', overridable: false },
-  C8: { title: 'etcd keeps its quorum, before and after', overridable: false },
-  C9: { title: 'Addons follow the last control plane, workers follow them', overridable: true },
+  C5: { title: 'A control plane is done when its components were seen to work', overridable: false },
+  C6: { title: 'The kubelet of a control plane is upgraded while the node is drained', overridable: false },
+  C7: { title: 'Control planes are changed in place, without surge nodes', overridable: false },
+  C8: { title: 'etcd keeps its quorum while a member is away', overridable: false },
+  C9: { title: 'Addons are upgraded after the last control plane and before any worker', overridable: true },
   D1: { title: 'A canary goes first', overridable: true },
-  D2: { title: 'Never more nodes away than the budget', overridable: false },
+  D2: { title: 'No more nodes are away than the budget of the pool', overridable: false },
   D3: { title: 'Evicted pods prefer nodes that are done', overridable: true },
-  D4: { title: 'A node is emptied, changed and seen Ready in this order', overridable: false },
-  D5: { title: 'A node that cannot be emptied is never forced silently', overridable: false },
-  D6: { title: 'A new minor of the kubelet needs an empty node', overridable: false },
-  D7: { title: 'Gates of the user and windows hold nodes back', overridable: true },
-  E1: { title: 'Too many look dead: our view is wrong, nothing is done', overridable: false },
-  E2: { title: 'Too many failures in a row', overridable: true },
+  D4: { title: 'A node is drained, changed and seen Ready, in this order', overridable: false },
+  D5: { title: 'Pods are never forced off a node without a time limit', overridable: false },
+  D6: { title: 'A new minor version of the kubelet needs a drained node', overridable: false },
+  D7: { title: 'No node begins outside the maintenance windows or while a user gate fails', overridable: true },
+  E1: { title: 'Nothing begins while more nodes look dead than is plausible', overridable: false },
+  E2: { title: 'Too many nodes failed in a row', overridable: true },
   E3: { title: 'Too large a share of a pool has failed', overridable: true },
-  E4: { title: 'Too many nodes could not be emptied', overridable: true },
+  E4: { title: 'Too many nodes could not be drained', overridable: true },
   E5: { title: 'The cluster is less healthy than before', overridable: true },
   E6: { title: 'The API server cannot be reached', overridable: false },
-  E7: { title: 'A control plane or a step for the whole cluster has failed', overridable: false },
+  E7: { title: 'A control plane, or an operation on the whole cluster, has failed', overridable: false },
   F1: { title: 'Certificates are renewed on one control plane after the other', overridable: false },
-  G1: { title: 'What failed is looked at and run again first', overridable: false },
-  G2: { title: 'Nothing goes back over a minor of etcd', overridable: false },
-  G3: { title: 'A worker may get its former software back', overridable: false },
+  G1: { title: 'What has failed is fixed and retried first', overridable: false },
+  G2: { title: 'No minor version of etcd is downgraded', overridable: false },
+  G3: { title: 'A failed worker may be rolled back to its previous software', overridable: false },
   G4: { title: 'A snapshot is restored only as an operation of its own', overridable: false },
-  G5: { title: 'New binaries first behave as the old version', overridable: false },
+  G5: { title: 'In two steps, new binaries first emulate the previous version', overridable: false },
 } as const;
 export type UpgradeRule = keyof typeof UPGRADE_RULES;
 
@@ -243,26 +246,83 @@ export const isUpgradeRule = (rule: string): rule is UpgradeRule => Object.hasOw
 export const GATE_STAGES = ['before', 'after', 'finish'] as const;
 export type GateStage = (typeof GATE_STAGES)[number];
 
-/** What is asked of the world before an operation, after it, and at the end of a step. `user:<name>` is a gate of the user's own. */
+interface GateDefinition {
+  readonly rule: UpgradeRule;
+  /** What must be true for the gate to pass. */
+  readonly sentence: string;
+  /** What an operator does about a gate that does not pass. */
+  readonly help: string;
+}
+
+const KUBE_SYSTEM = 'See "kubectl -n kube-system get pods -o wide" and the logs of the pods that are not Ready.';
+const ETCD_MEMBER =
+  'See the logs of etcd on the node ("crictl logs") and its disk; the gate is checked again until its time is over.';
+
+/** What is checked before an operation, after it, and at the end of a step. `user:<name>` is a gate of the user's own. */
 export const GATES = {
   'cluster-healthy': {
     rule: 'B2',
-    sentence: 'every node that is not excused is Ready, and what runs in kube-system is',
+    sentence: 'every node that is not excused is Ready, and so are the pods of kube-system',
+    help: `Fix or remove the nodes that are not Ready ("fairlead node list <cluster>"). ${KUBE_SYSTEM}`,
   },
   'etcd-healthy': {
     rule: 'B3',
-    sentence: 'every member of etcd is started, healthy, without alarm, and none is learning',
+    sentence: 'every etcd member is started and healthy, none is a learner, and there is no alarm',
+    help: ETCD_MEMBER,
   },
-  'etcd-quorum': { rule: 'C8', sentence: 'etcd keeps its quorum without this member' },
-  'etcd-leader': { rule: 'C2', sentence: 'the leader of etcd is known; facts name its node' },
-  'api-answers': { rule: 'E6', sentence: 'the API answers at its load-balanced address' },
-  'static-pods': { rule: 'C5', sentence: 'the static pods of the node run the images of the target' },
-  'api-server': { rule: 'C5', sentence: '/readyz answers on the own address of the node' },
-  'etcd-member': { rule: 'C5', sentence: 'the etcd member of the node is healthy and has caught up' },
-  leases: { rule: 'C5', sentence: 'controller manager and scheduler renew their leases' },
-  'node-ready': { rule: 'C6', sentence: 'Kubernetes calls the node Ready, at the version of the target' },
-  daemonsets: { rule: 'D4', sentence: 'the DaemonSet pods of the node are Ready' },
-  'kube-proxy': { rule: 'C9', sentence: 'kube-proxy of the target has rolled out on every node' },
-  dns: { rule: 'C9', sentence: 'CoreDNS of the target has rolled out' },
-} as const satisfies Readonly<Record<string, { readonly rule: UpgradeRule; readonly sentence: string }>>;
+  'etcd-quorum': {
+    rule: 'C8',
+    sentence: 'etcd keeps its quorum without this member',
+    help: 'Fix the unhealthy member of etcd first.',
+  },
+  'etcd-leader': {
+    rule: 'C2',
+    sentence: 'etcd has a leader that is a node of the cluster',
+    help: ETCD_MEMBER,
+  },
+  'api-answers': {
+    rule: 'E6',
+    sentence: 'the API answers at its load-balanced address',
+    help: 'Check the load balancer and the API servers: "kubectl get --raw /readyz?verbose".',
+  },
+  'static-pods': {
+    rule: 'C5',
+    sentence: 'the static pods of the node run the images of the target and are Ready',
+    help: 'See "crictl ps -a" and the logs of the kubelet on the node (journalctl -u kubelet).',
+  },
+  'api-server': {
+    rule: 'C5',
+    sentence: "/readyz answers at the node's own address",
+    help: 'See the logs of kube-apiserver on the node ("crictl logs").',
+  },
+  'etcd-member': {
+    rule: 'C5',
+    sentence: 'the etcd member of the node is healthy and has caught up',
+    help: ETCD_MEMBER,
+  },
+  leases: {
+    rule: 'C5',
+    sentence: 'kube-controller-manager and kube-scheduler renew their leases',
+    help: KUBE_SYSTEM,
+  },
+  'node-ready': {
+    rule: 'C6',
+    sentence: 'the node is Ready, with the kubelet of the target',
+    help: 'See "kubectl describe node" and the logs of the kubelet on the node (journalctl -u kubelet).',
+  },
+  daemonsets: {
+    rule: 'D4',
+    sentence: 'the DaemonSet pods of the node are Ready',
+    help: 'See "kubectl get pods -A -o wide" and the logs of the pods that are not Ready.',
+  },
+  'kube-proxy': { rule: 'C9', sentence: 'kube-proxy of the target has rolled out on every node', help: KUBE_SYSTEM },
+  dns: { rule: 'C9', sentence: 'CoreDNS of the target has rolled out', help: KUBE_SYSTEM },
+} as const satisfies Readonly<Record<string, GateDefinition>>;
 export type GateName = keyof typeof GATES | `user:${string}`;
+
+/** A gate that a user defined in the strategy (D7). */
+export const USER_GATE = {
+  rule: 'D7',
+  sentence: 'its URL answers with the expected status, or its Job succeeds',
+  help: 'Fix what the gate checks. It is checked again every 30 seconds for at most a day, then the node fails.',
+} as const satisfies GateDefinition;

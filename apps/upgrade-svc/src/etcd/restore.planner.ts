@@ -43,9 +43,9 @@ const restored = (state: Restores, current: Current): readonly RestoreFact[] => 
 /** What stands against it before anything is touched. */
 const hindrance = (state: Restores, { snapshot }: Current): string | undefined => {
   const known = state.snapshots[snapshot];
-  if (known === undefined) return 'no snapshot of this name was taken of this cluster';
-  if (!known.restorable) return 'its data were not kept';
-  if (state.rollout !== null) return `rollout ${state.rollout} is under way (B1)`;
+  if (known === undefined) return 'the cluster has no snapshot of this name';
+  if (!known.restorable) return 'its data was not kept';
+  if (state.rollout !== null) return `rollout ${state.rollout} is in progress (B1)`;
   return controlPlanesOf(state).length === 0 ? 'the cluster has no control plane' : undefined;
 };
 
@@ -56,7 +56,7 @@ const begun = (state: Restores, current: Current): readonly RestoreFact[] => {
     return failed(state, current, {
       operation: 'restore etcd',
       target: current.snapshot,
-      message: `${message ?? ''}; nothing was touched`,
+      message: `${message ?? ''}; nothing was changed`,
     });
   const members = controlPlanesOf(state).map((node) => ({ node, peerUrl: state.nodes[node]?.peerUrl ?? '' }));
   const { sha256, bytes } = known;
@@ -78,21 +78,21 @@ const trouble = (state: Restores, current: Current, now: string): Cause | undefi
   const deadline = deadlineOf(state);
   if (deadline === null || now < deadline) return undefined;
   const nodes = waitsFor(state, current).join(', ');
-  return { operation: `restore etcd: ${current.step}`, target: nodes || 'etcd', message: 'it was not done in time' };
+  return { operation: `restore etcd: ${current.step}`, target: nodes || 'etcd', message: 'it did not finish in time' };
 };
 
 const saying = (cause: Cause, words: string): Cause => ({ ...cause, message: `${cause.message}; ${words}` });
 
-/** After the start there is no way back without losing what was written since: someone has to look. */
+/** After the start, going back would lose what was written since: an operator has to decide. */
 const STARTED =
-  'the data of the snapshot are in place and were started; the previous data is kept beside it on each control plane';
+  'etcd was started with the data of the snapshot; the previous data is kept beside it on each control plane';
 
 const whenTroubled = (state: Restores, current: Current, cause: Cause): readonly RestoreFact[] => {
   switch (current.step) {
     case 'asked':
       return [];
     case 'place':
-      return failed(state, current, saying(cause, 'nothing was touched'));
+      return failed(state, current, saying(cause, 'nothing was changed'));
     case 'stop':
     case 'restore':
       return advanced(state, current, 'undo', cause);
@@ -103,7 +103,11 @@ const whenTroubled = (state: Restores, current: Current, cause: Cause): readonly
       // etcd is back; a kubelet that was not restarted learns of it by itself, for all it watches was compacted.
       return restored(state, current);
     case 'undo':
-      return failed(state, current, saying(current.cause ?? cause, `and putting it back failed: ${cause.message}`));
+      return failed(
+        state,
+        current,
+        saying(current.cause ?? cause, `and restoring the previous data failed: ${cause.message}`),
+      );
   }
 };
 
@@ -124,7 +128,7 @@ const whenDone = (state: Restores, current: Current): readonly RestoreFact[] => 
     case 'refresh':
       return restored(state, current);
     case 'undo':
-      return failed(state, current, saying(current.cause ?? UNKNOWN, 'everything is as it was before'));
+      return failed(state, current, saying(current.cause ?? UNKNOWN, 'the previous data was restored'));
   }
 };
 

@@ -31,7 +31,7 @@ describe('a snapshot that is larger than it may be', () => {
     keeper(bytesMax).save(cluster, 'demo-1', OWNER, new AbortController().signal);
 
   it('is refused before anything is kept, where etcd says how large it is', async () => {
-    await expect(save(1)).rejects.toThrow(/a snapshot may have 1 \(ETCD_SNAPSHOT_MAX_MIB/);
+    await expect(save(1)).rejects.toThrow(/more than the limit of 1 \(ETCD_SNAPSHOT_MAX_MIB/);
     expect(happened).toEqual([]);
     await save(1024 ** 3);
     expect(happened[0]).toBe('open');
@@ -45,7 +45,7 @@ describe('a snapshot that is larger than it may be', () => {
         return { ...end, stdout: end.stdout.replaceAll(/"dbSize":\d+/g, `"dbSize":${SAID_BYTES}`) };
       },
     });
-    await expect(save(SAID_BYTES, lying)).rejects.toThrow(/a snapshot may have 100/);
+    await expect(save(SAID_BYTES, lying)).rejects.toThrow(/more than the limit of 100/);
     expect(happened.at(-1)).toBe('discard');
     const kept = happened.filter((what) => what.startsWith('write ')).map((what) => Number(what.slice(6)));
     expect(kept.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(SAID_BYTES);

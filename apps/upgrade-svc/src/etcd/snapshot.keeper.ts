@@ -55,7 +55,7 @@ export class SnapshotKeeper {
     throw new WorldFailure({
       operation: 'keep a snapshot of etcd',
       target: snapshot,
-      message: `etcd holds at least ${bytes} bytes, and a snapshot may have ${bytesMax} (ETCD_SNAPSHOT_MAX_MIB of upgrade-svc). Compact and defragment etcd, or allow more`,
+      message: `the snapshot has at least ${bytes} bytes, more than the limit of ${bytesMax} (ETCD_SNAPSHOT_MAX_MIB of upgrade-svc). Compact and defragment etcd, or raise the limit`,
       retryable: false,
     });
   }

@@ -43,7 +43,7 @@ export const clusterHealthy: Gate = async (look) => {
 
 export const apiAnswers: Gate = async ({ cluster }) => {
   const failing = await cluster.failingChecks();
-  return failing.length === 0 ? holds() : fails(`the API server says: ${failing.join(', ')} failed`, { failing });
+  return failing.length === 0 ? holds() : fails(`failed checks of the API server: ${failing.join(', ')}`, { failing });
 };
 
 /** A lease that moves between two looks is held by a component that works; its age alone would trust two clocks. */

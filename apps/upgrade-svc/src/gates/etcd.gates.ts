@@ -43,7 +43,7 @@ export const etcdQuorum: Gate = async (look) => {
 export const etcdLeader: Gate = async (look) => {
   const leader = (await factsOf(look)).members.find((member) => member.leader);
   return leader?.node === undefined || leader.node === null
-    ? fails('etcd has no leader that is one of our nodes', { leader: leader?.name ?? null })
+    ? fails('etcd has no leader among the nodes of the cluster', { leader: leader?.name ?? null })
     : holds({ leader: leader.node });
 };
 
@@ -54,6 +54,8 @@ export const etcdMember: Gate = async (look) => {
   const { healthy, learner, behind, version } = member;
   const facts = { version, behind };
   if (!healthy) return fails(`the member on ${node} is not healthy`, facts);
-  if (learner) return fails(`the member on ${node} is still learning`, facts);
-  return behind > BEHIND_MAX ? fails(`the member on ${node} is ${behind} entries behind`, facts) : holds(facts);
+  if (learner) return fails(`the member on ${node} is still a learner`, facts);
+  return behind > BEHIND_MAX
+    ? fails(`the member on ${node} is ${behind} entries behind the leader`, facts)
+    : holds(facts);
 };

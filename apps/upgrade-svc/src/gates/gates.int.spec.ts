@@ -92,7 +92,7 @@ describe('The gates of a rollout', () => {
     );
     expect(await ask('cluster-healthy')).toMatchObject({
       holds: false,
-      message: expect.stringContaining(`${worker(2)} is not Ready`),
+      message: expect.stringContaining(`nodes are not Ready: ${worker(2)} (`),
     });
     const excused = lookAt(CP, VERSION, [worker(2)]);
     expect(await ownGate('cluster-healthy')!(excused)).toMatchObject({ holds: true });
@@ -106,7 +106,7 @@ describe('The gates of a rollout', () => {
     });
     expect(await ask('etcd-quorum', CP)).toMatchObject({
       holds: false,
-      message: expect.stringMatching(/2 healthy of 3 members: without demo-cp-2 it would lose its quorum/),
+      message: expect.stringMatching(/2 healthy of 3 members and would lose its quorum without demo-cp-2/),
     });
     expect(await ownGate('etcd-healthy')!(lookAt(controlPlane(3), VERSION, [controlPlane(3)]))).toMatchObject({
       holds: true,
@@ -288,7 +288,7 @@ describe("Gates of the user's own", () => {
     const gate = { kind: 'job' as const, name: 'check', namespace: 'default', manifest: manifest('complete') };
     expect(await askUserGate(gate, look())).toMatchObject({
       holds: false,
-      message: expect.stringContaining('has begun'),
+      message: expect.stringContaining('has started'),
     });
     await eventually(
       () => askUserGate(gate, look()),

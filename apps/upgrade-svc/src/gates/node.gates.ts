@@ -11,7 +11,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
   // kubeadm's version is theirs; the kubelet may follow in a later pass (C6, G5).
   const kubeadm = look.software['kubeadm'] ?? look.software['kubelet'];
   const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`);
-  if (release === undefined) return fails(`no release of version ${String(kubeadm)} is known`);
+  if (release === undefined) return fails(`Fairlead knows no release ${String(kubeadm)}`);
   const tags = tagsOf(release);
   const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);
   const images = Object.fromEntries(pods.map(({ labels, image }) => [labels['component'] ?? '', image]));
@@ -21,7 +21,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
   });
   const unready = pods.filter(({ ready, deleting }) => !ready || deleting);
   const facts = { images };
-  if (pods.length < STATIC_PODS) return fails(`${pods.length} of ${STATIC_PODS} static pods are there`, facts);
+  if (pods.length < STATIC_PODS) return fails(`${pods.length} of ${STATIC_PODS} static pods exist`, facts);
   if (older.length > 0)
     return fails(
       `not yet at ${release.version}: ${older.map(({ labels, image }) => `${labels['component']} runs ${image}`).join(', ')}`,
@@ -35,7 +35,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
 export const apiServerAnswers: Gate = async (look) => {
   const node = nodeOf(look);
   const failing = await look.cluster.failingChecksOn(node);
-  return failing.length === 0 ? holds() : fails(`/readyz of ${node}: ${failing.join(', ')}`, { failing });
+  return failing.length === 0 ? holds() : fails(`/readyz of ${node} fails: ${failing.join(', ')}`, { failing });
 };
 
 export const nodeReady: Gate = async (look) => {

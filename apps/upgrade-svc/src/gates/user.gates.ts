@@ -63,9 +63,9 @@ const askJob = async (
   switch (await cluster.job(gate.namespace, name)) {
     case 'absent':
       await cluster.createJob(manifest);
-      return fails(`Job ${gate.namespace}/${name} has begun`, facts);
+      return fails(`Job ${gate.namespace}/${name} has started`, facts);
     case 'running':
-      return fails(`Job ${gate.namespace}/${name} runs`, facts);
+      return fails(`Job ${gate.namespace}/${name} is running`, facts);
     case 'succeeded':
       return holds(facts);
     case 'failed':

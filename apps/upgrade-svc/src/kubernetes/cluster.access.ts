@@ -31,7 +31,7 @@ export class ClusterAccess {
     throw new WorldFailure({
       operation: 'reach the Kubernetes API',
       target: cluster,
-      message: 'the kubeconfig of the cluster is not among the secrets',
+      message: 'the secret with the kubeconfig of the cluster does not exist',
       retryable: false,
     });
   }

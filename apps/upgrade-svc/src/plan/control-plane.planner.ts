@@ -56,8 +56,8 @@ const reasonOf = (node: PlannedNode, index: number, { leader, what, step }: Pass
       : index === 0
         ? 'it does not lead etcd, and goes first'
         : 'it does not lead etcd';
-  if (what === 'commit') return `every API server runs the new binaries, so ${String(step.to)} may begin (G5)`;
-  if (what === 'kubelet') return `every API server runs ${String(step.to)} by now, so its kubelet may follow (C6)`;
+  if (what === 'commit') return `every API server runs the new binaries, so the emulation can end (G5)`;
+  if (what === 'kubelet') return `every API server runs ${String(step.to)}, so the kubelet can be upgraded (C6)`;
   return place;
 };
 

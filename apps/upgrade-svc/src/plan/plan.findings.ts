@@ -7,7 +7,7 @@ import {
   releaseOf,
   type UpgradePlan,
 } from '@fairlead/contracts';
-import { asking, refusing, when } from '../rules/finding.js';
+import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b3ExternalEtcd, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
@@ -39,28 +39,13 @@ const broughtTo = ({ operations }: UpgradePlan): ReadonlyMap<NodeName, readonly 
 const targetFindings = ({ request, releases }: PlanInput, present: string): readonly Finding[] => {
   const { kubernetes } = request.target;
   return [
-    ...when(asksForNothing(request.target), () =>
-      refusing('A4', {
-        sentence: 'nothing to change was named',
-        facts: {},
-        help: 'Name a version, software, renewCertificates or reboot.',
-      }),
-    ),
+    ...when(asksForNothing(request.target), () => finding('A4.nothing-requested', {})),
     ...when(kubernetes !== undefined && !releases.some(({ version }) => version === kubernetes), () =>
-      refusing('A4', {
-        sentence: `no release ${String(kubernetes)} is known`,
-        facts: { known: releases.map(({ version }) => version) },
-        help: 'Ask for a version of the catalogue.',
-      }),
+      finding('A4.release-unknown', { known: releases.map(({ version }) => version) }, { version: String(kubernetes) }),
     ),
     ...when(
       kubernetes !== undefined && minorsAhead(present, kubernetes) === 0 && compareVersions(kubernetes, present) < 0,
-      () =>
-        asking('A1', {
-          sentence: `${String(kubernetes)} is an earlier patch than the ${present} that runs`,
-          facts: { from: present, to: kubernetes },
-          help: 'It is possible; be sure that it is meant.',
-        }),
+      () => finding('A1.earlier-patch', { from: present, to: kubernetes }),
     ),
   ];
 };

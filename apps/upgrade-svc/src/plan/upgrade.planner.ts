@@ -75,7 +75,7 @@ const stageDraft = (drafts: readonly Draft[], software: SoftwareVersions): reado
     ),
   ];
   if (nodes.length === 0) return [];
-  const reason = 'files and images are on every node and verified before the first is touched (B9)';
+  const reason = 'packages and images are on every node and verified before the first node changes (B9)';
   return [{ kind: 'stage', node: null, nodes, to: software, reason }];
 };
 
@@ -89,14 +89,14 @@ const SNAPSHOT: Draft = {
   kind: 'snapshot-etcd',
   node: null,
   to: {},
-  reason: 'a way back before a control plane is touched (B4)',
+  reason: 'a snapshot is taken before any control plane changes (B4)',
 };
 
 const addons = ({ to }: Step): Draft => ({
   kind: 'addons',
   node: null,
   to: to === null ? {} : { kubernetes: to, 'kube-proxy': to.slice(1) },
-  reason: 'what the cluster runs for itself fits its control plane before any worker follows (C9)',
+  reason: 'addons fit the new version before any worker is upgraded (C9)',
 });
 
 const controlPlaneStep = (input: PlanInput, before: Progress, step: Step, staged: readonly Draft[]): Progress => {

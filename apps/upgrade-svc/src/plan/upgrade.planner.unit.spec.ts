@@ -173,7 +173,7 @@ describe('a plan', () => {
     const emulated = two.operations.flatMap(({ change }) => (change === null ? [] : [change.emulatedVersion]));
     expect(emulated).toEqual(['1.33', null]);
     const patch = planUpgrade(inputOf(modelOf(1, 0, '1.34.2'), to('v1.34.4'), { twoStep: true }));
-    expect(patch).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'G5', help: 'Leave twoStep away.' }] });
+    expect(patch).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'G5', help: 'Leave out twoStep.' }] });
   });
 
   it('between the two steps leads on, and neither back nor over a minor (G5)', () => {
@@ -187,7 +187,7 @@ describe('a plan', () => {
       findings: expect.arrayContaining([
         expect.objectContaining({
           rule: 'G5',
-          sentence: `API servers of ${from} behave as 1.34 already, and kubeadm ${old} takes neither CoreDNS nor etcd back to its own`,
+          sentence: `API servers of ${from} already emulate 1.34, and kubeadm ${old} downgrades neither CoreDNS nor etcd`,
           facts: expect.objectContaining({ coreDns: ['v1.13.1', 'v1.12.1'] }),
         }),
       ]),
@@ -195,7 +195,7 @@ describe('a plan', () => {
     expect(planUpgrade(inputOf(model, to(next)))).toMatchObject({
       outcome: 'rejected',
       findings: expect.arrayContaining([
-        expect.objectContaining({ rule: 'G5', help: `Ask for ${from} first: that ends the emulation.` }),
+        expect.objectContaining({ rule: 'G5', help: `Request ${from} first: this ends the emulation.` }),
       ]),
     });
     const onwards = planned(inputOf(model, to(from)));
@@ -256,7 +256,7 @@ describe('a plan with extra nodes', () => {
   it('says why, how long it takes, and that they have the target from the start', () => {
     const [book] = ofPool;
     expect(book).toMatchObject({ to: { kubelet: '1.34.4' }, node: null, predictedSeconds: 120 });
-    expect(book?.reason).toBe('1 extra node in w first, so that no room is missing (D2)');
+    expect(book?.reason).toBe('1 surge node in w first, to keep its capacity (D2)');
     const without = planned(inputOf(modelOf(1, 3, '1.33.13'), to('v1.34.4')));
     expect(surge.predictedSeconds - without.predictedSeconds).toBe(180);
   });

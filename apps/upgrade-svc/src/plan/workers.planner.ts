@@ -18,8 +18,8 @@ const workerNeedsChange = (input: PlanInput, node: PlannedNode, pass: WorkerPass
 const isSick = ({ facts }: PlannedNode): boolean => !facts.ready || facts.lost;
 
 const reasonOf = (node: PlannedNode, canary: boolean): string => {
-  if (canary) return 'the first of its pool: the others wait for its gates (D1)';
-  return isSick(node) ? 'it is not Ready, so nothing is lost while it is changed' : 'its pool goes on';
+  if (canary) return 'canary: the other nodes of the pool wait for its gates (D1)';
+  return isSick(node) ? 'it is not Ready, so changing it costs no capacity' : 'the next node of its pool';
 };
 
 const draftOf = (input: PlanInput, node: PlannedNode, pass: WorkerPass, canary: boolean): Draft => {
@@ -87,7 +87,7 @@ const withSurge = (
   const surge = d2Surge(strategyOf(input.request.strategy, pool), poolSize(input, pool));
   if (surge === 0) return batches;
   const to = softwareTo({ software: {} }, pass.to, pass.last ? (input.request.target.software ?? {}) : {});
-  const nodes = surge === 1 ? '1 extra node' : `${surge} extra nodes`;
+  const nodes = surge === 1 ? '1 surge node' : `${surge} surge nodes`;
   return [
     [
       {
@@ -95,11 +95,11 @@ const withSurge = (
         node: null,
         pool,
         to,
-        reason: `${nodes} in ${pool} first, so that no room is missing (D2)`,
+        reason: `${nodes} in ${pool} first, to keep its capacity (D2)`,
       },
     ],
     ...batches,
-    [{ kind: 'return-surge', node: null, pool, to: {}, reason: `${pool} is done and needs no extra nodes (D2)` }],
+    [{ kind: 'return-surge', node: null, pool, to: {}, reason: `${pool} is done and needs no surge nodes (D2)` }],
   ];
 };
 
@@ -126,7 +126,7 @@ export const workerBatches = (
     node: null,
     nodes: marked,
     to: {},
-    reason: 'pods that are evicted prefer nodes that are done, and so move once (D3)',
+    reason: 'evicted pods prefer nodes that are done, and so move only once (D3)',
   };
   return [[mark], ...batches];
 };

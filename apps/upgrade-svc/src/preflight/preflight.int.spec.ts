@@ -200,7 +200,7 @@ describe('The survey before an upgrade', () => {
       facts.nodes.map(({ name }) => name),
     ).map(({ sentence }) => sentence);
     expect(sentences).toEqual([
-      'budget default/web allows no disruption now',
+      'PodDisruptionBudget default/web allows no disruption now',
       expect.stringContaining('default/bare'),
       expect.stringContaining('default/bare'),
     ]);
@@ -249,7 +249,7 @@ describe('The survey before an upgrade', () => {
     const facts = await survey();
     const brought = new Map(facts.nodes.map(({ name }) => [name, ['v1.34.4']]));
     expect(b9Source(facts, brought).map(({ sentence }) => sentence)).toEqual([
-      `${worker(1)} does not reach its source http://mirror/: ${failure}`,
+      `${worker(1)} cannot reach its software source http://mirror/: ${failure}`,
     ]);
   });
 

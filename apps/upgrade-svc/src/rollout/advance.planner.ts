@@ -1,7 +1,19 @@
-import { d7Window, type Cause, type Fact, type Finding, type GateStage, type NodeName } from '@fairlead/contracts';
+import {
+  d7Window,
+  fillTemplate,
+  OPEN_UPGRADE_STATES,
+  OPERATION_FAILURES,
+  POSTPONE_REASONS,
+  SKIP_REASONS,
+  type Cause,
+  type Fact,
+  type Finding,
+  type GateStage,
+  type NodeName,
+} from '@fairlead/contracts';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
-import { refusing } from '../rules/finding.js';
+import { finding } from '../rules/finding.js';
 import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
@@ -89,21 +101,24 @@ const failed = ({ operation, rollout }: TrackedOperation, cause: Cause): Rollout
   },
 });
 
-/** More nodes than these fill a sentence without telling more. */
+/** A sentence names no more nodes than these. */
 const NODES_NAMED_MAX = 5;
 
-/** B9: which nodes could not bring their files and images, in the words of each. */
+/** B9: which nodes could not stage their packages and images, in the words of each. */
 const unstagedCause = (tracked: TrackedOperation): Cause => {
   const { state } = tracked;
   const missing = presentNodes(tracked).filter((node) => !state.staged.includes(node));
-  const words = missing
-    .slice(0, NODES_NAMED_MAX)
-    .map((node) => `${node}: ${state.unstaged[node] ?? 'its agent has said nothing of them'}`);
+  const words = missing.slice(0, NODES_NAMED_MAX).map((node) => {
+    const said = state.unstaged[node];
+    return said === undefined
+      ? fillTemplate(OPERATION_FAILURES['not-reported'].sentence, { node })
+      : `${node}: ${said}`;
+  });
   const others = missing.length > words.length ? [`and ${missing.length - words.length} more`] : [];
   return {
-    operation: 'bring files and images of the target to every node (B9)',
+    operation: 'stage packages and images on every node (B9)',
     target: missing.join(', '),
-    message: [...words, ...others].join('; '),
+    message: fillTemplate(OPERATION_FAILURES.unstaged.sentence, { nodes: [...words, ...others].join('; ') }),
   };
 };
 
@@ -119,7 +134,9 @@ const overdueIn = (tracked: TrackedOperation): Cause => {
 const overdue = ({ operation }: TrackedOperation): Cause => ({
   operation: operation.node === null ? operation.kind : 'change the node',
   target: operation.node ?? operation.id,
-  message: `it was not done within ${(operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS} minutes`,
+  message: fillTemplate(OPERATION_FAILURES.overdue.sentence, {
+    minutes: (operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS,
+  }),
 });
 
 /** D5: what could not be evicted in time. */
@@ -127,7 +144,11 @@ const stillHolding = ({ state }: TrackedOperation): Cause => {
   const late = Object.entries(state.drains).filter(([, { timedOut, emptied }]) => timedOut !== null && !emptied);
   const pods = late.flatMap(([, { timedOut }]) => timedOut?.pods ?? []);
   const target = late.map(([node]) => node).join(', ');
-  return { operation: 'empty the node', target, message: `it still holds ${pods.join(', ')}` };
+  return {
+    operation: 'drain the node',
+    target,
+    message: fillTemplate(OPERATION_FAILURES['not-drained'].sentence, { pods }),
+  };
 };
 
 const completed = ({ operation, state, rollout }: TrackedOperation, now: string): RolloutFact => {
@@ -152,7 +173,7 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
   switch (phaseOf(tracked)) {
     case 'complete':
       return operation.node !== null && state.rollingBack
-        ? skipped(tracked, 'it has its former software again')
+        ? skipped(tracked, SKIP_REASONS['rolled-back'].sentence)
         : [completed(tracked, now)];
     case 'skip':
       return skipped(tracked, state.leaveOut ?? rollout.upgrade.abortAsked ?? 'left out');
@@ -193,12 +214,13 @@ const leftOut = (tracked: TrackedOperation): readonly RolloutFact[] => {
   const { operation, state, rollout } = tracked;
   if (operation.node === null || hasEnded(tracked)) return [];
   const node = rollout.cluster.nodes[operation.node];
-  if (node === undefined) return skipped(tracked, 'it is no longer there');
+  if (node === undefined) return skipped(tracked, SKIP_REASONS.gone.sentence);
   if (state.status === 'failed')
     return leavesFailed(state) && state.leaveOut !== null ? skipped(tracked, state.leaveOut) : [];
   if (state.status !== 'waiting' || state.rollingBack || operation.kind !== 'worker') return [];
   const held = heldBecause(rollout.cluster.holds, node);
-  const reason = state.leaveOut ?? (held === undefined ? undefined : `held: ${held}`);
+  const reason =
+    state.leaveOut ?? (held === undefined ? undefined : fillTemplate(SKIP_REASONS.held.sentence, { reason: held }));
   return reason === undefined ? [] : skipped(tracked, reason);
 };
 
@@ -239,11 +261,12 @@ const atTheGate = ({ upgrade, operations }: RolloutView): readonly RolloutFact[]
     const { node } = operation;
     const phase = phaseOf(tracked);
     if (node === null || (phase !== 'gates-before' && phase !== 'postpone' && phase !== 'allow')) return [];
-    const postponed = (by: Fact<'OperationPostponed'>['data']['by'], reason: string): readonly RolloutFact[] => [
-      { type: 'OperationPostponed', data: { ...ids(rollout), operation: operation.id, node, by, reason } },
-    ];
-    if (stands(upgrade) && upgrade.abortAsked === null) return postponed('pause', 'nothing begins for now');
-    if (phase === 'postpone') return postponed('leader', 'it leads etcd now, and goes last');
+    const postponed = (by: Fact<'OperationPostponed'>['data']['by']): readonly RolloutFact[] => {
+      const { sentence: reason } = POSTPONE_REASONS[by];
+      return [{ type: 'OperationPostponed', data: { ...ids(rollout), operation: operation.id, node, by, reason } }];
+    };
+    if (stands(upgrade) && upgrade.abortAsked === null) return postponed('pause');
+    if (phase === 'postpone') return postponed('leader');
     return phase === 'allow' ? [allowedOrFailed(tracked, node)] : [];
   });
 
@@ -362,19 +385,16 @@ const running = (view: RolloutView, now: string): readonly RolloutFact[] => {
   );
 };
 
-/** What is under way, and how someone who waits for it gets on. */
-const inTheWay = ({ upgrade }: ClusterState): { readonly state: string; readonly help: string } => {
-  const end = 'or end it: "fairlead upgrade abort".';
+/** What the open upgrade of the cluster waits for, and how an operator who waits for it continues. */
+const openUpgrade = ({ upgrade }: ClusterState): { readonly state: string; readonly next: string } => {
   const { halted = null, paused = null } = upgrade ?? {};
   if (halted !== null) {
-    const state = `has halted by rule ${halted.rule}: ${halted.cause.message}`;
-    return { state, help: `Repair the cause and try it again ("fairlead upgrade retry"), ${end}` };
+    const { state, next } = OPEN_UPGRADE_STATES.halted;
+    return { state: fillTemplate(state, { rule: halted.rule, message: halted.cause.message }), next };
   }
-  if (paused === null) return { state: 'is under way', help: `Wait for its end, ${end}` };
-  const state = `is paused (${paused.by}): ${paused.reason}`;
-  return isOfTheWorld(paused)
-    ? { state, help: `It goes on by itself: wait for its end, ${end}` }
-    : { state, help: `Let it go on ("fairlead upgrade resume"), ${end}` };
+  if (paused === null) return OPEN_UPGRADE_STATES.running;
+  const { state, next } = OPEN_UPGRADE_STATES[isOfTheWorld(paused) ? 'paused-by-itself' : 'paused'];
+  return { state: fillTemplate(state, paused), next };
 };
 
 const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
@@ -383,13 +403,7 @@ const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
     data: {
       uid: cluster.uid,
       upgradeId,
-      findings: [
-        refusing('B1', {
-          sentence: `upgrade ${String(cluster.upgrade?.id)} ${inTheWay(cluster).state}`,
-          facts: { upgradeId: cluster.upgrade?.id },
-          help: inTheWay(cluster).help,
-        }),
-      ],
+      findings: [finding('B1.another-upgrade', { upgradeId: cluster.upgrade?.id }, openUpgrade(cluster))],
     },
   }));
 

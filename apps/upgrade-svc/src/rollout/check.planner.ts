@@ -4,11 +4,11 @@ import type { ClusterFacts } from '../rules/cluster.facts.js';
 import type { ClusterState } from './rollout.state.js';
 import type { RolloutView } from './rollout.view.js';
 
-/** Repairs, and extra machines that an earlier upgrade has given back: nothing begins beside them (B1). */
+/** Repairs, and surge nodes that an earlier upgrade has released: nothing begins beside them (B1). */
 export const underWay = ({ repairs, extra }: ClusterState): readonly string[] => [
   ...Object.values(repairs),
   ...Object.values(extra).flatMap(({ name, upgradeId, leaving }) =>
-    leaving ? [`${name}, an extra machine of ${upgradeId}, is leaving`] : [],
+    leaving ? [`${name}, a surge node of ${upgradeId}, is being removed`] : [],
   ),
 ];
 

@@ -88,7 +88,7 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
     case 'VmDeleted':
       return withoutNode(cluster, event.data.name);
     case 'EtcdRestoreRequested':
-      return repairing(cluster, 'restore', 'etcd is being set back to a snapshot');
+      return repairing(cluster, 'restore', 'etcd is being restored from a snapshot');
     case 'EtcdRestored':
     case 'EtcdRestoreFailed':
       return repaired(cluster, 'restore');

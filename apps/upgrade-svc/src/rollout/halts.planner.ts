@@ -1,4 +1,4 @@
-import { UPGRADE_RULES, type Cause, type NodeName, type UpgradeRule } from '@fairlead/contracts';
+import { fillTemplate, HALTS, UPGRADE_RULES, type Cause, type HaltRule, type NodeName } from '@fairlead/contracts';
 import { strategyOf } from '../plan/plan.request.js';
 import { g1NextActions } from '../rules/rollback.rules.js';
 import {
@@ -12,12 +12,19 @@ import {
   REGRESSION_MS,
 } from '../rules/stop.rules.js';
 import type { RolloutFact } from './rollout.commands.js';
-import { hasFailed, isUnwell, touchedNodes, type OperationProgress, type RolloutNode } from './rollout.state.js';
+import {
+  hasFailed,
+  isOverridden,
+  isUnwell,
+  touchedNodes,
+  type OperationProgress,
+  type RolloutNode,
+} from './rollout.state.js';
 import type { RolloutView } from './rollout.view.js';
 
 /** A rule says stop. */
 export interface Halt {
-  readonly rule: UpgradeRule;
+  readonly rule: HaltRule;
   readonly cause: Cause;
   readonly nodes: readonly NodeName[];
   readonly role: 'control-plane' | 'worker' | null;
@@ -27,10 +34,14 @@ const nodesOf = (tracked: readonly OperationProgress[]): readonly NodeName[] =>
   tracked.flatMap(({ operation }) => (operation.node === null ? [] : [operation.node]));
 
 const causeOf = ({ operation, state }: OperationProgress): Cause =>
-  state.failure?.cause ?? { operation: operation.kind, target: operation.node ?? operation.id, message: 'it failed' };
+  state.failure?.cause ?? {
+    operation: operation.kind,
+    target: operation.node ?? operation.id,
+    message: 'no cause was recorded',
+  };
 
-/** Which rule a failure is told by: that of what it could not get past. */
-const ruleOf = ({ operation, state }: OperationProgress): UpgradeRule => {
+/** By which rule a failure halts the rollout: that of what it could not get past. */
+const ruleOf = ({ operation, state }: OperationProgress): HaltRule => {
   if (Object.values(state.drains).some(({ timedOut }) => timedOut?.policy === 'stop')) return 'D5';
   if (operation.kind === 'book-surge' || operation.kind === 'return-surge') return 'D2';
   if (state.failing !== null && e6Freeze(state.failing.gate)) return 'E6';
@@ -46,7 +57,7 @@ const byOneFailure = (failed: readonly OperationProgress[]): Halt | undefined =>
   return { rule: ruleOf(enough), cause: causeOf(enough), nodes: nodesOf([enough]), role: enough.operation.role };
 };
 
-const sentence = (rule: UpgradeRule, message: string): Cause => ({
+const causeBy = (rule: HaltRule, message: string): Cause => ({
   operation: `rule ${rule}`,
   target: UPGRADE_RULES[rule].title,
   message,
@@ -56,7 +67,7 @@ const byManyFailures = ({ upgrade }: RolloutView, failed: readonly OperationProg
   const { consecutiveFailuresMax, failedShareMax } = upgrade.request.strategy;
   const last = failed.at(-1);
   if (last === undefined) return undefined;
-  const halt = (rule: UpgradeRule): Halt => ({ rule, cause: causeOf(last), nodes: nodesOf(failed), role: 'worker' });
+  const halt = (rule: HaltRule): Halt => ({ rule, cause: causeOf(last), nodes: nodesOf(failed), role: 'worker' });
   if (e2FailuresInARow(upgrade.failuresInARow, consecutiveFailuresMax)) return halt('E2');
   const share = upgrade.plan?.pools.find(({ name, nodes }) => {
     const ofPool = failed.filter(({ operation }) => operation.pool === name).length;
@@ -73,7 +84,7 @@ const byBlocked = ({ upgrade, operations }: RolloutView): Halt | undefined => {
   });
   if (pool === undefined || blocked.length === 0) return undefined;
   const nodes = nodesOf(blocked);
-  return { rule: 'E4', cause: sentence('E4', `could not be emptied: ${nodes.join(', ')}`), nodes, role: 'worker' };
+  return { rule: 'E4', cause: causeBy('E4', fillTemplate(HALTS.E4.sentence, { nodes })), nodes, role: 'worker' };
 };
 
 /** Nodes that were well when it began, that no one touches now, and that are not well. */
@@ -93,22 +104,19 @@ const byHealth = (view: RolloutView, now: string): Halt | undefined => {
   const since = worse.map(({ unwellSince, lost }) => ({ since: unwellSince ?? now, lost }));
   if (!e5HealthRegressed(since, now)) return undefined;
   const nodes = worse.map(({ name }) => name);
-  const cause = sentence('E5', `not well for ${REGRESSION_MS / 60_000} minutes, or silent: ${nodes.join(', ')}`);
+  const cause = causeBy('E5', fillTemplate(HALTS.E5.sentence, { minutes: REGRESSION_MS / 60_000, nodes }));
   return { rule: 'E5', cause, nodes, role: null };
 };
 
-/** E1: too many look dead for it to be true; nothing begins while that lasts. */
-export const meltdownOf = (view: RolloutView): string | undefined => {
+/** E1: more nodes look dead than is plausible; nothing begins while that lasts. */
+export const meltdownOf = (view: RolloutView): { readonly dead: number; readonly nodes: number } | undefined => {
   const nodes = Object.values(view.cluster.nodes).length;
   const dead = regressedNodes(view).length;
-  return e1Meltdown(nodes, dead)
-    ? `${dead} of ${nodes} nodes look dead: our view is more likely wrong (E1)`
-    : undefined;
+  return e1Meltdown(nodes, dead) ? { dead, nodes } : undefined;
 };
 
-/** The rule that stops the rollout now, if one does and no one has taken it upon oneself. */
+/** The rule that stops the rollout now, if one does and it was not overridden. */
 export const haltOf = (view: RolloutView, now: string): Halt | undefined => {
-  const { overridden } = view.upgrade;
   const failed = view.operations.filter(hasFailed);
   const meltdown = meltdownOf(view) !== undefined;
   const halts = [
@@ -117,9 +125,7 @@ export const haltOf = (view: RolloutView, now: string): Halt | undefined => {
     byBlocked(view),
     meltdown ? undefined : byHealth(view, now),
   ];
-  return halts.find(
-    (halt) => halt !== undefined && !(UPGRADE_RULES[halt.rule].overridable && overridden.includes(halt.rule)),
-  );
+  return halts.find((halt) => halt !== undefined && !isOverridden(view.upgrade, halt.rule));
 };
 
 export const haltedFact = ({ cluster, upgrade }: RolloutView, halt: Halt): RolloutFact => ({

@@ -1,4 +1,12 @@
-import type { GateStage, NodeName, PlanOperation, SoftwareVersions, StoredEvent } from '@fairlead/contracts';
+import type {
+  EventType,
+  GateStage,
+  NodeName,
+  PlanOperation,
+  RolloutFactType,
+  SoftwareVersions,
+  StoredEvent,
+} from '@fairlead/contracts';
 import {
   drainOf,
   restartedDrains,
@@ -116,123 +124,125 @@ const withDrain = (
     return { drains: { ...state.drains, [node]: { ...drain, ...change(drain) } } };
   });
 
-const evolveDrain = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  const { time } = event.meta;
-  switch (event.type) {
-    case 'NodeCordoned':
-      return withDrain(upgrade, event.data, () => ({ cordon: { byPlan: event.data.byPlan, since: time } }));
-    case 'EvictionRefused': {
-      const { budget, pods } = event.data;
-      return withDrain(upgrade, event.data, ({ refused }) => ({ refused: { ...refused, [budget ?? '']: pods } }));
-    }
-    case 'EtcdLeaderMoved': {
-      const moved = { ...upgrade, leader: event.data.to };
-      return withOperation(moved, event.data.operation, () => ({ leaderMoved: true }));
-    }
-    case 'NodeEmptied':
-      return withDrain(upgrade, event.data, () => ({ emptied: true, refused: {} }));
-    case 'DrainTimedOut': {
-      const { policy, pods } = event.data;
-      return withDrain(upgrade, event.data, () => ({ timedOut: { policy, pods } }));
-    }
-    case 'NodeUncordoned': {
-      const freed = withDrain(upgrade, event.data, () => ({ cordon: null }));
-      return withOperation(freed, event.data.operation, () => ({ uncordoned: true }));
-    }
-    default:
-      return upgrade;
-  }
+/** How a fact changes the upgrade that it is about. */
+export type EvolveUpgrade<Type extends EventType> = (upgrade: Upgrade, event: StoredEvent<Type>) => Upgrade;
+
+/** The effect of an operation without a node: a snapshot was taken, workers are marked, addons fit, surge was requested or released. */
+const effectSeen = (
+  upgrade: Upgrade,
+  event: StoredEvent<'NodesMarked' | 'SurgeRequested' | 'SurgeReleased' | 'AddonsUpgraded'>,
+): Upgrade => withOperation(upgrade, event.data.operation, () => ({ effect: true, effectAt: event.meta.time }));
+
+export const withoutSurge = (upgrade: Upgrade, pool: string): Upgrade => ({
+  ...upgrade,
+  surging: upgrade.surging.filter((name) => name !== pool),
+});
+
+const surgeFacts = {
+  SurgeRequested: (upgrade, event) => {
+    const { surging, ...others } = withoutSurge(effectSeen(upgrade, event), event.data.pool);
+    return { ...others, surging: [...surging, event.data.pool] };
+  },
+  SurgeReleased: (upgrade, event) => withoutSurge(effectSeen(upgrade, event), event.data.pool),
+  SurgeSkipped: (upgrade, { data, meta }) =>
+    withOperation(upgrade, data.operation, () => ({ status: 'skipped', endedAt: meta.time })),
+} satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
+
+const drainFacts = {
+  NodeCordoned: (upgrade, { data, meta }) =>
+    withDrain(upgrade, data, () => ({ cordon: { byPlan: data.byPlan, since: meta.time } })),
+  EvictionRefused: (upgrade, { data }) =>
+    withDrain(upgrade, data, ({ refused }) => ({ refused: { ...refused, [data.budget ?? '']: data.pods } })),
+  NodeEmptied: (upgrade, { data }) => withDrain(upgrade, data, () => ({ emptied: true, refused: {} })),
+  DrainTimedOut: (upgrade, { data: { policy, pods, ...where } }) =>
+    withDrain(upgrade, where, () => ({ timedOut: { policy, pods } })),
+  NodeUncordoned: (upgrade, { data }) =>
+    withOperation(
+      withDrain(upgrade, data, () => ({ cordon: null })),
+      data.operation,
+      () => ({ uncordoned: true }),
+    ),
+  EtcdLeaderMoved: (upgrade, { data }) =>
+    withOperation({ ...upgrade, leader: data.to }, data.operation, () => ({ leaderMoved: true })),
+} satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
+
+const gateFacts = {
+  GatePassed: (upgrade, { data: { operation, stage, gate, facts } }) => {
+    const passed = withOperation(upgrade, operation, (state) => ({
+      passed: withPassed(state, stage, gate),
+      failing: state.failing?.gate === gate ? null : state.failing,
+    }));
+    const leader = facts['leader'];
+    return gate === 'etcd-leader' && typeof leader === 'string' ? { ...passed, leader: leader as NodeName } : passed;
+  },
+  GateFailed: (upgrade, { data: { operation, gate, message } }) =>
+    withOperation(upgrade, operation, () => ({ failing: { gate, message } })),
+} satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
+
+const nodeFacts = {
+  UpgradeAllowed: (upgrade, { data }) =>
+    withOperation(upgrade, data.operation, () => ({ allowed: true, touched: true, withdrawn: false })),
+  UpgradeWithdrawn: (upgrade, { data }) =>
+    withOperation(upgrade, data.operation, (state) =>
+      state.retryDesired ? again({ ...state, withdrawn: true }) : { withdrawn: true },
+    ),
+  NodeQuarantined: (upgrade, { data, meta }) => {
+    const open = openOn(upgrade, data.node);
+    return open === undefined
+      ? upgrade
+      : withOperation(upgrade, open.operation.id, () => ({ status: 'quarantined', endedAt: meta.time }));
+  },
+  NodeSkipped: (upgrade, { data, meta }) =>
+    operationsOf(upgrade)
+      .filter(({ operation, state }) => operation.node === data.node && state.status !== 'done')
+      .reduce(
+        (before, { operation }) =>
+          withOperation(before, operation.id, () => ({ status: 'skipped', endedAt: meta.time, leaveOut: null })),
+        upgrade,
+      ),
+} satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
+
+/** Failures in a row are those of nodes that ended one after the other. */
+const operationFailed: EvolveUpgrade<'OperationFailed'> = (upgrade, { data, meta }) => {
+  const { operation, node, cause, attempt, attemptsMax, nextAttemptAt } = data;
+  const failure = { cause, attempt, attemptsMax, nextAttemptAt, at: meta.time };
+  if (nextAttemptAt !== null) return withOperation(upgrade, operation, () => ({ failure }));
+  const failed = withOperation(upgrade, operation, () => ({ status: 'failed', endedAt: meta.time, failure }));
+  return node === null ? failed : { ...failed, failuresInARow: failed.failuresInARow + 1 };
 };
 
-const evolveGates = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  switch (event.type) {
-    case 'GatePassed': {
-      const { operation, stage, gate, facts } = event.data;
-      const passed = withOperation(upgrade, operation, (state) => ({
-        passed: withPassed(state, stage, gate),
-        failing: state.failing?.gate === gate ? null : state.failing,
-      }));
-      const leader = facts['leader'];
-      return gate === 'etcd-leader' && typeof leader === 'string' ? { ...passed, leader: leader as NodeName } : passed;
-    }
-    case 'GateFailed': {
-      const { operation, gate, message } = event.data;
-      return withOperation(upgrade, operation, () => ({ failing: { gate, message } }));
-    }
-    default:
-      return evolveDrain(upgrade, event);
-  }
-};
-
-/** What effects of an operation without a node came to. */
-const evolveEffects = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  const seen = (): Partial<OperationState> => ({ effect: true, effectAt: event.meta.time });
-  switch (event.type) {
-    case 'EtcdSnapshotTaken':
-      return event.data.operation === null ? upgrade : withOperation(upgrade, event.data.operation, seen);
-    case 'NodesMarked':
-      return {
-        ...withOperation(upgrade, event.data.operation, seen),
-        marked: [...new Set([...upgrade.marked, ...event.data.nodes])],
-      };
-    case 'NodesUnmarked':
-      return { ...upgrade, marked: upgrade.marked.filter((node) => !event.data.nodes.includes(node)) };
-    case 'SurgeRequested':
-    case 'SurgeReleased':
-    case 'AddonsUpgraded':
-      return withOperation(upgrade, event.data.operation, seen);
-    case 'SurgeSkipped':
-      return withOperation(upgrade, event.data.operation, () => ({ status: 'skipped', endedAt: event.meta.time }));
-    default:
-      return evolveGates(upgrade, event);
-  }
-};
-
-/** The course of an operation, as we told it. */
-export const evolveOperations = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  const { time } = event.meta;
-  switch (event.type) {
-    case 'OperationStarted':
-      return withOperation(upgrade, event.data.operation, () => ({ status: 'open', startedAt: time, failure: null }));
-    case 'OperationPostponed':
-      return withOperation(upgrade, event.data.operation, (state) => ({
-        ...NEW_OPERATION,
-        drains: restartedDrains(state),
-        touched: state.touched,
-        rollingBack: state.rollingBack,
-        postponed: state.postponed || event.data.by === 'leader',
-      }));
-    case 'OperationCompleted':
-      return withOperation(upgrade, event.data.operation, () => ({ status: 'done', endedAt: time, failure: null }));
-    case 'OperationFailed': {
-      const { operation, cause, attempt, attemptsMax, nextAttemptAt } = event.data;
-      const status = nextAttemptAt === null ? { status: 'failed' as const, endedAt: time } : {};
-      return withOperation(upgrade, operation, () => ({
-        ...status,
-        failure: { cause, attempt, attemptsMax, nextAttemptAt, at: time },
-      }));
-    }
-    case 'UpgradeAllowed':
-      return withOperation(upgrade, event.data.operation, () => ({ allowed: true, touched: true, withdrawn: false }));
-    case 'UpgradeWithdrawn':
-      return withOperation(upgrade, event.data.operation, (state) =>
-        state.retryDesired ? again({ ...state, withdrawn: true }) : { withdrawn: true },
-      );
-    case 'NodeQuarantined': {
-      const open = openOn(upgrade, event.data.node);
-      return open === undefined
-        ? upgrade
-        : withOperation(upgrade, open.operation.id, () => ({ status: 'quarantined', endedAt: time }));
-    }
-    case 'NodeSkipped':
-      return operationsOf(upgrade)
-        .filter(({ operation, state }) => operation.node === event.data.node && state.status !== 'done')
-        .reduce(
-          (before, { operation }) =>
-            withOperation(before, operation.id, () => ({ status: 'skipped', endedAt: time, leaveOut: null })),
-          upgrade,
-        );
-    default:
-      return evolveEffects(upgrade, event);
-  }
-};
+/** The course of operations, as upgrade-svc stated it. */
+export const OPERATION_FACTS = {
+  ...surgeFacts,
+  ...drainFacts,
+  ...gateFacts,
+  ...nodeFacts,
+  OperationStarted: (upgrade, { data, meta }) =>
+    withOperation(upgrade, data.operation, () => ({ status: 'open', startedAt: meta.time, failure: null })),
+  OperationPostponed: (upgrade, { data }) =>
+    withOperation(upgrade, data.operation, (state) => ({
+      ...NEW_OPERATION,
+      drains: restartedDrains(state),
+      touched: state.touched,
+      rollingBack: state.rollingBack,
+      postponed: state.postponed || data.by === 'leader',
+    })),
+  OperationCompleted: (upgrade, { data, meta }) => {
+    const done = withOperation(upgrade, data.operation, () => ({ status: 'done', endedAt: meta.time, failure: null }));
+    return data.node === null ? done : { ...done, failuresInARow: 0 };
+  },
+  OperationFailed: operationFailed,
+  EtcdSnapshotTaken: (upgrade, { data, meta }) =>
+    data.operation === null
+      ? upgrade
+      : withOperation(upgrade, data.operation, () => ({ effect: true, effectAt: meta.time })),
+  NodesMarked: (upgrade, event) => ({
+    ...effectSeen(upgrade, event),
+    marked: [...new Set([...upgrade.marked, ...event.data.nodes])],
+  }),
+  NodesUnmarked: (upgrade, { data }) => ({
+    ...upgrade,
+    marked: upgrade.marked.filter((node) => !data.nodes.includes(node)),
+  }),
+  AddonsUpgraded: effectSeen,
+} satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };

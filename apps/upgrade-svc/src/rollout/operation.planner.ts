@@ -13,7 +13,14 @@ import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
 import { extraToEmpty, surgePhase } from './surge.planner.js';
-import { drainOf, hasEnded, touchedNodes, type OperationProgress, type Upgrade } from './rollout.state.js';
+import {
+  drainOf,
+  hasEnded,
+  isOverridden,
+  touchedNodes,
+  type OperationProgress,
+  type Upgrade,
+} from './rollout.state.js';
 import type { TrackedOperation } from './rollout.view.js';
 
 /** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
@@ -50,7 +57,8 @@ const USER_GATES_MS = 24 * 60 * MINUTE_MS;
 
 const beforeGates = ({ operation, state, rollout }: TrackedOperation): readonly GateName[] => {
   if (state.rollingBack) return ['api-answers'];
-  const user = d7UserGates(rollout.upgrade.request.strategy.gates);
+  const { upgrade } = rollout;
+  const user = isOverridden(upgrade, 'D7') ? [] : d7UserGates(upgrade.request.strategy.gates);
   if (operation.kind === 'control-plane') return [...c1GatesBefore, ...user];
   return [...(operation.canary ? (['api-answers', 'cluster-healthy'] as const) : (['api-answers'] as const)), ...user];
 };

@@ -182,6 +182,37 @@ describe('people on the way', () => {
   });
 });
 
+describe('D7 windows and gates of the user, overridden', () => {
+  const gates = [{ kind: 'http', name: 'shop', url: 'http://198.18.0.10/' }];
+  const askedOf = (simulation: RolloutSimulation, gate: string): number =>
+    simulation.log.filter((event) => event.type === 'GatePassed' && event.data.gate === gate).length;
+
+  it('let nodes begin while the window is closed', () => {
+    const simulation = cluster();
+    const windows = [{ days: ['mon'], from: '10:00', to: '10:30' }];
+    simulation.say('request', asked(toNext, { windows }));
+    simulation.when(
+      ({ type }) => type === 'RolloutPaused',
+      () => simulation.say('request', request('UpgradeRuleOverridden', { rule: 'D7', reason: 'it is urgent' })),
+    );
+    simulation.run();
+    expect(data(simulation, 'RolloutPaused')).toMatchObject({ by: 'window' });
+    expect(simulation.log.at(-1)?.meta.time.slice(0, 10)).toBe(simulation.log[0]?.meta.time.slice(0, 10));
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it.each([
+    ['are asked unless they are overridden', [], 4],
+    ['are not asked', [{ rule: 'D7', reason: 'it is urgent' }], 0],
+  ] as const)('gates %s', (_, overrides, times) => {
+    const simulation = cluster();
+    simulation.say('request', asked(toNext, { gates }, { overrides: [...overrides] }));
+    simulation.run();
+    expect(askedOf(simulation, 'user:shop')).toBe(times);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});
+
 describe('D5 a node that cannot be emptied', () => {
   const kept = (): RolloutSimulation => cluster({ ...modelOf(1, 3, '1.33.13'), kept: [w(1)] });
   const workers = { drainTimeoutSeconds: 60, canary: false };

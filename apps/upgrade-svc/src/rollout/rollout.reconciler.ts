@@ -1,5 +1,5 @@
 import type { Reconciler, TaskFailure } from '@fairlead/event-sourcing';
-import { refusing } from '../rules/finding.js';
+import { finding } from '../rules/finding.js';
 import { wakeAt } from './advance.planner.js';
 import type { RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { rollout, withConsequences } from './rollout.decider.js';
@@ -25,12 +25,9 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
 /** A check that failed for good is not a plan: the cause is the reason. */
 const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
   if (upgrade === null || nextAttemptAt !== null) return [];
-  const finding = refusing('E6', {
-    sentence: `the cluster could not be looked at: ${cause.message}`,
-    facts: { operation: cause.operation, target: cause.target },
-    help: 'Repair what keeps it from being reached, then "fairlead upgrade retry".',
-  });
-  return [{ type: 'UpgradeRejected', data: { uid, upgradeId: upgrade.id, findings: [finding] } }];
+  const { operation, target, message } = cause;
+  const unreachable = finding('E6.unreachable', { operation, target }, { message });
+  return [{ type: 'UpgradeRejected', data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
 };
 
 const operationFailed = (

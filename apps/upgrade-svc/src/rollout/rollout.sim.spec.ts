@@ -322,7 +322,7 @@ const STORIES: readonly Story[] = [
       const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
       expect(halted?.data).toMatchObject({
         rule: 'D5',
-        cause: { operation: 'empty the node', target: w(3), message: `it still holds shop/web-${w(3)}` },
+        cause: { operation: 'drain the node', target: w(3), message: `these pods are still on it: shop/web-${w(3)}` },
       });
     },
   },
@@ -555,7 +555,7 @@ const STORIES: readonly Story[] = [
           {
             rule: 'B1',
             sentence: `upgrade ${UPGRADE} is paused (probe): shop does not answer ${w(3)}: connection refused`,
-            help: 'Let it go on ("fairlead upgrade resume"), or end it: "fairlead upgrade abort".',
+            help: 'Resume it ("fairlead upgrade resume <cluster>"), or end it: "fairlead upgrade abort <cluster>".',
           },
         ],
       });

@@ -1,18 +1,20 @@
-import type {
-  Cause,
-  ClusterSpec,
-  ClusterUid,
-  EventData,
-  Finding,
-  KubernetesVersion,
-  NodeName,
-  NodeRole,
-  PlanOperation,
-  Probe,
-  SoftwareVersions,
-  UpgradeId,
-  UpgradePlan,
-  GateStage,
+import {
+  UPGRADE_RULES,
+  type Cause,
+  type ClusterSpec,
+  type ClusterUid,
+  type EventData,
+  type Finding,
+  type KubernetesVersion,
+  type NodeName,
+  type NodeRole,
+  type PlanOperation,
+  type Probe,
+  type SoftwareVersions,
+  type UpgradeId,
+  type UpgradePlan,
+  type UpgradeRule,
+  type GateStage,
 } from '@fairlead/contracts';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
@@ -275,6 +277,10 @@ export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
   operationsOf(upgrade).flatMap(({ operation, state }) =>
     operation.node !== null && state.touched && state.status !== 'done' ? [operation.node] : [],
   );
+
+/** Whether an operator has overridden the rule, and may. */
+export const isOverridden = ({ overridden }: Upgrade, rule: UpgradeRule): boolean =>
+  UPGRADE_RULES[rule].overridable && overridden.includes(rule);
 
 export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
 

@@ -1,11 +1,19 @@
-import { d7Window } from '@fairlead/contracts';
+import { d7Window, fillTemplate, PAUSE_REASONS, type Placeholders } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.request.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';
 import { d2MayBegin, d2MayForgo, d2MayReturn } from '../rules/workers.rules.js';
 import { meltdownOf } from './halts.planner.js';
 import { passOf } from './operation.planner.js';
-import { hasEnded, hasFailed, isAway, isUnwell, type OperationProgress, type Pause } from './rollout.state.js';
+import {
+  hasEnded,
+  hasFailed,
+  isAway,
+  isOverridden,
+  isUnwell,
+  type OperationProgress,
+  type Pause,
+} from './rollout.state.js';
 import type { RolloutView, TrackedOperation } from './rollout.view.js';
 import { atOnceNow } from './surge.planner.js';
 
@@ -95,15 +103,24 @@ export const startable = (view: RolloutView, now: string): readonly TrackedOpera
   return starting;
 };
 
+export const pauseFor = <Reason extends keyof typeof PAUSE_REASONS>(
+  reason: Reason,
+  values: Readonly<Record<Placeholders<(typeof PAUSE_REASONS)[Reason]['sentence']>, unknown>>,
+): Pause => {
+  const { by, sentence } = PAUSE_REASONS[reason];
+  return { by, reason: fillTemplate<string>(sentence, values) };
+};
+
 /** Why nothing may begin now although no one asked for a pause; ends by itself. */
 export const holdback = (view: RolloutView, now: string): Pause | null => {
   const { cluster, upgrade } = view;
   const repairs = Object.values(cluster.repairs);
-  if (repairs.length > 0) return { by: 'gate', reason: `${repairs.join('; ')} (B1)` };
+  if (repairs.length > 0) return pauseFor('in-progress', { operations: repairs.join('; ') });
   const meltdown = meltdownOf(view);
-  if (meltdown !== undefined) return { by: 'gate', reason: meltdown };
+  if (meltdown !== undefined) return pauseFor('meltdown', meltdown);
+  if (isOverridden(upgrade, 'D7')) return null;
   const { open, changesAt } = d7Window(upgrade.request.strategy.windows, now);
-  return open ? null : { by: 'window', reason: `the next window opens at ${changesAt ?? 'no time'}` };
+  return open ? null : pauseFor('window', { opensAt: changesAt ?? 'no time' });
 };
 
 /** Nothing is at work and nothing may begin, because nodes that are away for other reasons have spent the budget (D2). */
@@ -118,11 +135,7 @@ export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
   if (kind === 'return-surge') {
     // What failed is told by a halt (G1), with what a person can do about it.
     if (failedIn(view, pool)) return null;
-    const missed = [...new Set(missedOf(view, pool))].join(', ');
-    return { by: 'gate', reason: `${missed} are away, so the extra nodes of ${String(pool)} stay (D2)` };
+    return pauseFor('surge-stays', { nodes: [...new Set(missedOf(view, pool))], pool });
   }
-  return {
-    by: 'gate',
-    reason: `${[...new Set(unready)].join(', ')} are away, and only ${atOnce} of the pool may be (D2)`,
-  };
+  return pauseFor('budget', { nodes: [...new Set(unready)], atOnce });
 };

@@ -1,15 +1,26 @@
 import {
+  fillTemplate,
+  PAUSE_REASONS,
   UPGRADE_RULES,
   isUpgradeRule,
   type Cause,
   type EventData,
   type Finding,
+  type RolloutFactType,
   type StoredEvent,
+  type UpgradeRequestType,
 } from '@fairlead/contracts';
 import { durationKeyOf } from '../plan/durations.js';
-import { refusing } from '../rules/finding.js';
+import { finding } from '../rules/finding.js';
 import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
-import { again, evolveByAgents, evolveOperations, withOperation } from './operation.evolve.js';
+import {
+  again,
+  evolveByAgents,
+  OPERATION_FACTS,
+  withOperation,
+  withoutSurge,
+  type EvolveUpgrade,
+} from './operation.evolve.js';
 import { isUnwell, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
 export const newUpgrade = (request: EventData<'UpgradeRequested'>): Upgrade => ({
@@ -49,11 +60,7 @@ const approved = (upgrade: Upgrade, { planHash }: EventData<'UpgradeApproved'>):
   return refused(
     upgrade,
     'UpgradeApproved',
-    refusing('B1', {
-      sentence: 'the plan that was approved is not the plan that waits',
-      facts: { approved: planHash, planned: upgrade.planHash },
-      help: 'Look at the plan again, and approve its hash.',
-    }),
+    finding('B1.plan-changed', { approved: planHash, planned: upgrade.planHash }),
   );
 };
 
@@ -62,15 +69,7 @@ const overridden = (upgrade: Upgrade, { rule }: EventData<'UpgradeRuleOverridden
     const rules = { ...upgrade, overridden: [...upgrade.overridden, rule] };
     return upgrade.status === 'rejected' ? { ...rules, status: 'checking', run: upgrade.run + 1 } : rules;
   }
-  return refused(
-    upgrade,
-    'UpgradeRuleOverridden',
-    refusing('B1', {
-      sentence: `rule ${rule} cannot be taken upon oneself`,
-      facts: { rule },
-      help: 'Repair its cause.',
-    }),
-  );
+  return refused(upgrade, 'UpgradeRuleOverridden', finding('B1.not-overridable', { rule }));
 };
 
 /** What failed is looked at again; the run counts, so that jobs from before are no longer desired. */
@@ -100,12 +99,7 @@ const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSki
   return refused(
     upgrade,
     'UpgradeNodeSkipRequested',
-    refusing('A1', {
-      sentence:
-        left.length === 0 ? `nothing is left to do on ${node}` : `${node} is a control plane, and none may stay behind`,
-      facts: { node },
-      help: left.length === 0 ? 'Look at its status.' : 'Retry it, or abort the rollout.',
-    }),
+    finding(left.length === 0 ? 'A1.nothing-left' : 'A1.not-skippable', { node }),
   );
 };
 
@@ -115,14 +109,7 @@ const noWayBack = (upgrade: Upgrade, node: string): Finding => {
     ({ operation }) => operation.node === node && operation.role === 'control-plane' && operation.change !== null,
   )?.operation;
   const [over] = g2NoWayBackOverEtcd(changed?.change?.kubernetes ?? '', `v${changed?.from['kubeadm'] ?? ''}`);
-  return (
-    over ??
-    refusing('G3', {
-      sentence: `${node} is no worker that failed in this rollout`,
-      facts: { node },
-      help: 'Only a failed worker gets its former software back; retry a control plane, leave healthy nodes.',
-    })
-  );
+  return over ?? finding('G3.not-a-failed-worker', { node });
 };
 
 /** The failed operation of the node is done the other way round (G3); whether it may be is asked when it would begin. */
@@ -135,30 +122,26 @@ const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackReques
   return { ...reset, run: upgrade.run + 1, resumeAsked: upgrade.halted !== null };
 };
 
-/** What people ask of an upgrade that is known. */
-const evolveByRequests = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  switch (event.type) {
-    case 'UpgradeApproved':
-      return approved(upgrade, event.data);
-    case 'UpgradePauseRequested':
-      return { ...upgrade, pauseAsked: event.data.reason, resumeAsked: false };
-    case 'UpgradeResumeRequested': {
-      const resumed = { ...upgrade, pauseAsked: null, probesKnown: Object.keys(upgrade.probesFailing) };
-      return upgrade.halted === null ? { ...resumed, resumeAsked: upgrade.paused !== null } : retried(resumed);
-    }
-    case 'UpgradeAbortRequested':
-      return { ...upgrade, abortAsked: event.data.reason };
-    case 'UpgradeRetryRequested':
-      return retried(upgrade);
-    case 'UpgradeNodeSkipRequested':
-      return skipAsked(upgrade, event.data);
-    case 'UpgradeRuleOverridden':
-      return overridden(upgrade, event.data);
-    case 'NodeRollbackRequested':
-      return rollbackAsked(upgrade, event.data);
-    default:
-      return upgrade;
-  }
+const unchanged = (upgrade: Upgrade): Upgrade => upgrade;
+
+/** What each request changes of the upgrade that it is about; one that is missing here does not compile. */
+const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } = {
+  UpgradeApproved: (upgrade, { data }) => approved(upgrade, data),
+  UpgradePauseRequested: (upgrade, { data }) => ({ ...upgrade, pauseAsked: data.reason, resumeAsked: false }),
+  UpgradeResumeRequested: (upgrade) => {
+    const resumed = { ...upgrade, pauseAsked: null, probesKnown: Object.keys(upgrade.probesFailing) };
+    return upgrade.halted === null ? { ...resumed, resumeAsked: upgrade.paused !== null } : retried(resumed);
+  },
+  UpgradeAbortRequested: (upgrade, { data }) => ({ ...upgrade, abortAsked: data.reason }),
+  UpgradeRetryRequested: retried,
+  UpgradeNodeSkipRequested: (upgrade, { data }) => skipAsked(upgrade, data),
+  UpgradeRuleOverridden: (upgrade, { data }) => overridden(upgrade, data),
+  NodeRollbackRequested: (upgrade, { data }) => rollbackAsked(upgrade, data),
+  // A new upgrade (rollout.evolve.ts), holds (cluster.evolve.ts), and requests that no upgrade answers.
+  UpgradeRequested: unchanged,
+  UpdatesDisabledSet: unchanged,
+  EtcdSnapshotRequested: unchanged,
+  EtcdRestoreRequested: unchanged,
 };
 
 const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradePlanned'>): Upgrade => {
@@ -168,42 +151,40 @@ const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradeP
   return { ...known, status: 'planned', approved: !mustAsk };
 };
 
-/** The course of the whole, as we told it. */
-const evolveCourse = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  switch (event.type) {
-    case 'UpgradeRejected':
-      return { ...upgrade, status: 'rejected' };
-    case 'UpgradePlanned':
-      return planned(upgrade, event.data);
-    case 'RolloutStarted': {
-      const unwellBefore = Object.values(cluster.nodes)
-        .filter(isUnwell)
-        .map(({ name }) => name);
-      return { ...upgrade, status: 'running', startedAt: event.meta.time, unwellBefore };
-    }
-    case 'RolloutPaused':
-      return { ...upgrade, paused: { by: event.data.by, reason: event.data.reason }, pauseAsked: null };
-    case 'RolloutResumed':
-      return { ...upgrade, paused: null, halted: null, resumeAsked: false };
-    case 'RolloutHalted':
-      return { ...upgrade, halted: { rule: event.data.rule, cause: event.data.cause }, paused: null };
-    case 'RolloutAborted':
-      return { ...upgrade, status: 'ended', end: 'aborted' };
-    case 'RolloutCompleted':
-      return { ...upgrade, status: 'ended', end: 'completed' };
-    case 'UpgradeCommandRefused':
-      return { ...upgrade, refused: upgrade.refused.filter(({ request }) => request !== event.data.request) };
-    default:
-      return evolveOperations(upgrade, event);
-  }
+/** What each fact of upgrade-svc changes of the upgrade that it is about; one that is missing here does not compile. */
+const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
+  ...OPERATION_FACTS,
+  UpgradeRejected: (upgrade) => ({ ...upgrade, status: 'rejected' }),
+  UpgradePlanned: (upgrade, { data }) => planned(upgrade, data),
+  RolloutStarted: (upgrade, { meta }) => ({ ...upgrade, status: 'running', startedAt: meta.time }),
+  RolloutPaused: (upgrade, { data: { by, reason } }) => ({ ...upgrade, paused: { by, reason }, pauseAsked: null }),
+  RolloutResumed: (upgrade) => ({ ...upgrade, paused: null, halted: null, resumeAsked: false }),
+  RolloutHalted: (upgrade, { data: { rule, cause } }) => ({ ...upgrade, halted: { rule, cause }, paused: null }),
+  RolloutAborted: (upgrade) => ({ ...upgrade, status: 'ended', end: 'aborted' }),
+  RolloutCompleted: (upgrade) => ({ ...upgrade, status: 'ended', end: 'completed' }),
+  UpgradeCommandRefused: (upgrade, { data }) => ({
+    ...upgrade,
+    refused: upgrade.refused.filter(({ request }) => request !== data.request),
+  }),
+  // Snapshots and restores that operators request, and certificates: no part of an upgrade.
+  EtcdSnapshotFailed: unchanged,
+  EtcdRestoreStarted: unchanged,
+  EtcdRestoreAdvanced: unchanged,
+  EtcdRestoreFailed: unchanged,
+  EtcdRestored: unchanged,
+  CertificatesExpiring: unchanged,
 };
 
-/** Failures in a row are those of nodes that ended one after the other. */
-const countFailures = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  if (event.type === 'OperationFailed' && event.data.nextAttemptAt === null && event.data.node !== null)
-    return { ...upgrade, failuresInARow: upgrade.failuresInARow + 1 };
-  if (event.type === 'OperationCompleted' && event.data.node !== null) return { ...upgrade, failuresInARow: 0 };
-  return upgrade;
+const ABOUT_UPGRADES: { readonly [type: string]: EvolveUpgrade<never> | undefined } = { ...REQUESTS, ...FACTS };
+
+const evolveCourse = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
+  ABOUT_UPGRADES[event.type]?.(upgrade, event as StoredEvent<never>) ?? upgrade;
+
+/** E5 is about nodes that were well when the rollout began. */
+const withUnwellBefore = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
+  if (event.type !== 'RolloutStarted') return upgrade;
+  const unwell = Object.values(cluster.nodes).filter(isUnwell);
+  return { ...upgrade, unwellBefore: unwell.map(({ name }) => name) };
 };
 
 const probeKey = (data: { readonly node: string; readonly probe: string }): string => `${data.node}/${data.probe}`;
@@ -215,7 +196,7 @@ const evolveProbes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
         ...upgrade,
         probesFailing: {
           ...upgrade.probesFailing,
-          [probeKey(event.data)]: `${event.data.probe} does not answer ${event.data.node}: ${event.data.message}`,
+          [probeKey(event.data)]: fillTemplate(PAUSE_REASONS.probe.sentence, event.data),
         },
       };
     case 'ProbeRecovered': {
@@ -235,11 +216,6 @@ const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool
   );
   return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
 };
-
-const withoutSurge = (upgrade: Upgrade, pool: string): Upgrade => ({
-  ...upgrade,
-  surging: upgrade.surging.filter((name) => name !== pool),
-});
 
 /** Why extra machines do not come, or do not go. */
 const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
@@ -264,25 +240,13 @@ const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEv
   }
 };
 
-/** Extra nodes of pools, as far as they were asked for and given back. */
-const evolveSurge = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
-  switch (event.type) {
-    case 'SurgeRequested':
-      return { ...upgrade, surging: [...withoutSurge(upgrade, event.data.pool).surging, event.data.pool] };
-    case 'SurgeReleased':
-      return withoutSurge(upgrade, event.data.pool);
-    default:
-      return surgeTrouble(cluster, upgrade, event);
-  }
-};
-
 const speaksOf = (upgrade: Upgrade, event: StoredEvent): boolean =>
   !('upgradeId' in event.data) || event.data.upgradeId === upgrade.id;
 
 export const evolveUpgrade = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (!speaksOf(upgrade, event)) return upgrade;
-  const told = evolveCourse(cluster, evolveByRequests(upgrade, event), event);
-  return evolveSurge(cluster, evolveProbes(evolveByAgents(countFailures(told, event), event), event), event);
+  const course = withUnwellBefore(cluster, evolveCourse(upgrade, event), event);
+  return surgeTrouble(cluster, evolveProbes(evolveByAgents(course, event), event), event);
 };
 
 /** What an operation took is what the next of its kind is predicted to take. */

@@ -1,6 +1,6 @@
 import { type Finding, minorsAhead, releaseOf } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 /** AKS looks back 12 hours, EKS 30 days; we take the longer, as far as API servers remember. */
 const API_USE_WINDOW_MS = 30 * 24 * 3_600_000;
@@ -15,11 +15,7 @@ export const b5RemovedApis = (facts: ClusterFacts, target: string): readonly Fin
       (lastUsedAt === null || Date.parse(facts.at) - Date.parse(lastUsedAt) <= API_USE_WINDOW_MS),
   );
   return used.map(({ api, removedIn, requests, lastUsedAt }) =>
-    refusing('B5', {
-      sentence: `${api} is used (${requests} requests) and gone in ${removedIn}`,
-      facts: { api, removedIn, requests, lastUsedAt },
-      help: 'Find its users in the audit log of the API server, and move them to the newer version of the API.',
-    }),
+    finding('B5.api', { api, removedIn, requests, lastUsedAt }),
   );
 };
 
@@ -48,11 +44,7 @@ export const b5RemovedFlags = (facts: ClusterFacts, target: string): readonly Fi
         staticPods.some((pod) => pod.component === component && pod.args.some((arg) => arg.startsWith(flag))),
       );
       return when(nodes.length > 0, () =>
-        refusing('B5', {
-          sentence: `${component} is started with ${flag}, which ${removedIn} no longer knows`,
-          facts: { component, flag, removedIn, nodes: nodes.map(({ name }) => name) },
-          help: 'Take the flag out of the ClusterConfiguration in kube-system/kubeadm-config and out of the manifests.',
-        }),
+        finding('B5.flag', { component, flag, removedIn, nodes: nodes.map(({ name }) => name) }),
       );
     },
   );

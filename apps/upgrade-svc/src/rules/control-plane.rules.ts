@@ -8,7 +8,7 @@ import {
   type Quorum,
 } from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 /** C1: asked before each control plane, however well the one before it went. */
 export const c1GatesBefore: readonly GateName[] = [
@@ -69,13 +69,7 @@ export const c6KubeletGoesAlong = (facts: Pick<ClusterFacts, 'nodes'>): boolean 
 
 /** C7: control planes are changed in place: an extra member of etcd would be a risk of its own. */
 export const c7NoSurge = (maxSurge: number | string | undefined): readonly Finding[] =>
-  when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () =>
-    refusing('C7', {
-      sentence: 'control planes are changed in place and never doubled',
-      facts: { maxSurge },
-      help: 'Leave maxSurge of pool control-plane away.',
-    }),
-  );
+  when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () => finding('C7.surge', { maxSurge }));
 
 /** C8, away for a while: the others are a majority of all. A single member has no one to lose the quorum to. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
@@ -91,11 +85,7 @@ export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Findi
   const quorum = quorumOf(etcd);
   const itIsHealthy = etcd.members.some((member) => member.node === node && member.healthy);
   return when(!c8MayPause(quorum, itIsHealthy), () =>
-    refusing('C8', {
-      sentence: `etcd has ${quorum.healthy} healthy of ${quorum.members} members: without ${node} it would lose its quorum`,
-      facts: { ...quorum, node, majority: majorityOf(quorum.members) },
-      help: 'Repair the member that is not healthy first.',
-    }),
+    finding('C8.quorum', { ...quorum, node, majority: majorityOf(quorum.members) }),
   );
 };
 

@@ -1,41 +1,56 @@
-import { UPGRADE_RULES, type Finding, type UpgradeRule } from '@fairlead/contracts';
+import {
+  fillTemplate,
+  UNREAD_FINDING,
+  UPGRADE_FINDINGS,
+  UPGRADE_RULES,
+  type Finding,
+  type FindingCode,
+  type Placeholders,
+  type UpgradeRule,
+} from '@fairlead/contracts';
 
-/** What a rule found, before it is known how grave it is. */
-export interface Found {
-  readonly sentence: string;
-  /** What was seen: names and numbers, so that one can check it. */
-  readonly facts: Readonly<Record<string, unknown>>;
-  readonly help: string;
-}
+type Values = Readonly<Record<string, unknown>>;
+type TextsOf<Code extends FindingCode> = (typeof UPGRADE_FINDINGS)[Code]['sentence' | 'help'];
+/** Placeholders that no fact fills. */
+type Missing<Code extends FindingCode, Facts> = Exclude<Placeholders<TextsOf<Code>>, keyof Facts>;
 
-const finding =
-  (severity: Finding['severity']) =>
-  (rule: UpgradeRule, { sentence, facts, help }: Found): Finding => ({
-    rule,
-    severity,
-    sentence,
-    facts: { ...facts },
-    help,
-  });
+const filled = (text: string, values: Values): string => fillTemplate<string>(text, values);
 
-/** The upgrade does not begin, unless the rule can be taken upon oneself and someone did. */
-export const refusing = finding('refuse');
-/** The plan shows it and waits for its approval. */
-export const asking = finding('ask');
-/** The plan shows it. */
-export const informing = finding('inform');
+/**
+ * A finding of the catalogue. `facts`: what was seen, names and numbers, so that a reader can check it; `words` fill the
+ * placeholders that no fact fills.
+ */
+export const finding = <Code extends FindingCode, Facts extends Values>(
+  code: Code,
+  facts: Facts,
+  ...words: [Missing<Code, Facts>] extends [never] ? [] : [Readonly<Record<Missing<Code, Facts>, string | number>>]
+): Finding => {
+  const { severity, sentence, help } = UPGRADE_FINDINGS[code];
+  const values: Values = Object.assign({}, facts, ...words);
+  const rule = code.slice(0, code.indexOf('.'));
+  return { rule, severity, sentence: filled(sentence, values), facts: { ...facts }, help: filled(help, values) };
+};
+
+/** What a rule needs and could not be read. */
+export const unreadFinding = (rule: string, what: string, message: string): Finding => ({
+  rule,
+  severity: UNREAD_FINDING.severity,
+  sentence: fillTemplate(UNREAD_FINDING.sentence, { what, message }),
+  facts: { what },
+  help: UNREAD_FINDING.help,
+});
 
 /** `when ? finding : none`, as lists that can be joined. */
 export const when = (holds: boolean, found: () => Finding): readonly Finding[] => (holds ? [found()] : []);
 
-/** Findings that stop an upgrade: refusals that no one has taken upon oneself, or that no one can. */
+/** Findings that stop an upgrade: refusals of rules that were not overridden, or that cannot be. */
 export const stopping = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] =>
   findings.filter(
     ({ rule, severity }) =>
       severity === 'refuse' && !(overridden.includes(rule) && UPGRADE_RULES[rule as UpgradeRule].overridable),
   );
 
-/** What was taken upon oneself is shown, and no longer stops. */
+/** What was overridden is shown, and no longer stops. */
 export const withOverrides = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] => {
   const stops = new Set(stopping(findings, overridden));
   return findings.map((one) => (one.severity === 'refuse' && !stops.has(one) ? { ...one, severity: 'inform' } : one));

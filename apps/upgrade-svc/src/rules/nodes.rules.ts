@@ -1,6 +1,6 @@
 import type { Finding, NodeName } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 const CERTIFICATE_MARGIN_MS = 30 * 24 * 3_600_000;
 const CLOCK_SKEW_MAX_MS = 1_000;
@@ -21,11 +21,11 @@ export const b8Certificates = (
           Date.parse(one.expiresAt) < endsAtMs),
     );
     return when(early.length > 0, () =>
-      refusing('B8', {
-        sentence: `certificates of ${name} end too soon: ${early.map((one) => `${one.name} ${one.expiresAt}`).join(', ')}`,
-        facts: { node: name, certificates: early },
-        help: 'Renew them first: "fairlead certificates renew".',
-      }),
+      finding(
+        'B8.certificates',
+        { node: name, certificates: early },
+        { expiring: early.map((one) => `${one.name} ${one.expiresAt}`).join(', ') },
+      ),
     );
   });
 
@@ -33,13 +33,15 @@ export const b8Certificates = (
 export const b8Clocks = ({ nodes }: ClusterFacts): readonly Finding[] =>
   nodes.flatMap(({ name, clockSkewMs }) =>
     when(clockSkewMs !== null && Math.abs(clockSkewMs) >= CLOCK_SKEW_MAX_MS, () =>
-      refusing('B8', {
-        sentence: `the clock of ${name} is ${Math.round(Math.abs(clockSkewMs ?? 0))} ms off`,
-        facts: { node: name, clockSkewMs, clockSkewMaxMs: CLOCK_SKEW_MAX_MS },
-        help: 'Let it take its time from the same server as the others (chrony, systemd-timesyncd).',
-      }),
+      finding(
+        'B8.clock',
+        { node: name, clockSkewMs, clockSkewMaxMs: CLOCK_SKEW_MAX_MS },
+        { skewMs: Math.round(Math.abs(clockSkewMs ?? 0)) },
+      ),
     ),
   );
+
+const mib = (bytes = 0): number => Math.floor(bytes / 1024 ** 2);
 
 /** B9: room for images and data. */
 export const b9Room = ({ nodes }: ClusterFacts, changed: readonly NodeName[]): readonly Finding[] =>
@@ -47,11 +49,11 @@ export const b9Room = ({ nodes }: ClusterFacts, changed: readonly NodeName[]): r
     .filter(({ name }) => changed.includes(name))
     .flatMap(({ name, disk }) =>
       when(disk !== null && disk.freeBytes < disk.neededBytes, () =>
-        refusing('B9', {
-          sentence: `${name} has too little room on its disk`,
-          facts: { node: name, ...disk },
-          help: 'Remove what it no longer needs (crictl rmi --prune), or give it a larger disk.',
-        }),
+        finding(
+          'B9.disk',
+          { node: name, ...disk },
+          { freeMiB: mib(disk?.freeBytes), neededMiB: mib(disk?.neededBytes) },
+        ),
       ),
     );
 
@@ -66,19 +68,9 @@ export const b9Source = (
     const { address, failure, releases, at } = source;
     const missing = releases === null ? [] : versions.filter((version) => !releases.includes(version));
     return [
-      ...when(failure !== null, () =>
-        refusing('B9', {
-          sentence: `${name} does not reach its source ${address}: ${String(failure)}`,
-          facts: { node: name, address, failure, lookedAt: at },
-          help: 'Look at its routes, proxy and name servers, and at the source; the node looks again every minute.',
-        }),
-      ),
+      ...when(failure !== null, () => finding('B9.unreachable', { node: name, address, failure, lookedAt: at })),
       ...when(missing.length > 0, () =>
-        refusing('B9', {
-          sentence: `the source of ${name}, ${address}, has no ${missing.join(', ')}`,
-          facts: { node: name, address, missing, releases, lookedAt: at },
-          help: 'Add it to the source, or ask for a version that it has; the node looks again within a quarter of an hour.',
-        }),
+        finding('B9.missing', { node: name, address, missing, releases, lookedAt: at }),
       ),
     ];
   });

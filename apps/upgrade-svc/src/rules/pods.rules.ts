@@ -1,9 +1,6 @@
 import type { Finding, NodeName } from '@fairlead/contracts';
 import type { BudgetFacts, ClusterFacts, NodeFacts, PodFacts } from './cluster.facts.js';
-import { asking, informing, when } from './finding.js';
-
-const b7Asked = (sentence: string, facts: Readonly<Record<string, unknown>>, help: string): Finding =>
-  asking('B7', { sentence, facts, help });
+import { finding, when } from './finding.js';
 
 const coveredTwice = (budgets: readonly BudgetFacts[]): readonly string[] => {
   const seen = new Map<string, number>();
@@ -20,26 +17,10 @@ export const b7PodsCanMove = (facts: ClusterFacts, drained: readonly NodeName[])
   const bare = pods.filter((pod) => pod.bare).map(({ name }) => name);
   const emptyDir = pods.filter((pod) => pod.emptyDir).map(({ name }) => name);
   return [
-    ...tight.map(({ name, pods: covered }) =>
-      b7Asked(
-        `budget ${name} allows no disruption now`,
-        { budget: name, pods: covered },
-        'Add a replica, or expect that nodes wait for it until the drain timeout.',
-      ),
-    ),
-    ...when(twice.length > 0, () =>
-      b7Asked(`pods under more than one budget cannot be evicted: ${twice.join(', ')}`, { pods: twice }, 'Leave one.'),
-    ),
-    ...when(bare.length > 0, () =>
-      b7Asked(`pods without a controller: ${bare.join(', ')}`, { pods: bare }, 'They end with the drain.'),
-    ),
-    ...when(emptyDir.length > 0, () =>
-      informing('B7', {
-        sentence: `pods lose what they hold in an emptyDir: ${emptyDir.join(', ')}`,
-        facts: { pods: emptyDir },
-        help: 'Move what must stay to a volume.',
-      }),
-    ),
+    ...tight.map(({ name, pods: covered }) => finding('B7.budget', { budget: name, pods: covered })),
+    ...when(twice.length > 0, () => finding('B7.two-budgets', { pods: twice })),
+    ...when(bare.length > 0, () => finding('B7.bare', { pods: bare })),
+    ...when(emptyDir.length > 0, () => finding('B7.empty-dir', { pods: emptyDir })),
   ];
 };
 
@@ -71,10 +52,6 @@ export const b7Capacity = (facts: ClusterFacts, pool: string, atOnce: number): r
   const pods = facts.pods.filter(({ node }) => names.has(node));
   const short = missing(held, pods, away);
   return when(away.length > 0 && short !== undefined, () =>
-    b7Asked(
-      `while ${atOnce} of pool ${pool} are away, the others have too little ${short === 'cpuMillis' ? 'CPU' : 'memory'} for all requests`,
-      { pool, atOnce, short },
-      'Add a node, ask for a smaller maxUnavailable, or use maxSurge; else pods stay Pending meanwhile.',
-    ),
+    finding('B7.capacity', { pool, atOnce, short }, { resource: short === 'cpuMillis' ? 'CPU' : 'memory' }),
   );
 };

@@ -1,6 +1,6 @@
 import type { Finding, NodeName, UpgradeTarget } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, unreadFinding, when } from './finding.js';
 
 /** What else is under way in the cluster, as the log tells. */
 export interface UnderWay {
@@ -11,20 +11,8 @@ export interface UnderWay {
 
 /** B1: one operation at a time; upgrades and repairs never mix. */
 export const b1OneOperation = ({ operations, clusterReady }: UnderWay): readonly Finding[] => [
-  ...when(operations.length > 0, () =>
-    refusing('B1', {
-      sentence: `something else is under way: ${operations.join('; ')}`,
-      facts: { operations },
-      help: 'Wait until it has ended, or end it.',
-    }),
-  ),
-  ...when(operations.length === 0 && !clusterReady, () =>
-    refusing('B1', {
-      sentence: 'the cluster is not Ready',
-      facts: {},
-      help: 'Bring it to Ready first ("fairlead cluster describe" tells what it waits for).',
-    }),
-  ),
+  ...when(operations.length > 0, () => finding('B1.in-progress', { operations }, { what: operations.join('; ') })),
+  ...when(operations.length === 0 && !clusterReady, () => finding('B1.not-ready', {})),
 ];
 
 /** B2 wants the cluster healthy so often in a row, ten seconds apart (kOps: --validate-count 2). */
@@ -43,38 +31,24 @@ export const b2ClusterHealthy = (
   const unready = [...pods, ...systems];
   return [
     ...when(sick.length > 0, () =>
-      refusing('B2', {
-        sentence: `${sick.map(({ name, notReadyBecause }) => `${name} is not Ready (${notReadyBecause ?? 'no heartbeat'})`).join('; ')}`,
-        facts: { nodes: sick.map(({ name }) => name) },
-        help: 'Repair or remove them, or name them in strategy.excusedNodes.',
-      }),
+      finding(
+        'B2.nodes',
+        { nodes: sick.map(({ name }) => name) },
+        {
+          reasons: sick.map(({ name, notReadyBecause }) => `${name} (${notReadyBecause ?? 'no heartbeat'})`).join(', '),
+        },
+      ),
     ),
-    ...when(unready.length > 0, () =>
-      refusing('B2', {
-        sentence: `not Ready: ${unready.join(', ')}`,
-        facts: { unready },
-        help: 'Repair what is not Ready in kube-system first.',
-      }),
-    ),
+    ...when(unready.length > 0, () => finding('B2.system', { unready })),
     ...when(sick.length + unready.length === 0 && facts.healthyPasses < HEALTHY_PASSES_MIN, () =>
-      refusing('B2', {
-        sentence: `the cluster was found healthy ${facts.healthyPasses} times in a row, not ${HEALTHY_PASSES_MIN}`,
-        facts: { passes: facts.healthyPasses, passesMin: HEALTHY_PASSES_MIN },
-        help: 'Something comes and goes; look at "fairlead events", and ask again.',
-      }),
+      finding('B2.unstable', { passes: facts.healthyPasses, passesMin: HEALTHY_PASSES_MIN }),
     ),
   ];
 };
 
-/** What could not be read is no good news: its rule refuses in the world's own words. */
+/** What could not be read does not count as healthy: the rule that needs it refuses. */
 export const unreadFindings = ({ unread }: ClusterFacts): readonly Finding[] =>
-  unread.map(({ what, rule, message }) => ({
-    rule,
-    severity: 'refuse' as const,
-    sentence: `${what} could not be read: ${message}`,
-    facts: { what },
-    help: 'Repair what keeps it from being read, and ask again.',
-  }));
+  unread.map(({ what, rule, message }) => unreadFinding(rule, what, message));
 
 /** An upgrade asks for something. */
 export const asksForNothing = ({ kubernetes, software, renewCertificates, reboot }: UpgradeTarget): boolean =>

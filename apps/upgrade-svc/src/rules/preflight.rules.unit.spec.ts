@@ -187,7 +187,7 @@ describe('B9 room and sources', () => {
     const facts = withNode(w(1), { source: { ...seen, failure: 'connection refused', releases: null } });
     expectRefused(b9Source(facts, brought('v1.34.4')), 'B9');
     expect(b9Source(facts, brought('v1.34.4'))[0]?.sentence).toBe(
-      `${w(1)} does not reach its source http://mirror/: connection refused`,
+      `${w(1)} cannot reach its software source http://mirror/: connection refused`,
     );
   });
   it('refuses a version that the source of a node does not have', () => {

@@ -1,4 +1,6 @@
 import {
+  fillTemplate,
+  NEXT_ACTIONS,
   type Finding,
   isMinorChange,
   minorOf,
@@ -9,38 +11,26 @@ import {
   type SoftwareVersions,
 } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 import { skewFindings, type Versions } from './skew.rules.js';
-
-const no = (
-  rule: 'G2' | 'G3' | 'G5',
-  sentence: string,
-  facts: Readonly<Record<string, unknown>>,
-  help: string,
-): Finding => refusing(rule, { sentence, facts, help });
 
 /** G1: what failed is run again before anything else is tried: kubeadm's commands may be, and it restores manifests itself. */
 export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null): readonly string[] => [
-  'look at what it says, repair the cause, and run it again: "fairlead upgrade retry"',
+  NEXT_ACTIONS.retry,
   ...(role === 'worker'
     ? failed.flatMap((node) => [
-        `leave it as it is: "fairlead upgrade skip ${node}"`,
-        `give it its former software back: "fairlead upgrade rollback ${node}"`,
+        fillTemplate(NEXT_ACTIONS.skip, { node }),
+        fillTemplate(NEXT_ACTIONS.rollback, { node }),
       ])
     : []),
-  'end the rollout here: "fairlead upgrade abort"',
+  NEXT_ACTIONS.abort,
 ];
 
 /** G2: nothing goes back over a minor of etcd. */
 export const g2NoWayBackOverEtcd = (from: string, to: string): readonly Finding[] => {
   const [old, now] = [releaseOf(to)?.etcd, releaseOf(from)?.etcd];
   return when(old !== undefined && now !== undefined && isMinorChange(old, now), () =>
-    no(
-      'G2',
-      `Kubernetes ${to} has etcd ${String(old)}, and ${String(now)} has written its data by now`,
-      { from, to, etcdBefore: old, etcdNow: now },
-      'Go forward ("fairlead upgrade retry"), or restore a snapshot, which also sets back what the cluster holds.',
-    ),
+    finding('G2.etcd', { from, to, etcdBefore: old, etcdNow: now }),
   );
 };
 
@@ -53,15 +43,13 @@ export const g3MayRollBack = (
   const kubelet = from['kubelet'];
   const back = versions.map((one) => (one.name === node.name && kubelet !== undefined ? { ...one, kubelet } : one));
   return [
-    ...when(node.role !== 'worker', () =>
-      no('G3', `${node.name} is a control plane`, { node: node.name }, 'Retry it; what failed can be run again.'),
-    ),
-    ...when(!node.failed, () =>
-      no('G3', `${node.name} has not failed in this rollout`, { node: node.name }, 'Healthy nodes are not touched.'),
-    ),
+    ...when(node.role !== 'worker', () => finding('G3.control-plane', { node: node.name })),
+    ...when(!node.failed, () => finding('G3.not-failed', { node: node.name })),
     ...skewFindings(back)
       .filter(({ rule, facts }) => rule === 'A2' && facts['node'] === node.name && facts['version'] === kubelet)
-      .map(({ sentence, facts, help }) => no('G3', sentence, facts, help)),
+      .map(({ facts }) =>
+        finding('G3.skew', { ...facts, node: node.name, version: kubelet, apiServer: facts['apiServer'] }),
+      ),
   ];
 };
 
@@ -69,12 +57,8 @@ export const g3MayRollBack = (
 
 /** G5: binaries can emulate the minor before them, from 1.33 on (KEP-4330). */
 export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
-  ...when(minorsAhead('1.33', to) < 0, () =>
-    no('G5', `API servers of ${to} cannot behave as ${from} yet`, { from, to }, 'Leave twoStep away.'),
-  ),
-  ...when(minorsAhead(from, to) !== 1, () =>
-    no('G5', 'only a step of one minor can be made in two', { from, to }, 'Leave twoStep away.'),
-  ),
+  ...when(minorsAhead('1.33', to) < 0, () => finding('G5.unsupported', { from, to })),
+  ...when(minorsAhead(from, to) !== 1, () => finding('G5.not-one-minor', { from, to })),
 ];
 
 const EMULATED = /^--emulated-version=(?:kube=)?v?(\d+\.\d+)/;
@@ -96,9 +80,8 @@ export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly str
 export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: string, to: string): readonly Finding[] => {
   const [old, now] = [releaseOf(to), releaseOf(from)];
   return when(emulated.includes(minorOf(to)), () =>
-    no(
-      'G5',
-      `API servers of ${from} behave as ${minorOf(to)} already, and kubeadm ${to} takes neither CoreDNS nor etcd back to its own`,
+    finding(
+      'G5.between-steps',
       {
         from,
         to,
@@ -107,7 +90,7 @@ export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: strin
           ? {}
           : { coreDns: [now.coredns, old.coredns], etcd: [now.etcd, old.etcd] }),
       },
-      `Stay as it is for as long as you like, or go on to ${from}; a snapshot sets back what the cluster holds.`,
+      { minor: minorOf(to) },
     ),
   );
 };
@@ -115,10 +98,5 @@ export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: strin
 /** G5: what an API server behaves as goes up one minor at a time, too: an emulation ends before a newer version begins. */
 export const g5EmulationEndsFirst = (emulated: readonly string[], from: string, to: string): readonly Finding[] =>
   when(minorsAhead(from, to) > 0 && emulated.some((as) => minorsAhead(as, from) > 0), () =>
-    no(
-      'G5',
-      `API servers of ${from} still behave as ${emulated.join(', ')}: ${to} would skip a minor for whoever asks them`,
-      { from, to, emulated },
-      `Ask for ${from} first: that ends the emulation.`,
-    ),
+    finding('G5.emulating', { from, to, emulated }),
   );

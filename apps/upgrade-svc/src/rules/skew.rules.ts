@@ -12,7 +12,7 @@ import {
   versionOf,
 } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 /** Which versions run where, at one moment of a plan. Rules A are about nothing else. */
 export interface NodeVersions {
@@ -52,50 +52,32 @@ export const oldestApiServer = (versions: Versions): string | undefined => oldes
 
 /** A kubelet before 1.25 may be two minors older than the API server, later ones three (version skew policy). */
 export const kubeletLagMax = (kubelet: string): number => (compareVersions(kubelet, '1.25.0') < 0 ? 2 : 3);
-const WORKERS_FIRST = 'Upgrade the workers to a newer version first.';
 
 /** A1, the state: API servers stay within one minor of each other. */
 export const a1ApiServersWithinOneMinor = (versions: Versions): readonly Finding[] => {
   const [low, high] = [oldestVersion(apiServers(versions)), newestVersion(apiServers(versions))];
   if (low === undefined || high === undefined) return [];
-  return when(minorsAhead(low, high) > 1, () =>
-    refusing('A1', {
-      sentence: `API servers would run ${low} and ${high} at the same time, more than one minor apart`,
-      facts: { oldest: low, newest: high },
-      help: 'Bring every control plane to the same minor first; release those that are held.',
-    }),
-  );
+  return when(minorsAhead(low, high) > 1, () => finding('A1.apart', { oldest: low, newest: high }));
 };
 
 /** A1, the way: no step skips a minor, none goes back over one. */
 export const a1NoMinorSkipped = (from: string, to: string): readonly Finding[] => {
   const ahead = minorsAhead(from, to);
-  return when(ahead < 0 || ahead > 1, () =>
-    refusing('A1', {
-      sentence:
-        ahead < 0 ? `${to} is a lower minor than the ${from} that runs` : `going from ${from} to ${to} skips a minor`,
-      facts: { from, to, minors: ahead },
-      help: ahead < 0 ? 'Ask for a version of the same minor or a later one.' : 'Name the releases in between.',
-    }),
-  );
+  return when(ahead < 0 || ahead > 1, () => finding(ahead < 0 ? 'A1.lower' : 'A1.skips', { from, to, minors: ahead }));
 };
 
 const kubeletReaches = (node: NodeVersions, versions: Versions): string | undefined =>
   node.kubeletTalksToLocalApi && node.apiServer !== null ? node.apiServer : oldestApiServer(versions);
 
 const tooNew = (what: string, node: NodeVersions, version: string, api: string): Finding =>
-  refusing('A2', {
-    sentence: `${what} ${version} of ${node.name} would be newer than API server ${api}`,
-    facts: { node: node.name, version, apiServer: api },
-    help: 'Every API server that it can reach is upgraded first; release control planes that are held.',
-  });
+  finding('A2.too-new', { node: node.name, version, apiServer: api }, { component: what });
 
 const tooOld = (what: string, node: NodeVersions, version: string, api: string): Finding =>
-  refusing('A2', {
-    sentence: `${what} ${version} of ${node.name} would be ${minorsAhead(version, api)} minors older than API server ${api}`,
-    facts: { node: node.name, version, apiServer: api, minorsMax: kubeletLagMax(version) },
-    help: WORKERS_FIRST,
-  });
+  finding(
+    'A2.too-old',
+    { node: node.name, version, apiServer: api, minorsMax: kubeletLagMax(version) },
+    { component: what, minors: minorsAhead(version, api) },
+  );
 
 const newerThan = (version: string, api: string): boolean => minorsAhead(api, version) > 0;
 
@@ -135,20 +117,15 @@ export const a2KubeProxySkew = (versions: Versions): readonly Finding[] => {
 /** A3: controller manager and scheduler (kubeadm points them at the API server of their own node) are never newer, at most one older. */
 export const a3ControllersSkew = (versions: Versions): readonly Finding[] =>
   versions.flatMap(({ name, apiServer, controllerManager, scheduler }) =>
-    [
-      ['controller manager', controllerManager],
-      ['scheduler', scheduler],
-    ].flatMap(([what, version]) => {
-      if (apiServer === null || version === null || version === undefined) return [];
-      const ahead = minorsAhead(apiServer, version);
-      return when(ahead > 0 || ahead < -1, () =>
-        refusing('A3', {
-          sentence: `${what} ${version} of ${name} does not go with API server ${apiServer}`,
-          facts: { node: name, version, apiServer },
-          help: 'It follows its API server, at most one minor behind.',
-        }),
-      );
-    }),
+    [['controller manager', controllerManager] as const, ['scheduler', scheduler] as const].flatMap(
+      ([what, version]) => {
+        if (apiServer === null || version === null) return [];
+        const ahead = minorsAhead(apiServer, version);
+        return when(ahead > 0 || ahead < -1, () =>
+          finding('A3.skew', { node: name, version, apiServer }, { component: what }),
+        );
+      },
+    ),
   );
 
 /** Every rule of A that speaks about one state. */
@@ -188,11 +165,7 @@ export const a4Path = (present: string, target: string, releases: readonly Kuber
 };
 
 const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>
-  refusing('A4', {
-    sentence: `the way from ${from} to ${to} leads over ${missing}, of which no release is known`,
-    facts: { from, to, missing },
-    help: 'Take a Fairlead that knows a release of it, or ask for a nearer version.',
-  });
+  finding('A4.minor-unknown', { from, to, missing });
 
 /** A5: kubeadm is brought to the target of its step before it is run; a plan that says otherwise is refused. */
 export const a5KubeadmAtTarget = (operation: PlanOperation): readonly Finding[] => {
@@ -202,11 +175,7 @@ export const a5KubeadmAtTarget = (operation: PlanOperation): readonly Finding[] 
   // What is not in `to` is there already.
   const kubeadm = to['kubeadm'] ?? desired;
   return when(kubeadm !== desired, () =>
-    refusing('A5', {
-      sentence: `${id} would run kubeadm ${kubeadm} for Kubernetes ${desired} on ${String(node)}`,
-      facts: { operation: id, kubeadm, kubernetes: desired },
-      help: 'kubeadm is exchanged together with what it upgrades.',
-    }),
+    finding('A5.kubeadm', { operation: id, kubeadm, kubernetes: desired }, { node: String(node) }),
   );
 };
 
@@ -271,11 +240,5 @@ export const a6NoKubeletAtTheLimit = (versions: Versions, leftBehind: readonly N
   if (api === undefined) return [];
   return versions
     .filter(({ name, kubelet }) => leftBehind.includes(name) && minorsAhead(kubelet, api) >= kubeletLagMax(kubelet))
-    .map(({ name, kubelet }) =>
-      refusing('A6', {
-        sentence: `kubelet ${kubelet} of ${name} is as old as it may be beside API server ${api}, and it is left out`,
-        facts: { node: name, kubelet, apiServer: api },
-        help: WORKERS_FIRST,
-      }),
-    );
+    .map(({ name, kubelet }) => finding('A6.at-the-limit', { node: name, kubelet, apiServer: api }));
 };

@@ -1,6 +1,6 @@
 import type { Finding } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 const WEBHOOK_TIMEOUT_MAX_S = 15;
 
@@ -8,17 +8,9 @@ const WEBHOOK_TIMEOUT_MAX_S = 15;
 export const b6Webhooks = ({ webhooks }: ClusterFacts): readonly Finding[] =>
   webhooks.flatMap(({ name, failurePolicy, matchesKubeSystem, timeoutSeconds }) => [
     ...when(failurePolicy === 'Fail' && matchesKubeSystem, () =>
-      refusing('B6', {
-        sentence: `webhook ${name} must answer for nodes, pods or leases in kube-system`,
-        facts: { webhook: name, failurePolicy },
-        help: 'Give it a namespaceSelector that leaves kube-system out, or failurePolicy Ignore.',
-      }),
+      finding('B6.fail-closed', { webhook: name, failurePolicy }),
     ),
     ...when(timeoutSeconds > WEBHOOK_TIMEOUT_MAX_S, () =>
-      refusing('B6', {
-        sentence: `webhook ${name} may take ${timeoutSeconds} s, more than ${WEBHOOK_TIMEOUT_MAX_S}`,
-        facts: { webhook: name, timeoutSeconds, timeoutMaxSeconds: WEBHOOK_TIMEOUT_MAX_S },
-        help: 'Lower its timeoutSeconds.',
-      }),
+      finding('B6.timeout', { webhook: name, timeoutSeconds, timeoutMaxSeconds: WEBHOOK_TIMEOUT_MAX_S }),
     ),
   ]);

@@ -6,7 +6,7 @@ import {
   type PoolStrategy,
   type UserGate,
 } from '@fairlead/contracts';
-import { refusing, when } from './finding.js';
+import { finding, when } from './finding.js';
 
 /** A share of `nodes` in real arithmetic; rounding is the rule's own affair. */
 export const shareOf = (share: NodeShare, nodes: number): number =>
@@ -64,13 +64,7 @@ export const d5OnTimeout = ({ onDrainTimeout, forceUntil }: PoolStrategy, now: s
 
 /** D5: force needs the moment at which it ends. */
 export const d5ForceIsBounded = (pool: string, { onDrainTimeout, forceUntil }: PoolStrategy): readonly Finding[] =>
-  when(onDrainTimeout === 'force' && forceUntil === undefined, () =>
-    refusing('D5', {
-      sentence: `pool ${pool} would force pods out without an end`,
-      facts: { pool },
-      help: 'Say until when: forceUntil.',
-    }),
-  );
+  when(onDrainTimeout === 'force' && forceUntil === undefined, () => finding('D5.unbounded', { pool }));
 
 /** D6: a new minor of the kubelet needs an empty node, and so do a new runtime and a boot; patches may go without. */
 export const d6MustDrain = (

@@ -21,6 +21,9 @@ export const EVENTS = {
 } as const;
 
 export type EventType = keyof typeof EVENTS;
+/** What operators request of upgrades, and what upgrade-svc states about rollouts. */
+export type UpgradeRequestType = keyof typeof upgradeRequestEvents;
+export type RolloutFactType = keyof typeof rolloutFactEvents;
 export type EventData<T extends EventType> = z.output<(typeof EVENTS)[T]['data']>;
 
 /** A fact as deciders make it: type and data. Time, id and author are added when it is appended. */

@@ -1,0 +1,249 @@
+import type { Finding, UpgradeRule } from './upgrades.js';
+
+/**
+ * The findings of the upgrade rules as data: `<rule>.<reason>`, how grave it is, its sentence and what an operator does about it.
+ * upgrade-svc fills the {placeholders}; docs/upgrades.md lists all of them.
+ */
+interface FindingDefinition {
+  readonly severity: Finding['severity'];
+  /** plan: the plan is made; request: a request about the upgrade is refused; node: a node is about to change. */
+  readonly when: 'plan' | 'request' | 'node';
+  readonly sentence: string;
+  readonly help: string;
+}
+
+/** The upgrade does not begin, unless the rule can be overridden and an operator did. */
+const refuses = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'refuse', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
+/** Something that was requested of the upgrade is refused, and the upgrade stays as it is. */
+const denies = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'refuse', when: 'request', sentence, help }) as const satisfies FindingDefinition;
+/** The change of a node does not begin. */
+const blocks = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'refuse', when: 'node', sentence, help }) as const satisfies FindingDefinition;
+/** The plan shows it and waits for its approval. */
+const asks = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'ask', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
+/** The plan shows it. */
+const informs = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'inform', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
+
+const WORKERS_FIRST =
+  'Upgrade the workers to a newer version first: "fairlead upgrade start <cluster> --to <version> --no-control-plane".';
+
+export const UPGRADE_FINDINGS = {
+  'A1.apart': refuses(
+    'API servers would run {oldest} and {newest} at the same time, more than one minor version apart',
+    'Bring every control plane to the same minor version first; release those that are held: "fairlead node release <cluster> <node>".',
+  ),
+  'A1.lower': refuses(
+    '{to} is a lower minor version than {from}, which runs now',
+    'Request the same minor version or a later one.',
+  ),
+  'A1.skips': refuses('upgrading from {from} to {to} skips a minor version', 'Request each minor version in between.'),
+  'A1.earlier-patch': asks(
+    '{to} is an earlier patch than {from}, which runs now',
+    'This is possible; approve the plan if it is intended.',
+  ),
+  'A1.not-skippable': denies(
+    '{node} is a control plane, and control planes cannot be skipped',
+    'Retry it ("fairlead upgrade retry <cluster>"), or abort the rollout ("fairlead upgrade abort <cluster>").',
+  ),
+  'A1.nothing-left': denies('nothing is left to do on {node}', 'See "fairlead upgrade status <cluster>".'),
+  'A2.too-new': refuses(
+    '{component} {version} of {node} would be newer than API server {apiServer}',
+    'Upgrade every API server that it can reach first; release control planes that are held: "fairlead node release <cluster> <node>".',
+  ),
+  'A2.too-old': refuses(
+    '{component} {version} of {node} would be {minors} minor versions older than API server {apiServer}',
+    WORKERS_FIRST,
+  ),
+  'A3.skew': refuses(
+    '{component} {version} of {node} is not compatible with API server {apiServer}',
+    'Bring it to the version of its API server, or one minor version below.',
+  ),
+  'A4.minor-unknown': refuses(
+    'the path from {from} to {to} passes through {missing}, of which Fairlead knows no release',
+    'Update Fairlead, or request a nearer version.',
+  ),
+  'A4.nothing-requested': refuses(
+    'the request names nothing to change',
+    'Name a version, software, renewCertificates or reboot.',
+  ),
+  'A4.release-unknown': refuses('Fairlead knows no release {version}', 'Request one that it knows: {known}.'),
+  'A5.kubeadm': refuses(
+    '{operation} would run kubeadm {kubeadm} for Kubernetes {kubernetes} on {node}',
+    'Leave kubeadm out of the requested software: it is upgraded together with Kubernetes.',
+  ),
+  'A6.at-the-limit': refuses(
+    'kubelet {kubelet} of {node} is as old as API server {apiServer} allows, and the plan leaves the node out',
+    WORKERS_FIRST,
+  ),
+  'B1.in-progress': refuses('another operation is in progress: {what}', 'Wait until it has ended, or end it.'),
+  'B1.not-ready': refuses(
+    'the cluster is not Ready',
+    'Bring it to Ready first: "fairlead cluster describe <cluster>" shows what it waits for.',
+  ),
+  'B1.another-upgrade': refuses(
+    'upgrade {upgradeId} {state}',
+    '{next}, or end it: "fairlead upgrade abort <cluster>".',
+  ),
+  'B1.plan-changed': denies(
+    'the approved plan is not the plan that waits for approval',
+    'Read the plan again ("fairlead upgrade status <cluster>"), and approve its hash.',
+  ),
+  'B1.not-overridable': denies('rule {rule} cannot be overridden', 'Fix its cause.'),
+  'B2.nodes': refuses(
+    'nodes are not Ready: {reasons}',
+    'Fix or remove these nodes, or name them in strategy.excusedNodes.',
+  ),
+  'B2.system': refuses(
+    'not Ready in kube-system: {unready}',
+    'Fix these pods first: "kubectl -n kube-system describe pods".',
+  ),
+  'B2.unstable': refuses(
+    'the cluster was healthy {passes} times in a row instead of {passesMin}',
+    'Something alternates between Ready and not Ready: see "fairlead events <cluster>", then start the upgrade again.',
+  ),
+  'B3.members': refuses('etcd: {members}', 'Fix etcd first.'),
+  'B3.alarms': refuses(
+    'etcd has active alarms: {alarms}',
+    'Fix their cause, then run "etcdctl alarm disarm"; for NOSPACE compact and defragment first.',
+  ),
+  'B3.versions': refuses(
+    'etcd members run different versions: {versions}',
+    'Complete the upgrade of etcd that was begun.',
+  ),
+  'B3.space': refuses('etcd uses {percent} % of its quota', 'Compact and defragment etcd, or raise its quota.'),
+  'B3.two-members': refuses(
+    'etcd has two members and loses its quorum without either',
+    'Add a control plane, or remove one.',
+  ),
+  'B3.orphans': refuses(
+    'etcd has members without a control plane: {orphans}',
+    'Find out what they were, then remove them: "etcdctl member remove".',
+  ),
+  'B3.without-member': refuses(
+    'control planes without an etcd member: {nodes}',
+    'Remove these nodes, or let them join again.',
+  ),
+  'B3.external': refuses(
+    'etcd is external: its members run as units on their hosts, and Fairlead cannot check their health or leader yet',
+    'A cluster with external etcd cannot be upgraded node by node yet; create a new cluster of the desired version.',
+  ),
+  'B4.none': refuses('there is no snapshot of etcd', 'Take one: "fairlead etcd snapshot <cluster> --wait".'),
+  'B4.old': refuses(
+    'the latest snapshot of etcd is {minutes} minutes old',
+    'Take one: "fairlead etcd snapshot <cluster> --wait".',
+  ),
+  'B5.api': refuses(
+    '{api} is in use ({requests} requests) and is removed in {removedIn}',
+    'Find its clients in the audit log of the API server, and move them to the newer API version.',
+  ),
+  'B5.flag': refuses(
+    '{component} is started with {flag}, which is removed in {removedIn}',
+    'Remove the flag from the ClusterConfiguration in kube-system/kubeadm-config and from the manifests.',
+  ),
+  'B6.fail-closed': refuses(
+    'webhook {webhook} has failurePolicy Fail for nodes, pods or leases in kube-system',
+    'Give it a namespaceSelector that excludes kube-system, or failurePolicy Ignore.',
+  ),
+  'B6.timeout': refuses(
+    'webhook {webhook} has a timeout of {timeoutSeconds} s, more than {timeoutMaxSeconds} s',
+    'Lower its timeoutSeconds.',
+  ),
+  'B7.budget': asks(
+    'PodDisruptionBudget {budget} allows no disruption now',
+    'Add a replica; otherwise its nodes wait for it until the drain times out.',
+  ),
+  'B7.two-budgets': asks(
+    'pods that more than one PodDisruptionBudget selects cannot be evicted: {pods}',
+    'Leave one budget for each pod.',
+  ),
+  'B7.bare': asks(
+    'pods without a controller are not recreated: {pods}',
+    'Save what they hold; they end with the drain.',
+  ),
+  'B7.empty-dir': informs(
+    'pods lose the data of their emptyDir volumes: {pods}',
+    'Move data that must survive to a persistent volume.',
+  ),
+  'B7.capacity': asks(
+    'while {atOnce} nodes of pool {pool} are away, the others have too little {resource} for all requests',
+    'Add a node ("fairlead node add <cluster>"), lower maxUnavailable, or set maxSurge; otherwise pods stay Pending meanwhile.',
+  ),
+  'B8.certificates': refuses(
+    'certificates of {node} expire too soon: {expiring}',
+    'Renew them first: "fairlead certificates renew <cluster>".',
+  ),
+  'B8.clock': refuses(
+    'the clock of {node} is off by {skewMs} ms',
+    'Synchronize it with the time server of the other nodes (chrony, systemd-timesyncd).',
+  ),
+  'B9.disk': refuses(
+    '{node} has {freeMiB} MiB of free disk space and needs {neededMiB} MiB',
+    'Remove unused images (crictl rmi --prune), or enlarge the disk.',
+  ),
+  'B9.unreachable': refuses(
+    '{node} cannot reach its software source {address}: {failure}',
+    'Check routes, proxy and DNS of the node, and the source; the node checks again every minute.',
+  ),
+  'B9.missing': refuses(
+    'the software source of {node}, {address}, does not have {missing}',
+    'Add it to the source, or request a version that it has; the node checks again within 15 minutes.',
+  ),
+  'B10.minors': refuses('etcd would go from {from} to {to}', 'Upgrade etcd one minor version at a time.'),
+  'B10.member-version': refuses(
+    'etcd {to} requires {memberMin} on every member first: {older}',
+    'Upgrade to the latest patch of the present Kubernetes minor version first, or set a newer etcd image.',
+  ),
+  'B10.v2-store': refuses(
+    'etcd members still hold data of the v2 store: {members}',
+    'See "etcdutl check v2store", and migrate that data.',
+  ),
+  'C7.surge': refuses(
+    'control planes are upgraded in place and have no surge nodes',
+    'Leave out maxSurge for pool control-plane.',
+  ),
+  'C8.quorum': blocks(
+    'etcd has {healthy} healthy of {members} members and would lose its quorum without {node}',
+    'Fix the unhealthy member first.',
+  ),
+  'D5.unbounded': refuses('pool {pool} would force pods out without a time limit', 'Set forceUntil.'),
+  'E6.unreachable': refuses(
+    'the cluster could not be surveyed: {message}',
+    'Fix what prevents Fairlead from reaching it, then start the upgrade again.',
+  ),
+  'G2.etcd': refuses(
+    'Kubernetes {to} comes with etcd {etcdBefore}, and etcd {etcdNow} has already written its data',
+    'Stay at this version or upgrade further; restoring a snapshot ("fairlead etcd restore <cluster> <snapshot>") also restores the objects of the cluster.',
+  ),
+  'G3.control-plane': blocks('{node} is a control plane', 'Retry it: "fairlead upgrade retry <cluster>".'),
+  'G3.not-failed': blocks('{node} has not failed in this rollout', 'Only failed workers can be rolled back.'),
+  'G3.not-a-failed-worker': denies(
+    '{node} is not a worker that failed in this rollout',
+    'Only failed workers can be rolled back; retry a failed control plane ("fairlead upgrade retry <cluster>").',
+  ),
+  'G3.skew': blocks(
+    'the previous kubelet {version} of {node} is not compatible with API server {apiServer}',
+    'Retry the node ("fairlead upgrade retry <cluster>"), or skip it ("fairlead upgrade skip <cluster> <node>").',
+  ),
+  'G5.unsupported': refuses('API servers of {to} cannot emulate {from}', 'Leave out twoStep.'),
+  'G5.not-one-minor': refuses('only an upgrade by one minor version can be done in two steps', 'Leave out twoStep.'),
+  'G5.between-steps': refuses(
+    'API servers of {from} already emulate {minor}, and kubeadm {to} downgrades neither CoreDNS nor etcd',
+    'Stay as it is for as long as needed, or continue to {from}; a snapshot restores the objects of the cluster.',
+  ),
+  'G5.emulating': refuses(
+    'API servers of {from} still emulate {emulated}: for clients {to} would skip a minor version',
+    'Request {from} first: this ends the emulation.',
+  ),
+} as const satisfies Readonly<Record<`${UpgradeRule}.${string}`, FindingDefinition>>;
+
+export type FindingCode = keyof typeof UPGRADE_FINDINGS;
+
+/** Of any rule that needs what could not be read. */
+export const UNREAD_FINDING = refuses(
+  '{what} could not be read: {message}',
+  'Fix what prevents it from being read, then start the upgrade again.',
+);
