@@ -98,6 +98,7 @@ const LAYERS = {
     'faults',
     'files',
     'arguments',
+  ],
   'upgrade-svc': [
     'adapters',
     'gates',
