@@ -8,6 +8,7 @@ const LAYERS = {
     'metrics',
     'ladybug',
     'quarantine',
+    'manifest',
     'clusters',
     'certificates',
     'etcd',

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { format } from 'prettier';
+import { manifestJsonSchema } from '@fairlead/contracts';
 import { describeApi } from '../../apps/gateway/dist/documents/describe.js';
 import { asyncApiDocument } from './asyncapi.mjs';
 import { eventReference, refusalReference } from './references.mjs';
@@ -23,6 +24,7 @@ const generated = async () => {
   const openApi = await describeApi();
   return new Map([
     ['docs/openapi.json', await json(openApi)],
+    ['docs/cluster.schema.json', await json(manifestJsonSchema())],
     ['docs/asyncapi.json', await json(asyncApiDocument(openApi.info.version))],
     ['docs/events.md', await markdown(eventReference())],
     ['docs/refusals.md', await markdown(refusalReference())],

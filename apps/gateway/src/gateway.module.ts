@@ -50,6 +50,11 @@ import { DiskReserve } from './limits/disk.reserve.js';
 import { LimitsGuard } from './limits/limits.guard.js';
 import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
+import { ChangeAnswers } from './manifest/change.answers.js';
+import { ManifestCommands } from './manifest/manifest.commands.js';
+import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
+import { ManifestQueries } from './manifest/manifest.queries.js';
+import { ScaleHttp } from './manifest/scale.http.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
@@ -75,6 +80,9 @@ const CONTROLLERS: Type<unknown>[] = [
   SpecsHttp,
   ClustersHttp,
   KubeconfigHttp,
+  ManifestHttp,
+  ScaleHttp,
+  SchemasHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -107,6 +115,7 @@ const PROVIDERS: Provider[] = [
   AuditReader,
   Authentication,
   CertificateQueries,
+  ChangeAnswers,
   RenewalSchedule,
   ClusterCommands,
   ClusterIndex,
@@ -127,6 +136,8 @@ const PROVIDERS: Provider[] = [
   IdempotencyStore,
   Incarnations,
   LocalToken,
+  ManifestCommands,
+  ManifestQueries,
   NamespaceQueries,
   NodeQueries,
   OperationQueries,

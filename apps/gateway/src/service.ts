@@ -19,6 +19,8 @@ import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
 import { TokenExpiry1763900000000 } from './migrations/0003-token-expiry.migration.js';
 import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-leases.migration.js';
+import { manifestsProjection } from './manifest/manifests.projection.js';
+import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
@@ -30,6 +32,7 @@ const projections = [
   namespacesProjection,
   connectionsProjection,
   clustersProjection,
+  manifestsProjection,
   nodesProjection,
   operationsProjection,
   quarantineProjection,
@@ -65,6 +68,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       UpgradeTables1763800000000,
       TokenExpiry1763900000000,
       IdempotencyLeases1764000000000,
+      ManifestTable1764100000000,
     ],
     jobConcurrency: 4,
     takesTokens: true,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterName, ConnectionName } from './ids.js';
+import { ClusterName, ConnectionName, PoolName } from './ids.js';
 
 /** CB-Ladybug's root disk: `default` leaves the choice to the provider. */
 export const RootDisk = z.strictObject({
@@ -8,18 +8,19 @@ export const RootDisk = z.strictObject({
 });
 export type RootDisk = z.infer<typeof RootDisk>;
 
-/** Some machines of one kind. */
 /** What becomes of the machines of a request for nodes that fails. */
 export const ON_FAILURES = ['rollback', 'keep'] as const;
 export const OnFailure = z.enum(ON_FAILURES);
 export type OnFailure = z.infer<typeof OnFailure>;
 
+/** Some machines of one kind. */
 export const NodeSet = z.strictObject({
   connection: ConnectionName,
   count: z.int().min(1),
   spec: z.string().min(1),
   rootDisk: RootDisk,
   role: z.string().optional().describe('IAM role of the provider, for its cloud controller'),
+  pool: PoolName.optional().describe('The pool that workers belong to; absent: worker-<number>, counted on'),
 });
 export type NodeSet = z.infer<typeof NodeSet>;
 

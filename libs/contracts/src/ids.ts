@@ -26,6 +26,14 @@ export type NodeName = z.infer<typeof NodeName>;
 export const NatsUserKey = z.string().regex(/^U[A-Z2-7]{55}$/);
 export type NatsUserKey = z.infer<typeof NatsUserKey>;
 
+/** A pool of workers; it becomes the label `fairlead.dev/pool` of its machines. */
+export const PoolName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(DNS_LABEL, 'must be lower-case letters, digits and dashes, with a letter or digit at each end (RFC 1123)');
+export type PoolName = z.infer<typeof PoolName>;
+
 export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 

@@ -70,6 +70,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
+  ClusterSpecChanged: ({ revision, spec }) =>
+    `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
   ClusterRetryRequested: () => 'the failed cluster was asked to go on',
   NodesAbandoned: ({ nodes }) =>
     `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,

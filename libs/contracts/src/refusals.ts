@@ -201,6 +201,43 @@ export const REFUSALS = {
     "Unable to retry. status is '{phase}'.",
     'Nothing of the cluster has failed. A failed cluster, nodes that were kept, removals and deletions can be retried.',
   ),
+  'cluster.resource-version': definition(
+    409,
+    "The cluster '{cluster}' has changed: its resourceVersion is {current}, not {given}",
+    'Get the manifest again, and apply your change to that.',
+  ),
+  'cluster.uid-mismatch': definition(
+    409,
+    "The cluster '{cluster}' is another one: its uid is {current}, not {given}",
+    'Get the manifest again, or leave metadata.uid out.',
+  ),
+  'cluster.manifest-address': definition(
+    400,
+    '{field} is {given}, and the request is about {expected}',
+    'Send the manifest to the address of its cluster.',
+  ),
+  'cluster.field-immutable': definition(
+    422,
+    '{field} cannot be changed: it is {before}, not {after}',
+    'Create a cluster with the new value, and delete this one.',
+  ),
+  'cluster.version-by-upgrade': definition(
+    422,
+    'The version is changed by an upgrade, from {before} to {after}',
+    'Run "fairlead upgrade start {cluster} --to {after}", and keep {before} in the manifest until it has ended.',
+  ),
+  'cluster.control-plane-replicas': definition(
+    422,
+    'The number of control planes cannot be changed by a manifest: it is {before}, not {after}',
+    'Remove one with "fairlead node remove"; control planes cannot be added yet.',
+  ),
+  'pool.field-immutable': definition(
+    422,
+    '{field} of pool {pool} cannot be changed while it has nodes: it is {before}, not {after}',
+    'Add a pool with the new value, and scale {pool} to 0.',
+  ),
+  'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
+  'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),
   'nodes.nothing-to-abandon': definition(
     409,
     "No request for nodes of '{cluster}' is under way or was kept after a failure",
@@ -500,7 +537,7 @@ export const REFUSALS = {
   'pool.unknown': definition(
     404,
     "The cluster '{cluster}' has no pool {pool}",
-    'See the pools of its nodes with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+    'See its pools with GET /ns/{namespace}/clusters/{cluster}/manifest.',
   ),
   'etcd.snapshot-unknown': definition(
     404,

@@ -4,6 +4,7 @@ import {
   quotaRefusal,
   refuse,
   type ClusterRequest,
+  type ClusterSpec,
   type ClusterUid,
   type Namespace,
   type NodeName,
@@ -31,7 +32,17 @@ import { unknownSpecs } from './offered.specs.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace): readonly Refusal[] =>
+/** The same for equal specs: how a repetition of a request is known. */
+export const hashOfSpec = (spec: ClusterSpec): string => sha256(canonicalJson(spec));
+
+/** Who asks for machines, and for a new cluster or for one that there is. */
+export interface MachineAsker {
+  readonly namespace: Namespace;
+  readonly identity: Identity;
+  readonly isNew: boolean;
+}
+
+export const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace): readonly Refusal[] =>
   namespaces.has(namespace) ? [] : [refuse('namespace.unknown', { namespace })];
 
 /** Connections that do not exist, or are not for this namespace. */
@@ -72,9 +83,11 @@ export class ClusterCommands {
     const known = await this.registry.latest();
     refuseAny(faultsOfCluster(request, namespaceFaults(known, namespace)));
     const spec = toClusterSpec(request);
-    const machines = [spec.controlPlane, ...spec.workers];
-    const { identity } = caller;
-    const offered = usable(known, namespace, await this.connections.all());
+    const asker = { namespace, identity: caller.identity, isNew: true };
+    const connectionFaults = await this.machineFaults(known, asker, [
+      { field: 'controlPlane', sets: [spec.controlPlane] },
+      { field: 'worker', sets: spec.workers },
+    ]);
     return this.decide(
       {
         type: 'RequestCluster',
@@ -83,15 +96,9 @@ export class ClusterCommands {
           cluster: spec.name,
           uid: randomUUID() as ClusterUid,
           spec,
-          requestHash: sha256(canonicalJson(spec)),
+          requestHash: hashOfSpec(spec),
           actor: caller.identity.actor,
-          connectionFaults: [
-            ...closedConnections(known, namespace, { sets: [spec.controlPlane], field: 'controlPlane', identity }),
-            ...closedConnections(known, namespace, { sets: spec.workers, field: 'worker', identity }),
-            ...unknownSpecs(offered, [spec.controlPlane], 'controlPlane'),
-            ...unknownSpecs(offered, spec.workers, 'worker'),
-            ...(await this.capacityRefusals(known, { namespace, uid: undefined, more: false, machines })),
-          ],
+          connectionFaults,
         },
       },
       { namespace, cluster: spec.name },
@@ -104,6 +111,7 @@ export class ClusterCommands {
     refuseAny([...namespaceFaults(known, address.namespace), ...faultsOfNodes(request)]);
     const workers = (request.worker ?? []).map(toNodeSet);
     const { identity, commandId = randomUUID() } = caller;
+    const asker = { namespace: address.namespace, identity, isNew: false };
     return this.decide(
       {
         type: 'RequestNodes',
@@ -112,16 +120,7 @@ export class ClusterCommands {
           requestId: commandId,
           workers,
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
-          connectionFaults: [
-            ...closedConnections(known, address.namespace, { sets: workers, field: 'worker', identity }),
-            ...unknownSpecs(usable(known, address.namespace, await this.connections.all()), workers, 'worker'),
-            ...(await this.capacityRefusals(known, {
-              namespace: address.namespace,
-              uid: undefined,
-              more: true,
-              machines: workers,
-            })),
-          ],
+          connectionFaults: await this.machineFaults(known, asker, [{ field: 'worker', sets: workers }]),
         },
       },
       address,
@@ -143,6 +142,21 @@ export class ClusterCommands {
 
   delete(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {
     return this.decide({ type: 'DeleteCluster', data: address }, address, caller);
+  }
+
+  /** Why the caller's namespace cannot have these machines: connections, sizes, quotas. */
+  async machineFaults(
+    known: Registered,
+    { namespace, identity, isNew }: MachineAsker,
+    requested: readonly { readonly field: string; readonly sets: readonly NodeSet[] }[],
+  ): Promise<readonly Refusal[]> {
+    const offered = usable(known, namespace, await this.connections.all());
+    const machines = requested.flatMap(({ sets }) => sets);
+    return [
+      ...requested.flatMap(({ field, sets }) => closedConnections(known, namespace, { sets, field, identity })),
+      ...requested.flatMap(({ field, sets }) => unknownSpecs(offered, sets, field)),
+      ...(await this.capacityRefusals(known, { namespace, uid: undefined, more: !isNew, machines })),
+    ];
   }
 
   /** infra-svc asks again, in the order of the log: of two requests at once only the first one sees the room. */

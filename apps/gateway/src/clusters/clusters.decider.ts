@@ -113,7 +113,7 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
 };
 
 /** An upgrade and a change of nodes never mix (B1). */
-const busy = ({ additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
+export const busy = ({ additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
   if (isGrowing(additions)) return refuse('cluster.busy', { ...named(address), action });
   return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 };

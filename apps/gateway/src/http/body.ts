@@ -9,7 +9,13 @@ import { bodyFault } from './text.js';
 /** Largest body: a secret of a connection is the largest thing in one. */
 export const BODY_LIMIT = '256kb';
 
+const PATCH_TYPE = 'application/merge-patch+json';
 const JSON_UTF8 = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const PATCH_UTF8 = /^application\/merge-patch\+json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+
+/** A patch may say that it is one (RFC 7386). */
+const isRead = (type: string, method: string): boolean =>
+  JSON_UTF8.test(type) || (method === 'PATCH' && PATCH_UTF8.test(type));
 
 const hasBody = ({ headers }: HttpRequest): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -17,7 +23,7 @@ const hasBody = ({ headers }: HttpRequest): boolean =>
 /** A body of another type is refused before it is read, so that it is never taken for no body at all. */
 const checkMediaType = (request: HttpRequest, _response: HttpResponse, next: () => void): void => {
   const type = headerText(request.headers['content-type']) ?? '';
-  if (hasBody(request) && !JSON_UTF8.test(type))
+  if (hasBody(request) && !isRead(type, request.method))
     throw new Refused(refuse('request.media-type', { type: type === '' ? 'of no type' : type }));
   next();
 };
@@ -35,6 +41,6 @@ const checkText = ({ body }: HttpRequest, _response: HttpResponse, next: () => v
 /** Reads bodies: JSON in UTF-8 that can be stored, and nothing else. */
 export const readBodies = (app: NestExpressApplication): void => {
   app.use(checkMediaType);
-  app.useBodyParser('json', { limit: BODY_LIMIT, verify: checkUtf8 });
+  app.useBodyParser('json', { limit: BODY_LIMIT, verify: checkUtf8, type: ['application/json', PATCH_TYPE] });
   app.use(checkText);
 };

@@ -76,6 +76,7 @@ const NEED_NOTHING = [
   '/ns/{namespace}/clusters/{cluster}/audit',
   '/ns/{namespace}/clusters/{cluster}/events',
   '/ns/{namespace}/clusters/{cluster}/events/stream',
+  '/schemas/cluster',
   '/tokens',
   '/version',
 ];

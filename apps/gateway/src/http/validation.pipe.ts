@@ -1,6 +1,6 @@
-import { refuse, type Refusal } from '@fairlead/contracts';
+import { nearestOf, refuse, type Refusal } from '@fairlead/contracts';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Refused } from './refused.js';
 
 type Issue = z.core.$ZodIssue;
@@ -19,15 +19,43 @@ const malformed = (issue: Issue): Refusal => {
   return refuse('request.malformed', { detail }, field === '' ? undefined : field);
 };
 
-const refusalsOfIssues = (issues: readonly Issue[]): readonly Refusal[] =>
+/** Without what says only that it may be left out. */
+const unwrapped = (schema: unknown): unknown =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? unwrapped(schema.unwrap())
+    : schema;
+
+/** The fields that a schema has at a path; none: it is not an object there. */
+const fieldsAt = (schema: unknown, path: Path): readonly string[] => {
+  const [first, ...rest] = path;
+  const here = unwrapped(schema);
+  if (here instanceof z.ZodArray) return fieldsAt(first === undefined ? undefined : here.element, rest);
+  if (!(here instanceof z.ZodObject)) return [];
+  return first === undefined ? Object.keys(here.shape) : fieldsAt(here.shape[String(first)], rest);
+};
+
+/** With the known name that was probably meant. */
+const unknownField = (schema: unknown, path: Path, key: string): Refusal => {
+  const field = fieldPath([...path, key]);
+  const refusal = refuse('request.unknown-field', { field }, field);
+  const nearest = nearestOf(key, fieldsAt(schema, path));
+  return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${fieldPath([...path, nearest])}?` };
+};
+
+const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): readonly Refusal[] =>
   issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => {
-          const field = fieldPath([...issue.path, key]);
-          return refuse('request.unknown-field', { field }, field);
-        })
+      ? issue.keys.map((key) => unknownField(schema, issue.path, key))
       : [malformed(issue)],
   );
+
+/** A body that is no request's as it came, by its schema. */
+export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const [first, ...others] = refusalsOfIssues(schema, result.error.issues);
+  throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);
+};
 
 /** What a path parameter that cannot be a name is the name of: nothing. */
 const UNKNOWN = {
@@ -65,7 +93,7 @@ export class RequestPipe extends StandardSchemaValidationPipe {
     // Our schemas are zod's, whose issues are richer than the standard's.
     const issues = result.issues as unknown as readonly Issue[];
     if (metadata.type === 'param') throw new Refused(unknownName(issues, given as Record<string, string>));
-    const [first, ...others] = refusalsOfIssues(issues);
+    const [first, ...others] = refusalsOfIssues(schema, issues);
     throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);
   }
 }

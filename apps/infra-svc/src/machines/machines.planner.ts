@@ -85,10 +85,12 @@ interface Numbered {
   readonly index: number;
 }
 
-/** One entry for each machine of the sets; indexes run on from set to set. */
+/** One entry for each machine of the sets; indexes run on from set to set. A set without a pool's name begins a pool. */
 const number = (sets: readonly NodeSet[], after: { workers: number; pools: number }): readonly Numbered[] =>
   sets
-    .flatMap((set, at) => Array.from({ length: set.count }, () => ({ set, pool: `worker-${after.pools + at + 1}` })))
+    .flatMap((set, at) =>
+      Array.from({ length: set.count }, () => ({ set, pool: set.pool ?? `worker-${after.pools + at + 1}` })),
+    )
     .map((entry, at) => ({ ...entry, index: after.workers + at + 1 }));
 
 const worker =
@@ -119,6 +121,10 @@ export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf
   return spread([...controlPlanes, ...workers], [], zonesOf);
 };
 
+/** The highest number of a pool that is named as one without a name would be: a manifest may have named it so. */
+const highestPool = (planned: readonly MachinePlan[]): number =>
+  Math.max(0, ...planned.map(({ pool }) => Number(/^worker-(\d{1,9})$/.exec(pool)?.[1] ?? 0)));
+
 /** More workers of a cluster: indexes and pools run on from the highest ever used. */
 export const planWorkers = (
   cluster: {
@@ -131,7 +137,8 @@ export const planWorkers = (
   sets: readonly NodeSet[],
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
-  const after = { workers: cluster.workersEver, pools: cluster.poolsEver };
+  const pools = Math.max(cluster.poolsEver, highestPool(cluster.planned));
+  const after = { workers: cluster.workersEver, pools };
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
   return spread(workers, cluster.planned, zonesOf);
 };

@@ -70,6 +70,14 @@ describe('more workers', () => {
     expect(sixth?.pool).toBe('worker-2');
   });
 
+  it('are in the pool that they are asked for; the others begin a pool with a number that no pool has', () => {
+    const cluster = { uid: UID, spec: clusterSpec(), planned: first, workersEver: 5, poolsEver: 1 };
+    const named = planWorkers(cluster, [nodeSet(2, { pool: 'web' }), nodeSet(1, { pool: 'worker-7' })], noZones);
+    expect(named.map(({ pool }) => pool)).toEqual(['web', 'web', 'worker-7']);
+    const [next] = planWorkers({ ...cluster, planned: [...first, ...named], workersEver: 8 }, [nodeSet(1)], noZones);
+    expect([next?.pool, next?.name.replace(/-[^-]+$/, '')]).toEqual(['worker-8', 'demo-w-9']);
+  });
+
   it('fill the zone that removals left emptiest', () => {
     const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };

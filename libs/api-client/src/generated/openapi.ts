@@ -271,6 +271,72 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/manifest': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The desired state of a cluster, with defaults, and how it is
+     * @description Every cluster has a manifest, whichever route made or changed it.
+     */
+    get: operations['getManifest'];
+    /**
+     * Apply a manifest: create the cluster, or make it as declared
+     * @description A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     */
+    put: operations['putManifest'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * Change a manifest by a JSON merge patch (RFC 7386)
+     * @description The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     */
+    patch: operations['patchManifest'];
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The size of a pool */
+    get: operations['getScale'];
+    /**
+     * Scale a pool
+     * @description The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.
+     */
+    put: operations['putScale'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/schemas/cluster': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The JSON Schema of a manifest */
+    get: operations['getClusterSchema'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/nodes': {
     parameters: {
       query?: never;
@@ -1336,6 +1402,317 @@ export interface components {
       };
       /** @description IAM role of the provider, for its cloud controller */
       role?: string;
+    };
+    /** @description The desired state of a cluster, with how it is */
+    ClusterManifestView: {
+      /** @enum {string} */
+      apiVersion: 'fairlead.dev/v1alpha1';
+      /** @enum {string} */
+      kind: 'Cluster';
+      metadata: {
+        name: string;
+        namespace: string;
+        /** @description Empty: there is no such cluster yet (a dry run) */
+        uid: string;
+        /** @description Changes with the spec; empty: there is no such cluster yet (a dry run) */
+        resourceVersion: string;
+        /** @description RFC 3339, UTC */
+        creationTimestamp?: string;
+      };
+      spec: {
+        version: string;
+        /** @enum {string} */
+        serviceType: 'multi' | 'single';
+        /** @enum {string} */
+        loadBalancer: 'haproxy' | 'nlb';
+        network: {
+          podCidr: string;
+          serviceCidr: string;
+          dnsDomain: string;
+          /** @enum {string} */
+          cni: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
+        };
+        storage?: {
+          nfs: {
+            server: string;
+            path: string;
+          };
+        };
+        controlPlane: {
+          replicas: number;
+          connection: string;
+          machineType: string;
+          rootDisk: {
+            /**
+             * @description Disk type of the provider, or "default"
+             * @default default
+             */
+            type: string;
+            /**
+             * @description Size in GB, or "default"
+             * @default default
+             */
+            size: string;
+          };
+          /** @enum {string} */
+          etcd: 'local' | 'external';
+          schedulable: boolean;
+        };
+        pools: {
+          name: string;
+          replicas: number;
+          connection: string;
+          machineType: string;
+          rootDisk: {
+            /**
+             * @description Disk type of the provider, or "default"
+             * @default default
+             */
+            type: string;
+            /**
+             * @description Size in GB, or "default"
+             * @default default
+             */
+            size: string;
+          };
+        }[];
+      };
+      /** @description Absent in the answer to a change: see GET */
+      status?: {
+        /** @enum {string} */
+        phase: 'Pending' | 'Provisioning' | 'Provisioned' | 'Failed' | 'Deleting';
+        /** @description https://host:port of the Kubernetes API; empty until it is known */
+        endpoint: string;
+        /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
+        revision: number;
+        controlPlane: {
+          /** @description Nodes that it has, without those that leave */
+          replicas: number;
+          readyReplicas: number;
+        };
+        pools: components['schemas']['PoolStatus'][];
+      };
+      /** @description Of a change: what is done for it, or would be (dryRun=All) */
+      plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: the ids of the operations that were requested */
+      operations?: string[];
+    };
+    PoolStatus: {
+      name: string;
+      /** @description Nodes that it has, without those that leave */
+      replicas: number;
+      readyReplicas: number;
+    };
+    /** @description One thing that is done for a change of the spec, and why */
+    PlanStep: {
+      /** @enum {string} */
+      action: 'create-cluster' | 'create-pool' | 'add-nodes' | 'remove-nodes' | 'delete-pool';
+      /** @description null: the cluster */
+      pool: string | null;
+      /** @description How many machines are made or removed */
+      count: number;
+      /** @description Those that are removed */
+      nodes: {
+        name: string;
+        reason: string;
+      }[];
+      reason: string;
+    };
+    /**
+     * @description The desired state of a cluster
+     * @example {
+     *       "apiVersion": "fairlead.dev/v1alpha1",
+     *       "kind": "Cluster",
+     *       "metadata": {
+     *         "name": "demo"
+     *       },
+     *       "spec": {
+     *         "controlPlane": {
+     *           "replicas": 3,
+     *           "connection": "lab",
+     *           "machineType": "lab.medium"
+     *         },
+     *         "pools": [
+     *           {
+     *             "name": "web",
+     *             "replicas": 2,
+     *             "connection": "lab",
+     *             "machineType": "lab.medium"
+     *           }
+     *         ]
+     *       }
+     *     }
+     */
+    ClusterManifest: {
+      /** @enum {string} */
+      apiVersion: 'fairlead.dev/v1alpha1';
+      /** @enum {string} */
+      kind: 'Cluster';
+      metadata: {
+        name: string;
+        /** @description Left out: that of the request */
+        namespace?: string;
+        /** @description The one that was read: refused when the cluster has changed since. Left out: whatever it is */
+        resourceVersion?: string;
+        /**
+         * Format: uuid
+         * @description The incarnation that is meant; left out: whichever has the name
+         */
+        uid?: string;
+        /** @description Read-only: ignored in requests */
+        creationTimestamp?: unknown;
+      };
+      spec: components['schemas']['ManifestSpec'];
+      /** @description Read-only: ignored in requests */
+      status?: unknown;
+      /** @description Read-only: ignored in requests */
+      plan?: unknown;
+      /** @description Read-only: ignored in requests */
+      operations?: unknown;
+    };
+    /** @description What the cluster must be */
+    ManifestSpec: {
+      /**
+       * @description A known Kubernetes version, with or without the "v". It is changed by an upgrade
+       * @default v1.34.4
+       */
+      version: string;
+      /**
+       * @description multi: nodes may be on several connections; single: all on one
+       * @default multi
+       * @enum {string}
+       */
+      serviceType: 'multi' | 'single';
+      /**
+       * @default haproxy
+       * @enum {string}
+       */
+      loadBalancer: 'haproxy' | 'nlb';
+      /** @default {} */
+      network: {
+        /** @default 10.244.0.0/16 */
+        podCidr: string;
+        /** @default 10.96.0.0/12 */
+        serviceCidr: string;
+        /** @default cluster.local */
+        dnsDomain: string;
+        /**
+         * @description canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)
+         * @enum {string}
+         */
+        cni?: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
+      };
+      /** @description An NFS storage class is installed */
+      storage?: {
+        nfs: {
+          server: string;
+          path: string;
+        };
+      };
+      controlPlane: {
+        /** @description 1, 3, 5 or 7 for a new cluster */
+        replicas: number;
+        /** @description Name of a registered connection */
+        connection: string;
+        /** @description Machine size, by the provider's name for it */
+        machineType: string;
+        /**
+         * @description Of each machine
+         * @default {}
+         */
+        rootDisk: {
+          /**
+           * @description Disk type of the provider, or "default"
+           * @default default
+           */
+          type: string;
+          /**
+           * @description Size in GB, or "default"
+           * @default default
+           */
+          size: string;
+        };
+        /**
+         * @default local
+         * @enum {string}
+         */
+        etcd: 'local' | 'external';
+        /**
+         * @description Workloads run on the only control plane of a new cluster without workers
+         * @default false
+         */
+        schedulable: boolean;
+      };
+      /** @default [] */
+      pools: components['schemas']['ManifestPool'][];
+    };
+    /** @description Workers of one kind */
+    ManifestPool: {
+      /** @description A DNS label (RFC 1123), unique in the cluster */
+      name: string;
+      /** @description How many workers; a pool of 0 stays declared */
+      replicas: number;
+      /** @description Name of a registered connection */
+      connection: string;
+      /** @description Machine size, by the provider's name for it */
+      machineType: string;
+      /**
+       * @description Of each machine
+       * @default {}
+       */
+      rootDisk: {
+        /**
+         * @description Disk type of the provider, or "default"
+         * @default default
+         */
+        type: string;
+        /**
+         * @description Size in GB, or "default"
+         * @default default
+         */
+        size: string;
+      };
+    };
+    /** @description A JSON merge patch (RFC 7386) of the manifest */
+    ManifestPatch: {
+      [key: string]: unknown;
+    };
+    /** @description The size of a pool */
+    Scale: {
+      /** @enum {string} */
+      kind: 'Scale';
+      metadata: {
+        name: string;
+        namespace: string;
+        cluster: string;
+        resourceVersion: string;
+      };
+      spec: {
+        replicas: number;
+      };
+      status?: {
+        replicas: number;
+        readyReplicas: number;
+      };
+      /** @description Of a change: what is done for it, or would be (dryRun=All) */
+      plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: the ids of the operations that were requested */
+      operations?: string[];
+    };
+    /**
+     * @example {
+     *       "spec": {
+     *         "replicas": 3
+     *       }
+     *     }
+     */
+    ScaleRequest: {
+      spec: {
+        replicas: number;
+      };
+      metadata?: {
+        resourceVersion?: string;
+      };
     };
     NodeList: {
       /** @enum {string} */
@@ -5063,6 +5440,847 @@ export interface operations {
         };
       };
       /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getManifest: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The manifest */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putManifest: {
+    parameters: {
+      query?: {
+        /** @description All: answer what the change would do, and change nothing */
+        dryRun?: 'All';
+      };
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ClusterManifest'];
+      };
+    };
+    responses: {
+      /** @description Nothing has to be done, or a dry run */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description With Prefer: wait=N: the cluster is created */
+      201: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description The change is recorded; Location is its first operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing, connection.not-granted */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  patchManifest: {
+    parameters: {
+      query?: {
+        /** @description All: answer what the change would do, and change nothing */
+        dryRun?: 'All';
+      };
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ManifestPatch'];
+      };
+    };
+    responses: {
+      /** @description Nothing has to be done, or a dry run */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description The change is recorded; Location is its first operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterManifestView'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing, connection.not-granted */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getScale: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        pool: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The size */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Scale'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putScale: {
+    parameters: {
+      query?: {
+        /** @description All: answer what the change would do, and change nothing */
+        dryRun?: 'All';
+      };
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        pool: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ScaleRequest'];
+      };
+    };
+    responses: {
+      /** @description Nothing has to be done, or a dry run */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Scale'];
+        };
+      };
+      /** @description The change is recorded; Location is its first operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Scale'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing, connection.not-granted */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getClusterSchema: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description JSON Schema, draft 2020-12 */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
         headers: {
           [name: string]: unknown;

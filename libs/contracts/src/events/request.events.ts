@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
+import { DeclaredSpec } from '../manifest/declared.js';
 import { HostKey } from '../own-hosts.js';
 import { Quota } from '../quota.js';
 import { defineEvent } from './definition.js';
@@ -100,6 +101,17 @@ export const requestEvents = {
       uid,
       spec: ClusterSpec,
       requestHash: z.string().describe('SHA-256 of the request, to know a repetition'),
+    }),
+  }),
+  ClusterSpecChanged: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone applied a manifest: this is what the cluster must be. What has to be done for it is requested in the same decision.',
+    data: z.strictObject({
+      uid,
+      revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
+      spec: DeclaredSpec,
     }),
   }),
   ClusterRetryRequested: defineEvent({

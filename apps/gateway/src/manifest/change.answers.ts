@@ -1,0 +1,91 @@
+import { type RefusalCode, type StoredEvent } from '@fairlead/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import { showSeq } from '../http/answers.js';
+import type { Exchange } from '../http/caller.js';
+import { CommandAnswers } from '../http/command.answers.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import type { AppliedManifest } from './manifest.commands.js';
+
+/** What every change of a manifest may be refused with. */
+export const CHANGE_REFUSALS: readonly RefusalCode[] = [
+  'namespace.unknown',
+  'cluster.unknown',
+  'cluster.resource-version',
+  'cluster.uid-mismatch',
+  'cluster.manifest-address',
+  'cluster.deleting',
+  'cluster.not-ready',
+  'cluster.busy',
+  'upgrade.open',
+  'cluster.field-immutable',
+  'cluster.version-by-upgrade',
+  'cluster.control-plane-replicas',
+  'pool.field-immutable',
+  'pool.name-taken',
+  'pool.name-reserved',
+  'cluster.single-connection',
+  'cluster.too-many-nodes',
+  'cluster.pod-cidr-small',
+  'connection.unknown',
+  'connection.not-granted',
+  'cluster.spec-unknown',
+  'quota.exceeded',
+  'conflict.concurrent',
+  ...KEY_REFUSALS,
+];
+
+const ADDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterReady',
+  'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
+]);
+const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterFailed',
+  'ClusterRejected',
+  'ClusterDeletionRequested',
+]);
+
+/** Holds at the event after which nothing that a decision requested is under way. It remembers what has ended. */
+const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
+  const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
+  let isGrowing = requested.some(({ type }) => type === 'NodesRequested' || type === 'ClusterRequested');
+  return (event) => {
+    if (ENDED.has(event.type)) return true;
+    if (ADDED.has(event.type)) isGrowing = false;
+    if (event.type === 'VmDeleted') leaving.delete(event.data.name);
+    return !isGrowing && leaving.size === 0;
+  };
+};
+
+const locationOf = ({ namespace, cluster }: ClusterAddress, [first]: readonly StoredEvent[]): string => {
+  const path = `/ns/${namespace}/clusters/${cluster}`;
+  if (first === undefined || first.type === 'ClusterSpecChanged') return `${path}/manifest`;
+  return first.type === 'ClusterRequested' ? path : `${path}/operations/${first.meta.id}`;
+};
+
+/** Answers changes of manifests: 200 when there is nothing to wait for, else as every command. */
+@Injectable()
+export class ChangeAnswers {
+  constructor(@Inject(CommandAnswers) private readonly answers: CommandAnswers) {}
+
+  async of<View>(exchange: Exchange, address: ClusterAddress, applied: AppliedManifest, view: View): Promise<View> {
+    const { decided } = applied;
+    const { events } = decided;
+    const isCreated = events.some(({ type }) => type === 'ClusterRequested');
+    if (events.every(({ type }) => type === 'ClusterSpecChanged')) {
+      showSeq(exchange.response, decided.seq);
+      exchange.response.status(200);
+      return view;
+    }
+    return this.answers.of(exchange, decided, {
+      address,
+      location: locationOf(address, events),
+      isOver: endOf(events),
+      done: isCreated ? 201 : 200,
+      view: () => view,
+    });
+  }
+}

@@ -1,0 +1,198 @@
+import {
+  additionsOf,
+  changeFaults,
+  ClusterManifest,
+  clusterSpecOf,
+  isRefusal,
+  MANIFEST_API_VERSION,
+  MANIFEST_KIND,
+  mergePatch,
+  refuse,
+  specOfManifest,
+  type ClusterUid,
+  type Declared,
+  type DeclaredSpec,
+  type ManifestPatch,
+  type PlanStep,
+  type Refusal,
+  type ScaleRequest,
+} from '@fairlead/contracts';
+import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
+import { faultsOfCluster } from '../clusters/clusters.rules.js';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import { Registry } from '../common/registry.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { clusterUnknown } from '../http/command.answers.js';
+import { orRefuse, Refused, refuseAny } from '../http/refused.js';
+import { parseBody } from '../http/validation.pipe.js';
+import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest } from './manifest.rules.js';
+import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
+
+/** How often a change is planned again when the cluster has changed while it was planned. */
+const PLANS_MAX = 5;
+
+/** A change that was decided, or would be. */
+export interface AppliedManifest {
+  /** Of a dry run: as it is, without the change. */
+  readonly decided: Decided<ManifestState>;
+  readonly spec: DeclaredSpec;
+  readonly plan: readonly PlanStep[];
+}
+
+interface ApplyOptions {
+  readonly caller: Caller;
+  readonly dryRun: boolean;
+}
+
+type ManifestOf = (declared: Declared | undefined) => ClusterManifest;
+
+const METADATA = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as const;
+
+/** Applies manifests: what changes is planned on the state in the log, and decided only if that is still the state. */
+@Injectable()
+export class ManifestCommands {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(Registry) private readonly registry: Registry,
+    @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
+  ) {}
+
+  put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
+    return this.apply(address, () => manifest, options);
+  }
+
+  patch(address: ClusterAddress, patch: ManifestPatch, options: ApplyOptions): Promise<AppliedManifest> {
+    const patched: ManifestOf = (declared) => {
+      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      const { cluster: name, namespace } = address;
+      const current = { ...METADATA, metadata: { name, namespace }, spec: declared.spec };
+      return parseBody(ClusterManifest, mergePatch(current, patch));
+    };
+    return this.apply(address, patched, options);
+  }
+
+  scale(
+    address: ClusterAddress & { readonly pool: string },
+    { spec: { replicas }, metadata = {} }: ScaleRequest,
+    options: ApplyOptions,
+  ): Promise<AppliedManifest> {
+    const { pool, cluster: name, namespace } = address;
+    const scaled: ManifestOf = (declared) => {
+      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      const { pools } = declared.spec;
+      if (!pools.some((one) => one.name === pool))
+        throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
+      const spec = { ...declared.spec, pools: pools.map((one) => (one.name === pool ? { ...one, replicas } : one)) };
+      return { ...METADATA, metadata: { name, ...metadata }, spec };
+    };
+    return this.apply(address, scaled, options);
+  }
+
+  private async apply(
+    address: ClusterAddress,
+    manifestOf: ManifestOf,
+    options: ApplyOptions,
+  ): Promise<AppliedManifest> {
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.tryApply(address, manifestOf, options);
+      if (!isRefusal(outcome)) return outcome;
+      if (outcome.code !== 'conflict.concurrent' || attempt === PLANS_MAX) throw new Refused(outcome);
+    }
+  }
+
+  private async tryApply(
+    address: ClusterAddress,
+    manifestOf: ManifestOf,
+    { caller, dryRun }: ApplyOptions,
+  ): Promise<AppliedManifest | Refusal> {
+    const { state, seq } = await this.read(address, caller);
+    const manifest = manifestOf(state.declared);
+    refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
+    const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, caller });
+    const outcome = await this.handle(
+      manifests,
+      { ...address, context: 'request' },
+      {
+        type: 'ApplyManifest',
+        data: {
+          ...address,
+          spec,
+          plan,
+          seenSeq: state.declared?.seq,
+          dryRun,
+          uid: randomUUID() as ClusterUid,
+          requestId: caller.commandId ?? randomUUID(),
+          requestHash: hashOfSpec(clusterSpecOf(address.cluster, spec)),
+          actor: caller.identity.actor,
+          connectionFaults,
+        },
+      },
+      causeOf(caller),
+    );
+    if (isRefusal(outcome)) return outcome;
+    return { decided: { ...outcome, seq: Math.max(outcome.seq, seq) }, spec, plan };
+  }
+
+  /** Everything that is wrong is said at once, before the decision; it checks what depends on the cluster again. */
+  private async prepare(
+    { namespace, cluster }: ClusterAddress,
+    {
+      state,
+      manifest,
+      caller,
+    }: { readonly state: ManifestState; readonly manifest: ClusterManifest; readonly caller: Caller },
+  ): Promise<{ spec: DeclaredSpec; plan: readonly PlanStep[]; connectionFaults: readonly Refusal[] }> {
+    const known = await this.registry.latest();
+    const { declared } = state;
+    const sets = poolsOfSets(manifest.spec);
+    const isNew = declared === undefined;
+    if (isNew) {
+      const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
+      refuseAny(inManifest(faults, sets));
+    }
+    const spec = specOfManifest(manifest.spec);
+    const plan = planFor(state, spec);
+    if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
+    if (!isNew) refuseAny(changeFaults(cluster, declared.spec, spec));
+    const { controlPlane, workers } = clusterSpecOf(cluster, spec);
+    const asked = isNew
+      ? [
+          { field: 'controlPlane', sets: [controlPlane] },
+          { field: 'worker', sets: workers },
+        ]
+      : [{ field: 'worker', sets: additionsOf(plan, spec) }];
+    const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
+    const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
+    return { spec, plan, connectionFaults: inManifest(faults, places) };
+  }
+
+  /** As the log has it. It is no part of the command, so that a repetition of that reads anew. */
+  private async read(address: ClusterAddress, { identity, requestId }: Caller): Promise<Decided<ManifestState>> {
+    const stream = { ...address, context: 'request' };
+    const command = { type: 'ReadManifest', data: address } as const;
+    return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
+  }
+}
+
+/** Why the manifest is not about the cluster as it is. */
+const staleness = (
+  { declared }: ManifestState,
+  { metadata: { resourceVersion, uid } }: ClusterManifest,
+  address: ClusterAddress,
+): readonly Refusal[] => {
+  const { cluster } = address;
+  if (declared === undefined)
+    return resourceVersion === undefined && uid === undefined ? [] : [clusterUnknown(address)];
+  const current = String(declared.seq);
+  return [
+    ...(uid === undefined || uid === declared.uid
+      ? []
+      : [refuse('cluster.uid-mismatch', { cluster, current: declared.uid, given: uid }, 'metadata.uid')]),
+    ...(resourceVersion === undefined || resourceVersion === current
+      ? []
+      : [refuse('cluster.resource-version', { cluster, current, given: resourceVersion }, 'metadata.resourceVersion')]),
+  ];
+};

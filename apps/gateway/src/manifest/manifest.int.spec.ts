@@ -1,0 +1,254 @@
+import type { ClusterManifestView, ClusterView, ErrorView, Fact, ScaleView } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { request, useGateway } from '../gateway.fixtures.js';
+import { CREATE, uid as storyUid } from '../story.fixtures.js';
+
+const gateway = useGateway(async () => {
+  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
+  uid = body.uid;
+  for (const fact of CREATE.slice(1)) await gateway.state(about(fact));
+});
+let uid: string;
+const about = (fact: Fact): Fact => JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact;
+
+const path = '/ns/default/clusters/demo/manifest';
+const read = async (): Promise<ClusterManifestView> => {
+  const last = (await gateway.log('evt.*.default.demo.>')).at(-1)?.meta.seq ?? 0;
+  return (await gateway.ask<ClusterManifestView>('GET', `${path}?minSeq=${last}`)).body;
+};
+const put = (body: unknown, query = '', headers = {}) =>
+  gateway.ask<ClusterManifestView & ErrorView>('PUT', `${path}${query}`, { body, headers });
+const patch = (body: unknown, query = '') =>
+  gateway.ask<ClusterManifestView & ErrorView>('PATCH', `${path}${query}`, {
+    body,
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+const logLength = async (): Promise<number> => (await gateway.log()).length;
+const machines = { connection: 'lab', machineType: 'lab.small' };
+
+describe('the manifest of a cluster that was made by POST', () => {
+  it('has every default, and says how the cluster is', async () => {
+    const { metadata, spec, status } = await read();
+    expect([metadata.name, metadata.namespace, metadata.uid]).toEqual(['demo', 'default', uid]);
+    expect(spec.pools).toEqual([
+      { name: 'worker-1', replicas: 2, ...machines, rootDisk: { type: 'default', size: 'default' } },
+    ]);
+    expect(status).toMatchObject({
+      phase: 'Provisioned',
+      revision: 0,
+      controlPlane: { replicas: 3, readyReplicas: 3 },
+      pools: [{ name: 'worker-1', replicas: 2, readyReplicas: 2 }],
+    });
+  });
+
+  it('changes nothing when it is sent back', async () => {
+    const before = await logLength();
+    const answer = await put(await read());
+    expect([answer.status, answer.body.plan, answer.body.operations]).toEqual([200, [], []]);
+    expect(await logLength()).toBe(before);
+  });
+});
+
+describe('a change of a manifest', () => {
+  it('is planned by a dry run, which records nothing', async () => {
+    const before = await logLength();
+    const answer = await patch({ spec: { pools: [{ name: 'worker-1', replicas: 4, ...machines }] } }, '?dryRun=All');
+    expect(answer.status).toBe(200);
+    expect(answer.body.plan).toEqual([
+      { action: 'add-nodes', pool: 'worker-1', count: 2, nodes: [], reason: '2 → 4: 2 machines more' },
+    ]);
+    expect(answer.body.spec.pools[0]?.replicas).toBe(4);
+    expect(await logLength()).toBe(before);
+  });
+
+  it('names the field that was probably meant', async () => {
+    const manifest = await read();
+    const pools = [{ name: 'web', replicas: 1, connection: 'lab', machinetype: 'lab.small' }];
+    const answer = await put({ ...manifest, spec: { ...manifest.spec, pools } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          reason: 'request.unknown-field',
+          field: 'spec.pools[0].machinetype',
+          help: 'Did you mean spec.pools[0].machineType?',
+        }),
+      ]),
+    );
+    const patched = await patch({ spec: { netwrok: {} } });
+    expect([patched.status, patched.body.errors[0]?.help]).toEqual([400, 'Did you mean spec.network?']);
+  });
+
+  it('is refused when the cluster is another one, or has changed since it was read', async () => {
+    const stale = await patch({ metadata: { resourceVersion: '1' } });
+    expect([stale.status, stale.body.reason]).toEqual([409, 'cluster.resource-version']);
+    const foreign = await patch({ metadata: { uid: storyUid } });
+    expect([foreign.status, foreign.body.reason]).toEqual([409, 'cluster.uid-mismatch']);
+    const misplaced = await patch({ metadata: { name: 'other' } });
+    expect([misplaced.status, misplaced.body.reason]).toEqual([400, 'cluster.manifest-address']);
+  });
+
+  it.each([
+    [{ version: 'v1.35.4' }, 422, 'cluster.version-by-upgrade', 'spec.version'],
+    [{ network: { podCidr: '10.0.0.0/16' } }, 422, 'cluster.field-immutable', 'spec.network.podCidr'],
+    [{ controlPlane: { replicas: 5 } }, 422, 'cluster.control-plane-replicas', 'spec.controlPlane.replicas'],
+    [
+      { pools: [{ name: 'gpu', replicas: 1, ...machines, connection: 'moon' }] },
+      422,
+      'connection.unknown',
+      'spec.pools[0].connection',
+    ],
+    [{ pools: [{ name: 'control-plane', replicas: 1, ...machines }] }, 400, 'pool.name-reserved', 'spec.pools[0].name'],
+  ])('is refused where it cannot be made: %j', async (spec, status, reason, field) => {
+    const before = await logLength();
+    const answer = await patch({ spec });
+    expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
+    expect(await logLength()).toBe(before);
+  });
+
+  it('is recorded with what it requests, once for all repetitions of one key', async () => {
+    const manifest = await read();
+    const spec = { ...manifest.spec, pools: [...manifest.spec.pools, { name: 'gpu', replicas: 1, ...machines }] };
+    const body = { ...manifest, spec };
+    const headers = { 'idempotency-key': 'gpu-1' };
+    const first = await put(body, '', headers);
+    const second = await put(body, '', headers);
+    expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([202, 202, 'true']);
+    expect(first.headers.get('location')).toBe(`/ns/default/clusters/demo/operations/${first.body.operations?.[0]}`);
+    const [nodes, changed, ...more] = (await gateway.log('evt.*.default.demo.request.>')).slice(1);
+    expect([nodes?.type, changed?.type, more]).toEqual(['NodesRequested', 'ClusterSpecChanged', []]);
+    expect(nodes?.data).toMatchObject({ workers: [{ pool: 'gpu', count: 1 }] });
+    expect(changed?.data).toMatchObject({ revision: 1, spec: first.body.spec });
+    const now = await read();
+    expect(now.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
+    expect(now.status?.pools[1]).toEqual({ name: 'gpu', replicas: 0, readyReplicas: 0 });
+    const stale = await put(body);
+    expect([stale.status, stale.body.reason]).toEqual([409, 'cluster.resource-version']);
+    const busy = await patch({ spec: { pools: [] } });
+    expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
+  });
+
+  it('goes back when the request is given up: the pool stays declared, without nodes', async () => {
+    await gateway.ask('POST', '/ns/default/clusters/demo/nodes/abandon');
+    expect((await read()).spec.pools.map(({ name, replicas }) => [name, replicas])).toEqual([
+      ['worker-1', 2],
+      ['gpu', 0],
+    ]);
+  });
+});
+
+describe('the scale of a pool', () => {
+  const scale = '/ns/default/clusters/demo/pools/worker-1/scale';
+
+  it('can be read and changed, and changes the manifest', async () => {
+    const before = await gateway.ask<ScaleView>('GET', scale);
+    expect(before.body).toMatchObject({ kind: 'Scale', spec: { replicas: 2 }, status: { readyReplicas: 2 } });
+    const { resourceVersion } = before.body.metadata;
+    const body = { spec: { replicas: 1 }, metadata: { resourceVersion } };
+    const planned = await gateway.ask<ScaleView>('PUT', `${scale}?dryRun=All`, { body });
+    const nodes = [{ name: 'demo-w-2', reason: 'among the newest' }];
+    const step = { action: 'remove-nodes', pool: 'worker-1', count: 1, nodes, reason: '2 → 1: 1 machine less' };
+    expect([planned.status, planned.body.plan]).toEqual([200, [step]]);
+    const done = await gateway.ask<ScaleView>('PUT', scale, { body });
+    expect([done.status, done.body.plan, done.body.spec.replicas]).toEqual([202, [step], 1]);
+    expect((await gateway.log('evt.*.default.demo.request.NodeRemovalRequested')).map(({ data }) => data)).toEqual([
+      { uid, node: 'demo-w-2' },
+    ]);
+    expect((await read()).spec.pools[0]?.replicas).toBe(1);
+    const again = await gateway.ask<ErrorView>('PUT', scale, { body });
+    expect([again.status, again.body.reason]).toEqual([409, 'cluster.resource-version']);
+  });
+
+  it('is that of a pool that is declared', async () => {
+    const none = await gateway.ask<ErrorView>('PUT', scale.replace('worker-1', 'none'), {
+      body: { spec: { replicas: 1 } },
+    });
+    expect([none.status, none.body.reason]).toEqual([404, 'pool.unknown']);
+    const wrong = await gateway.ask<ErrorView>('PUT', scale, { body: { spec: { replicas: -1 } } });
+    expect([wrong.status, wrong.body.field]).toEqual([400, 'spec.replicas']);
+  });
+});
+
+describe('a manifest without a cluster', () => {
+  const other = '/ns/default/clusters/other/manifest';
+  const manifest = {
+    apiVersion: 'fairlead.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'other' },
+    spec: {
+      controlPlane: { replicas: 1, connection: 'lab', machineType: 'lab.medium' },
+      pools: [
+        { name: 'idle', replicas: 0, ...machines },
+        { name: 'web', replicas: 1, ...machines },
+      ],
+    },
+  };
+
+  it('is none to be read or patched', async () => {
+    for (const method of ['GET', 'PATCH']) {
+      const { status, body } = await gateway.ask<ErrorView>(method, other, method === 'GET' ? {} : { body: {} });
+      expect([status, body.reason]).toEqual([404, 'cluster.unknown']);
+    }
+    const put = { ...manifest, metadata: { name: 'other', resourceVersion: '7' } };
+    expect((await gateway.ask('PUT', other, { body: put })).status).toBe(404);
+  });
+
+  it('is refused by the rules of a new cluster, in its own fields', async () => {
+    const [idle] = manifest.spec.pools;
+    const none = await gateway.ask<ErrorView>('PUT', other, {
+      body: { ...manifest, spec: { ...manifest.spec, pools: [idle] } },
+    });
+    expect([none.status, none.body.reason, none.body.field]).toEqual([400, 'cluster.worker-missing', 'spec.pools']);
+    expect(none.body.help).toContain('spec.controlPlane.schedulable');
+    const wrong = await gateway.ask<ErrorView>('PUT', other, {
+      body: {
+        ...manifest,
+        spec: {
+          ...manifest.spec,
+          network: { podCidr: 'x' },
+          controlPlane: { ...manifest.spec.controlPlane, replicas: 2 },
+          pools: [idle, { ...manifest.spec.pools[1], connection: 'moon' }],
+        },
+      },
+    });
+    expect(wrong.body.errors.map(({ reason, field }) => [reason, field])).toEqual([
+      ['cluster.pod-cidr', 'spec.network.podCidr'],
+      ['cluster.control-plane-even', 'spec.controlPlane.replicas'],
+    ]);
+    const moon = await gateway.ask<ErrorView>('PUT', other, {
+      body: {
+        ...manifest,
+        spec: { ...manifest.spec, pools: [idle, { ...manifest.spec.pools[1], connection: 'moon' }] },
+      },
+    });
+    expect([moon.status, moon.body.field]).toEqual([422, 'spec.pools[1].connection']);
+  });
+
+  it('creates the cluster, and keeps pools of 0 declared', async () => {
+    const planned = await gateway.ask<ClusterManifestView>('PUT', `${other}?dryRun=All`, { body: manifest });
+    expect([planned.status, planned.body.plan?.map(({ action, pool }) => [action, pool])]).toEqual([
+      200,
+      [
+        ['create-cluster', null],
+        ['create-pool', 'idle'],
+        ['create-pool', 'web'],
+      ],
+    ]);
+    const made = await gateway.ask<ClusterManifestView>('PUT', other, { body: manifest });
+    expect([made.status, made.headers.get('location')]).toEqual([202, '/ns/default/clusters/other']);
+    expect((await gateway.log('evt.*.default.other.>')).map(({ type }) => type)).toEqual([
+      'ClusterRequested',
+      'ClusterSpecChanged',
+    ]);
+    const again = await gateway.ask<ClusterManifestView>('PUT', other, { body: manifest });
+    expect([again.status, again.body.metadata.uid]).toEqual([200, made.body.metadata.uid]);
+    const shown = await gateway.ask<ClusterManifestView>('GET', other);
+    expect(shown.body.spec).toEqual(made.body.spec);
+    expect(shown.body.status?.phase).toBe('Pending');
+  });
+
+  it('has a published JSON Schema', async () => {
+    const { status, body } = await gateway.ask('GET', '/schemas/cluster');
+    expect([status, Object.keys(body)]).toEqual([200, expect.arrayContaining(['$schema', '$defs'])]);
+  });
+});

@@ -1,0 +1,237 @@
+import {
+  changedFields,
+  isRefusal,
+  refuse,
+  removalsOf,
+  type ClusterName,
+  type ClusterUid,
+  type DeclaredPool,
+  type DeclaredSpec,
+  type Fact,
+  type MachinePlan,
+  type RefusalCode,
+} from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { seededRandom } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
+import { isDeclared, manifests, planFor, type ApplyManifest, type ManifestState } from './manifests.decider.js';
+
+const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
+const named = { namespace: 'default', cluster: 'demo' as ClusterName };
+const machines = {
+  connection: 'lab' as DeclaredPool['connection'],
+  machineType: 'lab.medium',
+  rootDisk: { type: 'default', size: 'default' },
+};
+const pool = (name: string, replicas: number): DeclaredPool => ({ name, replicas, ...machines });
+const declared = (...pools: readonly DeclaredPool[]): DeclaredSpec => ({
+  version: 'v1.34.4' as DeclaredSpec['version'],
+  serviceType: 'single',
+  loadBalancer: 'haproxy',
+  network: { podCidr: '10.244.0.0/16', serviceCidr: '10.96.0.0/12', dnsDomain: 'cluster.local', cni: 'flannel' },
+  controlPlane: { replicas: 1, ...machines, etcd: 'local', schedulable: false },
+  pools: [...pools],
+});
+
+/** The log of a cluster, with what infra-svc and bootstrap-svc would say. */
+class Log {
+  state: ManifestState = manifests.initial;
+  private seq = 0;
+  private machinesEver = 0;
+
+  say(...facts: readonly Fact[]): this {
+    for (const fact of facts) this.state = manifests.evolve(this.state, stored(fact, (this.seq += 1)));
+    return this;
+  }
+
+  apply(spec: DeclaredSpec, change: Partial<ApplyManifest['data']> = {}): readonly Fact[] | RefusalCode {
+    const outcome = manifests.decide(this.state, {
+      type: 'ApplyManifest',
+      data: {
+        ...named,
+        spec,
+        plan: planFor(this.state, spec),
+        seenSeq: this.state.declared?.seq,
+        dryRun: false,
+        uid,
+        requestId: `r${this.seq}`,
+        requestHash: 'hash',
+        actor: 'user/spec',
+        connectionFaults: [],
+        ...change,
+      },
+    });
+    return isRefusal(outcome) ? outcome.code : outcome;
+  }
+
+  /** Applies it and lets everything that was requested happen. */
+  carryOut(spec: DeclaredSpec): readonly string[] {
+    const facts = this.apply(spec);
+    if (typeof facts === 'string') throw new Error(facts);
+    this.say(...facts);
+    for (const fact of facts) this.answer(fact);
+    return facts.map(({ type }) => type);
+  }
+
+  private answer(fact: Fact): void {
+    if (fact.type === 'NodeRemovalRequested') this.say({ type: 'VmDeleted', data: { uid, name: fact.data.node } });
+    if (fact.type === 'ClusterRequested') {
+      const { controlPlane, workers } = fact.data.spec;
+      this.say({ type: 'ClusterAccepted', data: { uid } });
+      this.plan([{ ...controlPlane, pool: 'control-plane' }, ...workers]);
+    }
+    if (fact.type === 'NodesRequested') this.plan(fact.data.workers, fact.data.requestId);
+  }
+
+  private plan(
+    sets: readonly { readonly count: number; readonly pool?: string | undefined }[],
+    requestId?: string,
+  ): void {
+    const plans = sets.flatMap(({ count, pool: name = 'unnamed' }) =>
+      Array.from({ length: count }, () => this.machine(name)),
+    );
+    this.say(
+      { type: 'VmsPlanned', data: { uid, machines: plans, ...(requestId === undefined ? {} : { requestId }) } },
+      { type: 'VmsCreated', data: { uid, machines: plans } } as unknown as Fact,
+      ...plans.map(({ name }) => nodeReady(name)),
+      { type: 'ClusterReady', data: { uid } },
+    );
+  }
+
+  private machine(name: string): MachinePlan {
+    this.machinesEver += 1;
+    const role = name === 'control-plane' ? 'control-plane' : 'worker';
+    const leader = this.machinesEver === 1;
+    return {
+      name: `demo-${this.machinesEver}`,
+      role,
+      pool: name,
+      leader,
+      spec: 's',
+      ...machines,
+    } as unknown as MachinePlan;
+  }
+}
+
+const nodeReady = (node: string): Fact =>
+  ({ type: 'NodeReady', data: { uid, node, revision: 1, software: {} } }) as unknown as Fact;
+const provisioned = (...pools: readonly DeclaredPool[]): Log => {
+  const log = new Log();
+  log.carryOut(declared(...pools));
+  return log;
+};
+const typesOf = (outcome: readonly Fact[] | RefusalCode): readonly string[] | RefusalCode =>
+  typeof outcome === 'string' ? outcome : outcome.map(({ type }) => type);
+
+describe('a manifest that is applied', () => {
+  it('creates the cluster, with the spec in the same decision', () =>
+    expect(typesOf(new Log().apply(declared(pool('web', 2))))).toEqual(['ClusterRequested', 'ClusterSpecChanged']));
+
+  it('records nothing when it says what is declared already, whatever state the cluster is in', () => {
+    const log = new Log();
+    log.say(...(log.apply(declared(pool('web', 2))) as readonly Fact[]));
+    expect(log.apply(declared(pool('web', 2)))).toEqual([]);
+    expect(provisioned(pool('web', 2), pool('b', 1)).apply(declared(pool('b', 1), pool('web', 2)))).toEqual([]);
+  });
+
+  it('requests the machines that a pool lacks, by the name of the pool', () => {
+    const [nodes, spec] = provisioned(pool('web', 2)).apply(declared(pool('web', 4), pool('gpu', 1))) as Fact[];
+    expect(nodes).toMatchObject({
+      type: 'NodesRequested',
+      data: {
+        workers: [
+          { pool: 'web', count: 2 },
+          { pool: 'gpu', count: 1 },
+        ],
+      },
+    });
+    expect(spec).toEqual({
+      type: 'ClusterSpecChanged',
+      data: { uid, revision: 2, spec: declared(pool('web', 4), pool('gpu', 1)) },
+    });
+  });
+
+  it('requests the removal of nodes that a pool no longer needs: not Ready ones, then the newest', () => {
+    const log = provisioned(pool('web', 4));
+    log.say({ type: 'NodeLost', data: { uid, node: 'demo-2', lastSeenAt: null, limitMs: 1 } } as unknown as Fact);
+    const facts = log.apply(declared(pool('web', 2))) as Fact[];
+    expect(facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data.node] : []))).toEqual([
+      'demo-2',
+      'demo-5',
+    ]);
+  });
+
+  it('removes before it adds, as the routes for nodes allow it', () =>
+    expect(typesOf(provisioned(pool('web', 2)).apply(declared(pool('web', 1), pool('gpu', 1))))).toEqual([
+      'NodeRemovalRequested',
+      'NodesRequested',
+      'ClusterSpecChanged',
+    ]));
+
+  it('declares a pool of 0 without any machine', () =>
+    expect(typesOf(provisioned(pool('web', 1)).apply(declared(pool('web', 1), pool('idle', 0))))).toEqual([
+      'ClusterSpecChanged',
+    ]));
+
+  it('records nothing in a dry run, and is refused as the change would be', () => {
+    const log = provisioned(pool('web', 2));
+    expect(log.apply(declared(pool('web', 4)), { dryRun: true })).toEqual([]);
+    const connectionFaults = [refuse('connection.unknown', { connection: 'lab' })];
+    expect(log.apply(declared(pool('web', 4)), { dryRun: true, connectionFaults })).toBe('connection.unknown');
+    expect(new Log().apply(declared(pool('web', 2)), { dryRun: true })).toEqual([]);
+  });
+
+  it('is carried out as it was planned, or not at all', () => {
+    const log = provisioned(pool('web', 3));
+    const spec = declared(pool('web', 2));
+    const plan = planFor(log.state, spec);
+    const [newest] = removalsOf(plan);
+    log.say({ type: 'NodeRemovalRequested', data: { uid, node: newest } } as unknown as Fact);
+    expect(log.apply(spec, { plan })).toBe('conflict.concurrent');
+    expect(log.apply(spec, { seenSeq: 1 })).toBe('conflict.concurrent');
+  });
+
+  it('waits for what is under way', () => {
+    const building = new Log();
+    building.say(...(building.apply(declared(pool('web', 2))) as readonly Fact[]));
+    expect(building.apply(declared(pool('web', 3)))).toBe('cluster.not-ready');
+    const growing = provisioned(pool('web', 1));
+    growing.say(...(growing.apply(declared(pool('web', 2))) as readonly Fact[]));
+    expect(growing.apply(declared(pool('web', 3)))).toBe('cluster.busy');
+    expect(growing.apply(declared(pool('web', 2), pool('idle', 0)))).toBe('cluster.busy');
+    const leaving = provisioned(pool('web', 1)).say({ type: 'ClusterDeletionRequested', data: { uid } });
+    expect(leaving.apply(declared(pool('web', 2)))).toBe('cluster.deleting');
+  });
+
+  it('refuses what a cluster keeps, with what to do instead', () => {
+    const log = provisioned(pool('web', 1));
+    expect(log.apply({ ...declared(pool('web', 1)), version: 'v1.35.4' as never })).toBe('cluster.version-by-upgrade');
+    expect(log.apply({ ...declared(pool('web', 1)), serviceType: 'multi' })).toBe('cluster.field-immutable');
+  });
+});
+
+const SEEDS = 50;
+const APPLIES = 12;
+
+it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
+  'after any sequence of manifests the last one is what is declared, and what the cluster has (seed %i)',
+  (seed) => {
+    const random = seededRandom(seed);
+    const below = (limit: number): number => Math.floor(random() * limit);
+    const anySpec = (): DeclaredSpec =>
+      declared(...['a', 'b', 'c'].filter(() => random() < 0.7).map((name) => pool(name, below(5))));
+    const log = provisioned(pool('a', 1));
+    for (let count = 0; count < APPLIES; count += 1) {
+      const spec = anySpec();
+      const equal = isDeclared(log.state, spec);
+      const facts = log.carryOut(spec);
+      expect(facts.length === 0).toBe(equal);
+      const now = log.state.declared!;
+      expect(changedFields(now.spec, spec)).toEqual([]);
+      const sizes = spec.pools.map(({ name, replicas }) => [name, replicas]);
+      const has = spec.pools.map(({ name }) => [name, Object.values(now.nodes).filter((of) => of === name).length]);
+      expect(has).toEqual(sizes);
+      expect(log.apply(spec)).toEqual([]);
+    }
+  },
+);

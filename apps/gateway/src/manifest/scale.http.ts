@@ -1,0 +1,81 @@
+import {
+  ManifestQuery,
+  PoolPath,
+  ReadQuery,
+  refuse,
+  ScaleRequest,
+  ScaleView,
+  type ClusterManifestView,
+} from '@fairlead/contracts';
+import { Body, Controller, Get, Inject, Param, Put, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { OperatorCommand } from '../http/operator.command.js';
+import { Refused } from '../http/refused.js';
+import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
+import { ManifestCommands } from './manifest.commands.js';
+import { ManifestQueries } from './manifest.queries.js';
+import { appliedView, scaleView } from './manifest.view.js';
+
+const orUnknown = (view: ClusterManifestView, { namespace, cluster, pool }: PoolPath): ScaleView => {
+  const scale = scaleView(view, pool);
+  if (scale === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+  return scale;
+};
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/pools/:pool/scale'))
+export class ScaleHttp {
+  constructor(
+    @Inject(ManifestCommands) private readonly commands: ManifestCommands,
+    @Inject(ManifestQueries) private readonly queries: ManifestQueries,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
+    @Inject(ChangeAnswers) private readonly changes: ChangeAnswers,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getScale',
+    tag: 'manifests',
+    summary: 'The size of a pool',
+    answers: [{ status: 200, description: 'The size', schema: ScaleView }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'pool.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async get(
+    @Param({ schema: PoolPath }) path: PoolPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<ScaleView> {
+    await this.answers.shown(minSeq);
+    const view = await this.queries.one(path);
+    if (view === undefined) throw new Refused(clusterUnknown(path));
+    return orUnknown(view, path);
+  }
+
+  @Put()
+  @OperatorCommand()
+  @Documented({
+    id: 'putScale',
+    tag: 'manifests',
+    summary: 'Scale a pool',
+    description:
+      'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.',
+    answers: [
+      { status: 200, description: 'Nothing has to be done, or a dry run', schema: ScaleView },
+      { status: 202, description: 'The change is recorded; Location is its first operation', schema: ScaleView },
+    ],
+    refusals: [...CHANGE_REFUSALS, 'pool.unknown'],
+  })
+  async put(
+    @Param({ schema: PoolPath }) path: PoolPath,
+    @Query({ schema: ManifestQuery }) { dryRun }: ManifestQuery,
+    @Body({ schema: ScaleRequest }) request: ScaleRequest,
+    @FromExchange() exchange: Exchange,
+  ): Promise<ScaleView> {
+    const { pool, ...address } = path;
+    const options = { caller: exchange.caller, dryRun: dryRun === 'All' };
+    const applied = await this.commands.scale({ ...address, pool }, request, options);
+    return this.changes.of(exchange, address, applied, orUnknown(appliedView(address, applied), path));
+  }
+}

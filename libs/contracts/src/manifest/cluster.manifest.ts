@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
+import { ClusterName, ConnectionName, Namespace, PoolName } from '../ids.js';
+import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
+import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
+import { ClusterPhase } from '../views/cluster.views.js';
+import { time } from '../views/time.js';
+import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { PlanStep } from './manifest.plan.js';
+
+export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
+export const MANIFEST_KIND = 'Cluster';
+
+const text = z.string().max(TEXT_LENGTH_MAX);
+
+const machines = {
+  connection: ConnectionName.describe('Name of a registered connection'),
+  machineType: z.string().min(1).max(TEXT_LENGTH_MAX).describe("Machine size, by the provider's name for it"),
+  rootDisk: RootDisk.prefault({}).describe('Of each machine'),
+};
+
+export const ManifestPool = z
+  .strictObject({
+    name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
+    replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
+    ...machines,
+  })
+  .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
+
+const Network = z.strictObject({
+  podCidr: text.default(CLUSTER_DEFAULTS.podCidr),
+  serviceCidr: text.default(CLUSTER_DEFAULTS.serviceCidr),
+  dnsDomain: text.default(CLUSTER_DEFAULTS.serviceDnsDomain),
+  cni: Cni.optional()
+    .describe(
+      'canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)',
+    )
+    .meta({ enum: CNIS }),
+});
+
+export const ManifestSpec = z
+  .strictObject({
+    version: text
+      .default(DEFAULT_KUBERNETES_VERSION)
+      .describe('A known Kubernetes version, with or without the "v". It is changed by an upgrade'),
+    serviceType: ServiceType.default(CLUSTER_DEFAULTS.serviceType).describe(
+      'multi: nodes may be on several connections; single: all on one',
+    ),
+    loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
+    network: Network.prefault({}),
+    storage: z
+      .strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) })
+      .optional()
+      .describe('An NFS storage class is installed'),
+    controlPlane: z.strictObject({
+      replicas: z.int().min(1).max(7).describe('1, 3, 5 or 7 for a new cluster'),
+      ...machines,
+      etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
+      schedulable: z
+        .boolean()
+        .default(false)
+        .describe('Workloads run on the only control plane of a new cluster without workers'),
+    }),
+    pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
+  })
+  .meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
+export type ManifestSpec = z.infer<typeof ManifestSpec>;
+
+const readOnly = z.unknown().optional().describe('Read-only: ignored in requests');
+
+/** What a user writes. Fields that a GET adds are accepted, so that its answer can be sent back. */
+export const ClusterManifest = z
+  .strictObject({
+    apiVersion: z.literal(MANIFEST_API_VERSION),
+    kind: z.literal(MANIFEST_KIND),
+    metadata: z.strictObject({
+      name: ClusterName,
+      namespace: Namespace.optional().describe('Left out: that of the request'),
+      resourceVersion: z
+        .string()
+        .max(20)
+        .optional()
+        .describe('The one that was read: refused when the cluster has changed since. Left out: whatever it is'),
+      uid: z.uuid().optional().describe('The incarnation that is meant; left out: whichever has the name'),
+      creationTimestamp: readOnly,
+    }),
+    spec: ManifestSpec,
+    status: readOnly,
+    plan: readOnly,
+    operations: readOnly,
+  })
+  .meta({
+    id: 'ClusterManifest',
+    description: 'The desired state of a cluster',
+    examples: [
+      {
+        apiVersion: MANIFEST_API_VERSION,
+        kind: MANIFEST_KIND,
+        metadata: { name: 'demo' },
+        spec: {
+          controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
+          pools: [{ name: 'web', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
+        },
+      },
+    ],
+  });
+export type ClusterManifest = z.infer<typeof ClusterManifest>;
+
+const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
+
+/** The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. */
+export const specOfManifest = (spec: ManifestSpec): DeclaredSpec =>
+  DeclaredSpec.parse({
+    ...spec,
+    version: withV(spec.version),
+    network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
+  });
+
+export const PoolStatus = z
+  .strictObject({
+    name: z.string(),
+    replicas: z.int().describe('Nodes that it has, without those that leave'),
+    readyReplicas: z.int(),
+  })
+  .meta({ id: 'PoolStatus' });
+
+const changes = {
+  plan: z.array(PlanStep).optional().describe('Of a change: what is done for it, or would be (dryRun=All)'),
+  operations: z.array(z.string()).optional().describe('Of a change: the ids of the operations that were requested'),
+};
+
+export const ClusterManifestView = z
+  .strictObject({
+    apiVersion: z.literal(MANIFEST_API_VERSION),
+    kind: z.literal(MANIFEST_KIND),
+    metadata: z.strictObject({
+      name: z.string(),
+      namespace: z.string(),
+      uid: z.string().describe('Empty: there is no such cluster yet (a dry run)'),
+      resourceVersion: z.string().describe('Changes with the spec; empty: there is no such cluster yet (a dry run)'),
+      creationTimestamp: time.optional(),
+    }),
+    spec: DeclaredSpec,
+    status: z
+      .strictObject({
+        phase: ClusterPhase,
+        endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
+        revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
+        controlPlane: PoolStatus.omit({ name: true }),
+        pools: z.array(PoolStatus),
+      })
+      .optional()
+      .describe('Absent in the answer to a change: see GET'),
+    ...changes,
+  })
+  .meta({ id: 'ClusterManifestView', description: 'The desired state of a cluster, with how it is' });
+export type ClusterManifestView = z.infer<typeof ClusterManifestView>;
+
+/** The size of a pool. */
+export const ScaleRequest = z
+  .strictObject({
+    spec: z.strictObject({ replicas: z.int().min(0).max(CLUSTER_NODES_MAX) }),
+    metadata: z.strictObject({ resourceVersion: z.string().max(20).optional() }).optional(),
+  })
+  .meta({ id: 'ScaleRequest', examples: [{ spec: { replicas: 3 } }] });
+export type ScaleRequest = z.infer<typeof ScaleRequest>;
+
+export const ScaleView = z
+  .strictObject({
+    kind: z.literal('Scale'),
+    metadata: z.strictObject({
+      name: z.string(),
+      namespace: z.string(),
+      cluster: z.string(),
+      resourceVersion: z.string(),
+    }),
+    spec: z.strictObject({ replicas: z.int() }),
+    status: z.strictObject({ replicas: z.int(), readyReplicas: z.int() }).optional(),
+    ...changes,
+  })
+  .meta({ id: 'Scale', description: 'The size of a pool' });
+export type ScaleView = z.infer<typeof ScaleView>;
+
+export const ManifestQuery = z.strictObject({
+  dryRun: z.literal('All').optional().describe('All: answer what the change would do, and change nothing'),
+});
+export type ManifestQuery = z.infer<typeof ManifestQuery>;
+
+/** A JSON merge patch (RFC 7386): objects are merged, null removes a field, lists are replaced. */
+export const ManifestPatch = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'ManifestPatch', description: 'A JSON merge patch (RFC 7386) of the manifest' });
+export type ManifestPatch = z.infer<typeof ManifestPatch>;
+
+/** JSON Schema of what a user writes: for editors, and for whoever checks manifests before they are applied. */
+export const manifestJsonSchema = (): object =>
+  z.toJSONSchema(ClusterManifest, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });

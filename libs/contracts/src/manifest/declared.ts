@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import {
+  Cni,
+  ETCDS,
+  KubernetesVersion,
+  LOAD_BALANCERS,
+  RootDisk,
+  ServiceType,
+  type ClusterSpec,
+  type NodeSet,
+} from '../cluster-spec.js';
+import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+
+/** Most pools of one cluster: as many as it may have nodes. */
+export const POOLS_MAX = 500;
+
+const machines = {
+  replicas: z.int().min(0),
+  connection: ConnectionName,
+  machineType: z.string().min(1),
+  rootDisk: RootDisk,
+};
+
+export const DeclaredPool = z.strictObject({ name: PoolName, ...machines });
+export type DeclaredPool = z.infer<typeof DeclaredPool>;
+
+/** What a cluster must be, with every default filled in: the `spec` of its manifest. */
+export const DeclaredSpec = z.strictObject({
+  version: KubernetesVersion,
+  serviceType: ServiceType,
+  loadBalancer: z.enum(LOAD_BALANCERS),
+  network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
+  storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
+  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean() }),
+  pools: z.array(DeclaredPool).max(POOLS_MAX),
+});
+export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
+
+/** The pool of control planes, which no pool of workers may be named after. */
+export const CONTROL_PLANE_POOL = 'control-plane';
+
+const machinesOf = ({ count, connection, spec, rootDisk }: NodeSet) => ({
+  replicas: count,
+  connection,
+  machineType: spec,
+  rootDisk,
+});
+
+/** A request of CB-Ladybug's routes as a manifest: worker sets without a name are the pools worker-1, worker-2, … */
+export const declaredOf = ({
+  controlPlane,
+  workers,
+  serviceType,
+  singleNode,
+  kubernetes,
+}: ClusterSpec): DeclaredSpec => {
+  const { version, podCidr, serviceCidr, serviceDnsDomain: dnsDomain, networkCni: cni, storageclass } = kubernetes;
+  return {
+    version,
+    serviceType,
+    loadBalancer: kubernetes.loadbalancer,
+    network: { podCidr, serviceCidr, dnsDomain, cni },
+    ...(storageclass?.nfs === undefined ? {} : { storage: { nfs: storageclass.nfs } }),
+    controlPlane: { ...machinesOf(controlPlane), etcd: kubernetes.etcd, schedulable: singleNode },
+    pools: workers.map((set, at) => ({ name: set.pool ?? `worker-${at + 1}`, ...machinesOf(set) })),
+  };
+};
+
+/** The machines of a pool, or some more of them, as services are asked for them. */
+export const nodeSetOf = ({ name, connection, machineType, rootDisk }: DeclaredPool, count: number): NodeSet => ({
+  connection,
+  count,
+  spec: machineType,
+  rootDisk,
+  pool: name,
+});
+
+/** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */
+export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
+  const { controlPlane, network, pools, storage } = declared;
+  const { connection, machineType: spec, rootDisk, replicas: count } = controlPlane;
+  return {
+    name,
+    controlPlane: { connection, count, spec, rootDisk },
+    workers: pools.filter(({ replicas }) => replicas > 0).map((pool) => nodeSetOf(pool, pool.replicas)),
+    serviceType: declared.serviceType,
+    singleNode: controlPlane.schedulable,
+    kubernetes: {
+      version: declared.version,
+      networkCni: network.cni,
+      podCidr: network.podCidr,
+      serviceCidr: network.serviceCidr,
+      serviceDnsDomain: network.dnsDomain,
+      loadbalancer: declared.loadBalancer,
+      etcd: controlPlane.etcd,
+      ...(storage === undefined ? {} : { storageclass: storage }),
+    },
+    installMonAgent: 'no',
+    label: '',
+    description: '',
+  };
+};

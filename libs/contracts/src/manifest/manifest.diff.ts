@@ -1,0 +1,32 @@
+import type { DeclaredSpec } from './declared.js';
+
+/** A field that differs; null: it is not there. */
+export interface ChangedField {
+  /** `network.podCidr`, `pools[web].replicas`. */
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+type Leaf = readonly [field: string, value: string];
+
+const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
+  if (typeof value !== 'object' || value === null) return [[field, String(value)]];
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, field === '' ? key : `${field}.${key}`));
+};
+
+/** Pools are known by their names: their order means nothing. */
+const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
+  if (spec === undefined) return new Map();
+  const { pools, ...others } = spec;
+  return new Map([...leavesOf(others, ''), ...pools.flatMap(({ name, ...pool }) => leavesOf(pool, `pools[${name}]`))]);
+};
+
+/** What differs between two specs, in the order of their fields. */
+export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] => {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)];
+  return [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
+    const [was, is] = [old.get(field) ?? null, now.get(field) ?? null];
+    return was === is ? [] : [{ field, before: was, after: is }];
+  });
+};

@@ -1,0 +1,176 @@
+import type { StoredEvent } from '../envelope.js';
+import type { ClusterUid } from '../ids.js';
+import type { MachinePlan } from '../machines.js';
+import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+
+interface Requested {
+  /** Machines of a manifest that are not planned yet: its replicas count them. */
+  readonly awaited: Readonly<Record<string, number>>;
+  /** Pools that exist because of this request alone. */
+  readonly newPools: readonly string[];
+}
+
+/** The desired state of a cluster, whichever route asked for it. It is a plain JSON value. */
+export interface Declared {
+  readonly uid: ClusterUid;
+  readonly spec: DeclaredSpec;
+  /** How many manifests were applied; changes by other routes do not count. */
+  readonly revision: number;
+  /** Sequence of the latest event that changed the spec: the `resourceVersion` of the manifest. */
+  readonly seq: number;
+  /** The nodes that the replicas count, with their pools. */
+  readonly nodes: Readonly<Record<string, string>>;
+  readonly requests: Readonly<Record<string, Requested>>;
+  /** Kubernetes versions that upgrades under way lead to. */
+  readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
+}
+
+const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
+  const { [key]: _gone, ...others } = record;
+  return others;
+};
+
+const begin = ({ data: { uid, spec }, meta }: StoredEvent<'ClusterRequested'>): Declared => ({
+  uid,
+  spec: declaredOf(spec),
+  revision: 0,
+  seq: meta.seq,
+  nodes: {},
+  requests: {},
+  targets: {},
+});
+
+const resized = (spec: DeclaredSpec, pool: string, change: number): DeclaredSpec => {
+  const count = <Of extends { readonly replicas: number }>(of: Of): Of => ({
+    ...of,
+    replicas: Math.max(0, of.replicas + change),
+  });
+  if (pool === CONTROL_PLANE_POOL) return { ...spec, controlPlane: count(spec.controlPlane) };
+  return { ...spec, pools: spec.pools.map((one) => (one.name === pool ? count(one) : one)) };
+};
+
+/** The replicas no longer count these nodes. A node that leaves is asked to in one event and gone in another: it counts once. */
+const leave = (declared: Declared, names: readonly string[]): Declared =>
+  names.reduce((before, name) => {
+    const pool = before.nodes[name];
+    if (pool === undefined) return before;
+    return { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
+  }, declared);
+
+const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPool => ({
+  name: pool,
+  replicas: 0,
+  connection,
+  machineType: spec,
+  rootDisk,
+});
+
+/** A machine that no manifest asked for: its pool grows by it, or begins with it. */
+const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
+  const known = spec.pools.find(({ name }) => name === plan.pool);
+  if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
+  const others = spec.pools.filter(({ name }) => name !== plan.pool);
+  return { ...spec, pools: [...others, { ...poolLike(plan), replicas: 1 }] };
+};
+
+const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Declared => {
+  const machines = data.machines.filter(({ name, surge }) => surge === undefined && !(name in declared.nodes));
+  const added = Object.fromEntries(machines.map(({ name, pool }) => [name, pool]));
+  const counted = { ...declared, nodes: { ...declared.nodes, ...added } };
+  const { requestId } = data;
+  if (requestId === undefined) return counted;
+  const { awaited = {} } = declared.requests[requestId] ?? {};
+  const extra = machines.filter(({ pool }) => awaited[pool] === undefined);
+  const before = new Set(declared.spec.pools.map(({ name }) => name));
+  const newPools = [...new Set(extra.map(({ pool }) => pool))].filter((pool) => !before.has(pool));
+  const others = without(declared.requests, requestId);
+  return {
+    ...counted,
+    spec: extra.reduce(grow, declared.spec),
+    requests: newPools.length === 0 ? others : { ...others, [requestId]: { awaited: {}, newPools } },
+  };
+};
+
+const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>): Declared => {
+  const awaited = Object.fromEntries(
+    data.workers.flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
+  );
+  if (Object.keys(awaited).length === 0) return declared;
+  return { ...declared, requests: { ...declared.requests, [data.requestId]: { awaited, newPools: [] } } };
+};
+
+/** A request came to nothing: the cluster is as it was before, and so is what is declared. */
+const undo = (declared: Declared, requestId: string, nodes: readonly string[]): Declared => {
+  const request = declared.requests[requestId];
+  const left = { ...leave(declared, nodes), requests: without(declared.requests, requestId) };
+  if (request === undefined) return left;
+  const spec = Object.entries(request.awaited).reduce(
+    (before, [pool, count]) => resized(before, pool, -count),
+    left.spec,
+  );
+  const pools = spec.pools.filter(({ name, replicas }) => replicas > 0 || !request.newPools.includes(name));
+  return { ...left, spec: pools.length === spec.pools.length ? spec : { ...spec, pools } };
+};
+
+const change = (declared: Declared, event: StoredEvent): Declared => {
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return { ...declared, spec: event.data.spec, revision: event.data.revision };
+    case 'NodesRequested':
+      return requested(declared, event);
+    case 'VmsPlanned':
+      return planned(declared, event);
+    case 'NodesRejected':
+      return undo(declared, event.data.requestId, []);
+    case 'VmsFailed':
+      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.machines);
+    case 'NodesFailed':
+      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.nodes);
+    case 'NodesAbandoned':
+      return undo(declared, event.data.requestId, event.data.nodes);
+    case 'NodeRemovalRequested':
+      return leave(declared, [event.data.node]);
+    case 'VmDeleted':
+      return leave(declared, [event.data.name]);
+    case 'UpgradeRequested': {
+      const { upgradeId, target, mode } = event.data;
+      if (target.kubernetes === undefined || mode === 'dry-run') return declared;
+      return { ...declared, targets: { ...declared.targets, [upgradeId]: target.kubernetes } };
+    }
+    case 'RolloutCompleted': {
+      const version = declared.targets[event.data.upgradeId];
+      return version === undefined ? declared : { ...declared, spec: { ...declared.spec, version }, targets: {} };
+    }
+    default:
+      return declared;
+  }
+};
+
+/** The events that change what is declared, or what has to be known to change it. */
+export const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterRequested',
+  'ClusterSpecChanged',
+  'NodesRequested',
+  'VmsPlanned',
+  'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
+  'NodeRemovalRequested',
+  'VmDeleted',
+  'UpgradeRequested',
+  'RolloutCompleted',
+  'ClusterDeleted',
+]);
+
+/**
+ * What is declared of a cluster after an event about it; undefined: there is no cluster. A cluster that was never applied as a
+ * manifest has one, too: it follows from the same requests.
+ */
+export const declaredAfter = (declared: Declared | undefined, event: StoredEvent): Declared | undefined => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (declared === undefined || !('uid' in event.data) || event.data.uid !== declared.uid) return declared;
+  if (event.type === 'ClusterDeleted') return undefined;
+  const changed = change(declared, event);
+  return changed.spec === declared.spec ? changed : { ...changed, seq: event.meta.seq };
+};

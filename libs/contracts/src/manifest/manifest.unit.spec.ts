@@ -1,0 +1,262 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fact } from '../events/catalogue.js';
+import type { ClusterName } from '../ids.js';
+import type { MachinePlan } from '../machines.js';
+import { ClusterManifest, manifestJsonSchema, specOfManifest } from './cluster.manifest.js';
+import { clusterSpecOf, declaredOf, type DeclaredSpec } from './declared.js';
+import { changedFields } from './manifest.diff.js';
+import { declaredAfter, type Declared } from './manifest.fold.js';
+import { declared, logged, pool, UID } from './manifest.fixtures.js';
+import { additionsOf, changeFaults, planOf, removalsOf, victimsOf, type PoolMember } from './manifest.plan.js';
+import { mergePatch } from './merge.patch.js';
+
+const NAME = 'demo' as ClusterName;
+
+const fact = (type: string, data: object): Fact => ({ type, data: { uid: UID, ...data } }) as unknown as Fact;
+const requested = (spec: DeclaredSpec): Fact =>
+  fact('ClusterRequested', { spec: clusterSpecOf(NAME, spec), requestHash: 'hash' });
+const plan = (name: string, ofPool: string, change: Partial<MachinePlan> = {}): object => ({
+  name,
+  role: ofPool === 'control-plane' ? 'control-plane' : 'worker',
+  pool: ofPool,
+  leader: false,
+  connection: 'lab',
+  spec: 'lab.medium',
+  rootDisk: { type: 'default', size: 'default' },
+  ...change,
+});
+const planned = (machines: readonly object[], requestId?: string): Fact =>
+  fact('VmsPlanned', { machines, ...(requestId === undefined ? {} : { requestId }) });
+const set = { connection: 'lab', count: 1, spec: 'lab.large', rootDisk: { type: 'default', size: 'default' } };
+const asked = (requestId: string, workers: readonly object[]): Fact => fact('NodesRequested', { requestId, workers });
+
+const fold = (facts: readonly Fact[]): Declared | undefined =>
+  facts.reduce<Declared | undefined>((before, one, index) => declaredAfter(before, logged(one, index + 1)), undefined);
+const sizes = (facts: readonly Fact[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(fold(facts)?.spec.pools.map(({ name, replicas }) => [name, replicas]) ?? []);
+
+const minimal = {
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'demo' },
+  spec: {
+    controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
+    pools: [{ name: 'web', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
+  },
+};
+
+describe('a manifest', () => {
+  it('gets every default, and the CNI that fits its service type', () => {
+    const spec = specOfManifest(ClusterManifest.parse(minimal).spec);
+    expect(spec).toEqual({
+      ...declared([pool('web', 2)]),
+      serviceType: 'multi',
+      network: { ...declared([]).network, cni: 'kilo' },
+    });
+    const single = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'single' } });
+    expect(specOfManifest(single.spec).network.cni).toBe('flannel');
+  });
+
+  it('becomes the request that services know, and comes back from it', () => {
+    const spec = declared([pool('web', 2), pool('batch', 1, { machineType: 'lab.large' })], {
+      storage: { nfs: { server: 'nfs.example', path: '/export' } },
+    });
+    expect(declaredOf(clusterSpecOf(NAME, spec))).toEqual(spec);
+  });
+
+  it('names worker sets without a name as their machines are: worker-1, worker-2', () => {
+    const spec = clusterSpecOf(NAME, declared([pool('a', 1), pool('b', 2)]));
+    const unnamed = { ...spec, workers: spec.workers.map(({ pool: _name, ...one }) => one) };
+    expect(declaredOf(unnamed).pools.map(({ name, replicas }) => [name, replicas])).toEqual([
+      ['worker-1', 1],
+      ['worker-2', 2],
+    ]);
+  });
+
+  it.each([
+    ['an unknown field', { ...minimal, spec: { ...minimal.spec, pool: [] } }],
+    [
+      'a pool that is no DNS label',
+      { ...minimal, spec: { ...minimal.spec, pools: [{ ...minimal.spec.pools[0], name: 'Web_1' }] } },
+    ],
+    [
+      'fewer replicas than none',
+      { ...minimal, spec: { ...minimal.spec, pools: [{ ...minimal.spec.pools[0], replicas: -1 }] } },
+    ],
+    ['another kind', { ...minimal, kind: 'Machine' }],
+  ])('is refused with %s', (_what, manifest) => expect(ClusterManifest.safeParse(manifest).success).toBe(false));
+
+  it('may be sent back as it was answered', () => {
+    const answered = { ...minimal, status: { phase: 'Provisioned' }, plan: [], operations: [] };
+    expect(ClusterManifest.safeParse(answered).success).toBe(true);
+  });
+
+  it('has a JSON Schema that knows its fields and refuses others', () => {
+    const { $defs } = manifestJsonSchema() as {
+      $defs: { ManifestSpec: { properties: object; additionalProperties: boolean } };
+    };
+    expect(Object.keys($defs.ManifestSpec.properties)).toEqual(
+      expect.arrayContaining(['version', 'network', 'controlPlane', 'pools']),
+    );
+    expect($defs.ManifestSpec.additionalProperties).toBe(false);
+  });
+});
+
+describe('a JSON merge patch', () => {
+  /** The examples of RFC 7386, appendix A. */
+  it.each([
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ a: 'foo' }, 'bar', 'bar'],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ])('turns %j with %j into %j', (target, patch, result) => expect(mergePatch(target, patch)).toEqual(result));
+});
+
+describe('what is declared of a cluster', () => {
+  const spec = declared([pool('worker-1', 2)]);
+  const begun = [
+    requested(spec),
+    planned([plan('cp-1', 'control-plane'), plan('w-1', 'worker-1'), plan('w-2', 'worker-1')]),
+  ];
+
+  it('is what was asked for by any route', () => expect(fold(begun)?.spec).toEqual(spec));
+
+  it('gets a pool by a request for nodes, once its machines are planned', () => {
+    const facts = [...begun, asked('r1', [set])];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2 });
+    const after = [...facts, planned([plan('w-3', 'worker-2', { spec: 'lab.large' })], 'r1')];
+    expect(sizes(after)).toEqual({ 'worker-1': 2, 'worker-2': 1 });
+    expect(fold(after)?.spec.pools[1]?.machineType).toBe('lab.large');
+  });
+
+  it.each([
+    ['VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'rollback' }],
+    ['NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' }],
+    ['NodesAbandoned', { requestId: 'r1', nodes: ['w-3'] }],
+  ])('loses that pool when the request comes to nothing (%s)', (type, data) => {
+    const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), fact(type, data)];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2 });
+    expect(sizes([...facts, fact('VmDeleted', { name: 'w-3' })])).toEqual({ 'worker-1': 2 });
+  });
+
+  it('keeps what waits for a retry', () => {
+    const kept = fact('VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'keep' });
+    const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), kept];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2, 'worker-2': 1 });
+  });
+
+  it('counts a node that leaves once, and keeps its pool at 0', () => {
+    const facts = ['w-1', 'w-2'].flatMap((node) => [
+      fact('NodeRemovalRequested', { node }),
+      fact('NodeRemovalRequested', { node }),
+      fact('VmDeleted', { name: node }),
+    ]);
+    expect(sizes([...begun, ...facts])).toEqual({ 'worker-1': 0 });
+  });
+
+  it('goes back by the machines of a manifest that were rejected', () => {
+    const change = fact('ClusterSpecChanged', { revision: 1, spec: declared([pool('worker-1', 5)]) });
+    const facts = [...begun, asked('r1', [{ ...set, count: 3, pool: 'worker-1' }]), change];
+    expect(sizes(facts)).toEqual({ 'worker-1': 5 });
+    const no = fact('NodesRejected', { requestId: 'r1', code: 'quota.exceeded', message: 'no' });
+    expect(sizes([...facts, no])).toEqual({ 'worker-1': 2 });
+  });
+
+  it('does not count surge nodes', () => {
+    const surge = planned([plan('w-9', 'worker-1', { surge: 'u-000000' as never })]);
+    expect(sizes([...begun, surge, fact('VmDeleted', { name: 'w-9' })])).toEqual({ 'worker-1': 2 });
+  });
+
+  it('has the version that an upgrade led to, once it has ended', () => {
+    const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000000', mode: 'run', target: { kubernetes: 'v1.35.4' } });
+    expect(fold([...begun, upgrade])?.spec.version).toBe('v1.34.4');
+    const completed = fact('RolloutCompleted', { upgradeId: 'u-000000', upgraded: [], tookMs: 1 });
+    expect(fold([...begun, upgrade, completed])?.spec.version).toBe('v1.35.4');
+  });
+
+  it('has a resourceVersion that changes with it alone', () => {
+    const seqs = [
+      begun,
+      [...begun, fact('NodeReady', { node: 'w-1' })],
+      [...begun, fact('NodeRemovalRequested', { node: 'w-1' })],
+    ].map((facts) => fold(facts)?.seq);
+    expect(seqs).toEqual([1, 1, 3]);
+  });
+
+  it('ends with the cluster, and says nothing of another one of the same name', () => {
+    const foreign = { type: 'VmDeleted', data: { uid: 'other', name: 'w-1' } } as unknown as Fact;
+    expect(sizes([...begun, foreign])).toEqual({ 'worker-1': 2 });
+    expect(fold([...begun, fact('ClusterDeleted', {})])).toBeUndefined();
+  });
+});
+
+describe('the plan of a change', () => {
+  const member = (name: string, of: string, ready = true): PoolMember => ({ name, pool: of, ready });
+  const members = [member('w-1', 'web'), member('w-2', 'web', false), member('w-3', 'web'), member('w-4', 'old')];
+
+  it('says for each pool what is done, and why', () => {
+    const before = declared([pool('web', 3), pool('old', 1), pool('idle', 1)]);
+    const after = declared([pool('web', 1), pool('batch', 2), pool('idle', 1)]);
+    const steps = planOf(before, after, [...members, member('w-5', 'idle')]);
+    expect(steps.map(({ action, pool: of, count, reason }) => [action, of, count, reason])).toEqual([
+      ['delete-pool', 'old', 1, 'not in the manifest'],
+      ['remove-nodes', 'web', 2, '3 → 1: 2 machines less'],
+      ['create-pool', 'batch', 2, 'new: 2 machines'],
+    ]);
+    expect(removalsOf(steps)).toEqual(['w-4', 'w-2', 'w-3']);
+    expect(additionsOf(steps, after).map(({ pool: of, count }) => [of, count])).toEqual([['batch', 2]]);
+  });
+
+  it('removes nodes that are not Ready first, then the newest', () =>
+    expect(victimsOf(members.slice(0, 3), 2)).toEqual([
+      { name: 'w-2', reason: 'not Ready' },
+      { name: 'w-3', reason: 'among the newest' },
+    ]));
+
+  it('is empty when only the order of pools differs', () => {
+    const [one, other] = [pool('a', 1), pool('b', 1)];
+    expect(changedFields(declared([one, other]), declared([other, one]))).toEqual([]);
+    expect(planOf(declared([one, other]), declared([other, one]), [member('w-1', 'a'), member('w-2', 'b')])).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ['cluster.field-immutable', declared([pool('web', 3)], { serviceType: 'multi' }), 'spec.serviceType'],
+    ['cluster.version-by-upgrade', declared([pool('web', 3)], { version: 'v1.35.4' as never }), 'spec.version'],
+    [
+      'cluster.control-plane-replicas',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 5 } }),
+      'spec.controlPlane.replicas',
+    ],
+    ['pool.field-immutable', declared([pool('web', 3, { machineType: 'lab.large' })]), 'spec.pools[0].machineType'],
+  ])('is refused with %s', (code, after, field) =>
+    expect(changeFaults('demo', declared([pool('web', 3)]), after)).toMatchObject([{ code, field }]),
+  );
+
+  it('may give a pool without nodes another machine type', () =>
+    expect(
+      changeFaults('demo', declared([pool('web', 0)]), declared([pool('web', 2, { machineType: 'lab.large' })])),
+    ).toEqual([]));
+
+  it('shows what differs, pools by their names', () =>
+    expect(changedFields(declared([pool('a', 1)]), declared([pool('a', 2)], { version: 'v1.35.4' as never }))).toEqual([
+      { field: 'version', before: 'v1.34.4', after: 'v1.35.4' },
+      { field: 'pools[a].replicas', before: '1', after: '2' },
+    ]));
+});
