@@ -34,6 +34,7 @@ const LAYERS = {
     'up',
     'node',
     'pool',
+    'manifest',
     'kubeconfig',
     'completion',
     'bundle',

@@ -9,6 +9,7 @@ export const LONG_STORIES = [
   'apps/cli/test/cli',
   'apps/node-agent/src/agent',
   'apps/upgrade-svc/test/rollout',
+  'test/apply',
   'test/etcd-external',
   'test/faults',
   'test/fresh-clone',

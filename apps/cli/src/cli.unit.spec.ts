@@ -27,7 +27,7 @@ describe('what was not understood ends with 2', () => {
     [
       ['describe', 'demo'],
       "unknown command 'describe'",
-      'Did you mean "fairlead cluster describe" or "fairlead connection describe"?',
+      'Did you mean "fairlead cluster describe" or "fairlead pool describe" or "fairlead connection describe"?',
     ],
     [['create', 'cluster', 'demo'], "unknown command 'create'", 'Did you mean "fairlead cluster create"?'],
     [['get', 'nodes'], "unknown command 'get'", 'Did you mean '],

@@ -42,6 +42,14 @@ export class CliFailure extends Error {
   }
 }
 
+/** The command ended as it should, and its answer was printed: the exit code is a part of it. */
+export class AnsweredExit extends Error {
+  constructor(readonly exit: ExitClass) {
+    super(`the answer has the exit code of ${exit}`);
+    this.name = 'AnsweredExit';
+  }
+}
+
 export const usageFailure = (message: string, help?: string): CliFailure =>
   new CliFailure('usage', { code: 'cli.usage', message, help });
 

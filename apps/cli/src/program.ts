@@ -12,10 +12,11 @@ import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addEventCommands } from './events/events.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
+import { addManifestCommands } from './manifest/manifest.commands.js';
 import { addNamespaceCommands } from './namespace/namespace.commands.js';
 import { addNodeCommands } from './node/node.commands.js';
 import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
-import { addPoolCommands } from './pool/hold.commands.js';
+import { addPoolCommands } from './pool/pool.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
 import { addUpgradeCommands } from './upgrade/upgrade.commands.js';
@@ -50,6 +51,7 @@ export const buildProgram = (io: Io): Command => {
 
   addUpCommands(program, io);
   addClusterCommands(program, io);
+  addManifestCommands(program, io);
   addNodeCommands(program, io);
   addPoolCommands(program, io);
   addUpgradeCommands(program, io);

@@ -18,6 +18,7 @@ export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
 export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
+export type ManifestView = Schemas['ClusterManifestView'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
@@ -34,6 +35,12 @@ export type EtcdSnapshotView = Schemas['EtcdSnapshot'];
 export type EtcdRequestView = Schemas['EtcdRequest'];
 export type CertificateView = Schemas['Certificate'];
 export type VersionView = Schemas['Version'];
+
+/** A manifest as a user wrote it: what is missing or wrong in it is the server's to say. */
+export interface Manifest {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
 
 /** Region, zone and settings may be left out, as the REST API allows. */
 export type ConnectionSettings = Pick<ConnectionRequest, 'provider'> & Partial<ConnectionRequest>;
@@ -102,6 +109,14 @@ export interface Api {
     request: ClusterRequest,
     idempotencyKey: string,
   ): Promise<Accepted & { readonly cluster: ClusterView }>;
+  /** Shows at least what the log held at `minSeq`. */
+  manifest(at: ClusterAt, minSeq?: number): Promise<ManifestView>;
+  /** Creates the cluster, or makes it as declared; a dry run says what would be done. */
+  putManifest(
+    at: ClusterAt,
+    manifest: Manifest,
+    how: { readonly dryRun: boolean; readonly idempotencyKey: string },
+  ): Promise<Accepted & { readonly manifest: ManifestView }>;
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */

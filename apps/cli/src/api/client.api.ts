@@ -179,6 +179,8 @@ type ClusterMethods =
   | 'clusters'
   | 'cluster'
   | 'createCluster'
+  | 'manifest'
+  | 'putManifest'
   | 'deleteCluster'
   | 'retryCluster'
   | 'kubeconfig'
@@ -201,6 +203,27 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
       client.POST('/ns/{namespace}/clusters', { ...withKey({ namespace }, key), body }),
     );
     return { ...accepted(response), cluster: data };
+  },
+  manifest: (address, minSeq = 0) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/manifest', {
+        params: { ...at(address).params, query: { minSeq } },
+      }),
+    ),
+  putManifest: async (address, manifest, { dryRun, idempotencyKey }) => {
+    const { data, response } = await answerOf(
+      access,
+      client.PUT('/ns/{namespace}/clusters/{cluster}/manifest', {
+        params: {
+          path: { ...address },
+          query: dryRun ? { dryRun: 'All' } : {},
+          header: { 'Idempotency-Key': idempotencyKey },
+        },
+        body: manifest as unknown as Schemas['ClusterManifest'],
+      }),
+    );
+    return { ...accepted(response), manifest: data };
   },
   deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { ClusterRequest } from '../api/api.ports.js';
+import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween, kubernetesVersion } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -181,13 +181,17 @@ const addDelete = (parent: Command, io: Io): void => {
     examples: [['fairlead cluster delete demo --wait', 'Delete it, and watch until nothing is left']],
   });
   addWaitOptions(command).action(
-    runs(io, async (session, name: string, options: WaitOptions) => {
-      checkWaitOptions(options);
-      const at = clusterAt(session, name);
-      const { seq } = await session.api.deleteCluster(at);
-      const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
-      const words = followed === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
-      return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
-    }),
+    runs(io, (session, name: string, options: WaitOptions) =>
+      deleteCluster(session, clusterAt(session, name), options),
+    ),
   );
+};
+
+export const deleteCluster = async (session: Session, at: ClusterAt, options: WaitOptions): Promise<Answer> => {
+  checkWaitOptions(options);
+  const { cluster: name } = at;
+  const { seq } = await session.api.deleteCluster(at);
+  const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
+  const words = followed === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
+  return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
 };

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { answerText, FORMATS, type Answer } from '../output/format.js';
-import { usageFailure } from '../failures.js';
+import { AnsweredExit, usageFailure } from '../failures.js';
 import { Session, type SharedOptions } from './session.js';
 
 /** A line that a user can type, and what it does. */
@@ -109,4 +109,5 @@ export const runs =
     const session = new Session(io, shared);
     const answer = await action(session, ...(received.slice(0, -1) as unknown as Arguments));
     if (answer !== undefined) io.out(answerText(answer, session.format));
+    if (answer?.exit !== undefined) throw new AnsweredExit(answer.exit);
   };

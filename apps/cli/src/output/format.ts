@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import type { ExitClass } from '../exit-codes.js';
 import { tableText, type Table } from './table.js';
 
 export const FORMATS = ['table', 'json', 'yaml', 'name'] as const;
@@ -12,6 +13,8 @@ export interface Answer {
   /** For people: a table, or text of its own. */
   readonly table: Table | string;
   readonly names: readonly string[];
+  /** Absent: ok. The answer says why. */
+  readonly exit?: ExitClass;
 }
 
 /** The answer as text that ends with a newline, or as nothing. */

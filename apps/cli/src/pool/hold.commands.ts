@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { clusterAt } from '../command/session.js';
-import { addCommand, addGroup, runs } from '../command/command.js';
+import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
@@ -48,9 +48,4 @@ export const addHoldCommands = (parent: Command, scope: Scope, io: Io): void => 
         set(session, { scope, cluster, name, disabled: false, reason }),
       ),
     );
-};
-
-export const addPoolCommands = (program: Command, io: Io): void => {
-  const pool = addGroup(program, 'pool', 'Hold worker pools out of upgrades').alias('pools');
-  addHoldCommands(pool, 'pool', io);
 };

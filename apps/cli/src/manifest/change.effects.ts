@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
+import { CliFailure, usageFailure } from '../failures.js';
+import type { Answer } from '../output/format.js';
+import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
+import { changeText, diffLines } from './change.text.js';
+
+export interface ChangeOptions {
+  readonly dryRun?: true;
+  /** Nothing is asked. */
+  readonly yes?: boolean;
+  readonly wait?: boolean;
+  readonly timeout?: number;
+  readonly idempotencyKey?: string;
+}
+
+/** A change as the server would make it, and what is declared now; undefined: there is no such cluster. */
+export interface PlannedChange {
+  readonly before: ManifestView | undefined;
+  readonly planned: ManifestView;
+}
+
+export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Manifest): Promise<PlannedChange> => {
+  const before = await unlessUnknown(api.manifest(at));
+  const { manifest: planned } = await api.putManifest(at, manifest, { dryRun: true, idempotencyKey: randomUUID() });
+  return { before, planned };
+};
+
+type Outcome = 'created' | 'configured' | 'unchanged';
+
+const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outcome, note = ''): Answer => ({
+  data: manifest,
+  table: `cluster/${cluster} ${outcome}${note}`,
+  names: [cluster],
+});
+
+const confirm = async ({ io }: Session): Promise<void> => {
+  if (io.ask === undefined)
+    throw usageFailure(
+      'There is no terminal to ask at, and nothing was changed',
+      'Give --yes to apply without being asked.',
+    );
+  if (/^y(es)?$/i.test((await io.ask('Apply this? [y/N] ')).trim())) return;
+  throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was changed' });
+};
+
+/** What was shown is what is applied: if the cluster changes in between, the server refuses. */
+const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest =>
+  before === undefined
+    ? manifest
+    : { ...manifest, metadata: { resourceVersion: before.metadata.resourceVersion, ...manifest.metadata } };
+
+/** Plans a change, shows it, asks, applies it and follows its operations. */
+export const changeManifest = async (
+  session: Session,
+  at: ClusterAt,
+  manifest: Manifest,
+  options: ChangeOptions,
+): Promise<Answer> => {
+  const { api, io } = session;
+  const { before, planned } = await planChange(session, at, manifest);
+  if (before !== undefined && diffLines(before, planned, io.colors).length === 0)
+    return answerOf(at, planned, 'unchanged');
+  io.err(`${changeText(before, planned, io.colors)}\n`);
+  const outcome = before === undefined ? 'created' : 'configured';
+  if (options.dryRun === true) return answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
+  if (options.yes !== true) await confirm(session);
+  const { seq, manifest: applied } = await api.putManifest(at, asShown(manifest, before), {
+    dryRun: false,
+    idempotencyKey: options.idempotencyKey ?? randomUUID(),
+  });
+  await follow(session, at, { seq, operations: applied.operations ?? [] }, options);
+  return answerOf(at, applied, outcome);
+};
+
+/** Operation by operation, in the order in which they were requested. */
+const follow = async (
+  { api, io }: Session,
+  at: ClusterAt,
+  { seq, operations }: { readonly seq: number; readonly operations: readonly string[] },
+  { wait, timeout }: ChangeOptions,
+): Promise<void> => {
+  if (operations.length === 0) return;
+  if (wait !== true) {
+    io.err(`Watch it with "fairlead events ${at.cluster} --follow".\n`);
+    return;
+  }
+  const deadlineMs = timeout === undefined ? undefined : io.now() + timeout;
+  const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
+  for (const operation of requested) {
+    const timeoutMs = deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - io.now());
+    await followOperation(api, io, at, { requestSeq: operation.seq, timeoutMs, what: `the change of ${at.cluster}` });
+  }
+};

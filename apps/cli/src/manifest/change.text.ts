@@ -1,0 +1,47 @@
+import { changedFields, type DeclaredSpec } from '@fairlead/contracts';
+import type { Colors } from 'picocolors/types.js';
+import type { ManifestView } from '../api/api.ports.js';
+
+const SIGNS = {
+  'create-cluster': '+',
+  'create-pool': '+',
+  'add-nodes': '+',
+  'remove-nodes': '-',
+  'delete-pool': '-',
+} as const;
+
+/** The fields that differ, each with its value before and after. */
+export const diffLines = (before: ManifestView | undefined, after: ManifestView, colors: Colors): readonly string[] =>
+  changedFields(before?.spec as DeclaredSpec | undefined, after.spec as DeclaredSpec).map((change) => {
+    const { field, before: was, after: is } = change;
+    if (was === null) return colors.green(`+ ${field}: ${is}`);
+    if (is === null) return colors.red(`- ${field}: ${was}`);
+    return colors.yellow(`~ ${field}: ${was} → ${is}`);
+  });
+
+const stepLines = (
+  { action, pool, reason, nodes }: NonNullable<ManifestView['plan']>[number],
+  colors: Colors,
+): readonly string[] => {
+  const sign = SIGNS[action];
+  const title = pool === null ? 'cluster' : `pool ${pool}`;
+  return [
+    `${sign === '+' ? colors.green(sign) : colors.red(sign)} ${title}: ${reason}`,
+    ...nodes.map(({ name, reason: why }) => `    remove ${name}: ${why}`),
+  ];
+};
+
+/** What is done for a change, with reasons. */
+export const planLines = ({ plan = [] }: ManifestView, colors: Colors): readonly string[] =>
+  plan.flatMap((step) => stepLines(step, colors));
+
+/** Both, as a person is asked to confirm them. */
+export const changeText = (before: ManifestView | undefined, after: ManifestView, colors: Colors): string => {
+  const plan = planLines(after, colors);
+  return [
+    `Changes of ${after.metadata.namespace}/${after.metadata.name}:`,
+    ...diffLines(before, after, colors).map((line) => `  ${line}`),
+    plan.length === 0 ? 'No machines are made or removed.' : 'Plan:',
+    ...plan.map((line) => `  ${line}`),
+  ].join('\n');
+};

@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { deleteCluster } from '../cluster/cluster.commands.js';
+import { addCommand, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { addWaitOptions, type WaitOptions } from '../command/waiting.js';
+import { usageFailure, wordsOf } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
+import { diffLines } from './change.text.js';
+import { edit } from './editor.effects.js';
+import { addressOf, exported, parseManifest, type ManifestDocument } from './manifest.document.js';
+
+interface FileOption {
+  readonly file: string;
+}
+
+export const addManifestCommands = (program: Command, io: Io): void => {
+  addApply(program, io);
+  addDiff(program, io);
+  addExport(program, io);
+  addEdit(program, io);
+  addDelete(program, io);
+};
+
+const fileOption = (command: Command): Command =>
+  command.requiredOption('-f, --file <file>', 'manifest in YAML or JSON; - reads standard input');
+
+export const addChangeOptions = (command: Command): Command =>
+  command
+    .option('--dry-run', 'show what would be done, and change nothing')
+    .option('--yes', 'do not ask')
+    .option('--no-wait', 'do not show the progress and wait for the end')
+    .option('--timeout <duration>', 'give up watching after so long (e.g. 10m); the server goes on', duration)
+    .option('--idempotency-key <key>', 'applying again with the same key changes nothing more (default: generated)');
+
+const addApply = (program: Command, io: Io): void => {
+  const command = addCommand(program, {
+    usage: 'apply',
+    summary: 'Create a cluster from its manifest, or make it as declared',
+    description:
+      'Validate a manifest, show what differs and what is done for it, ask, apply it and follow the progress. A manifest that says what is declared already changes nothing.',
+    examples: [
+      ['fairlead apply -f cluster.yaml', 'Show the plan, be asked, and watch'],
+      ['fairlead apply -f cluster.yaml --dry-run', 'Only show the plan'],
+      ['fairlead export demo | sed "s/replicas: 2/replicas: 4/" | fairlead apply -f - --yes', 'From standard input'],
+    ],
+  });
+  addChangeOptions(fileOption(command)).action(
+    runs(io, async (session, options: FileOption & ChangeOptions) => {
+      const manifest = await readManifest(options.file, io);
+      return changeManifest(session, addressOf(manifest, session.namespace), manifest, options);
+    }),
+  );
+};
+
+const addDiff = (program: Command, io: Io): void => {
+  const command = addCommand(program, {
+    usage: 'diff',
+    summary: 'Show how a manifest differs from what is declared; exit code 1 if it does',
+    examples: [['fairlead diff -f cluster.yaml', 'Fields before and after']],
+  });
+  fileOption(command).action(
+    runs(io, async (session, { file }: FileOption) => {
+      const manifest = await readManifest(file, io);
+      const { before, planned } = await planChange(session, addressOf(manifest, session.namespace), manifest);
+      const lines = diffLines(before, planned, io.colors);
+      return {
+        data: { spec: { before: before?.spec ?? null, after: planned.spec }, plan: planned.plan },
+        table: lines.join('\n'),
+        names: lines.length === 0 ? [] : [planned.metadata.name],
+        ...(lines.length === 0 ? {} : { exit: 'failed' as const }),
+      };
+    }),
+  );
+};
+
+const addExport = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'export <cluster>',
+    summary: 'Write the manifest of a cluster, whichever way it was made',
+    examples: [['fairlead export demo > cluster.yaml', 'To keep it under version control']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const manifest = exported(await session.api.manifest(clusterAt(session, name)));
+      return { data: manifest, table: yamlOf(manifest), names: [name] };
+    }),
+  );
+};
+
+const addEdit = (program: Command, io: Io): void => {
+  const command = addCommand(program, {
+    usage: 'edit <cluster>',
+    summary: 'Edit the manifest of a cluster in your editor, and apply it',
+    description: 'Open the manifest in $VISUAL, $EDITOR or vi. What was saved is applied as by "fairlead apply".',
+    examples: [['fairlead edit demo', 'Save to see the plan, and be asked']],
+  });
+  addChangeOptions(command).action(
+    runs(io, async (session, name: string, options: ChangeOptions) => editCluster(session, name, options)),
+  );
+};
+
+const editCluster = async (session: Session, name: string, options: ChangeOptions): Promise<Answer> => {
+  const { io, api } = session;
+  const current = await api.manifest(clusterAt(session, name));
+  const { metadata, ...others } = exported(current);
+  const { resourceVersion } = current.metadata;
+  const text = yamlOf({ ...others, metadata: { ...metadata, resourceVersion } });
+  const edited = await edit(io, `${name}.yaml`, text);
+  if (edited.text === text) {
+    await edited.discard();
+    return { data: current, table: 'Nothing was edited, and nothing is changed.', names: [name] };
+  }
+  try {
+    const answer = await changeManifest(
+      session,
+      clusterAt(session, name),
+      parseManifest(edited.text, edited.file),
+      options,
+    );
+    await edited.discard();
+    return answer;
+  } catch (error) {
+    io.err(`Your edits are kept in ${edited.file}.\n`);
+    throw error;
+  }
+};
+
+const addDelete = (program: Command, io: Io): void => {
+  const command = addCommand(program, {
+    usage: 'delete',
+    summary: 'Delete the cluster of a manifest, and everything that was made for it',
+    examples: [['fairlead delete -f cluster.yaml --wait', 'Delete it, and watch until nothing is left']],
+  });
+  addWaitOptions(fileOption(command)).action(
+    runs(io, async (session, options: FileOption & WaitOptions) =>
+      deleteCluster(session, addressOf(await readManifest(options.file, io), session.namespace), options),
+    ),
+  );
+};
+
+const yamlOf = (manifest: object): string => stringify(manifest, { aliasDuplicateObjects: false });
+
+const readManifest = async (file: string, io: Io): Promise<ManifestDocument> => {
+  if (file === '-') return parseManifest(await io.readStdin(), 'Standard input');
+  const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
+    throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
+  });
+  return parseManifest(text, file);
+};

@@ -1,0 +1,44 @@
+import { parseAllDocuments } from 'yaml';
+import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
+import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import { usageFailure } from '../failures.js';
+
+/** What is written to a file and sent to the server. All else that is wrong with it is the server's to say. */
+export interface ManifestDocument extends Manifest {
+  readonly metadata: Readonly<Record<string, unknown>> & { readonly name: string; readonly namespace?: string };
+}
+
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** One cluster from a YAML or JSON text. `source` names it in a complaint. */
+export const parseManifest = (text: string, source: string): ManifestDocument => {
+  const documents = parseAllDocuments(text);
+  if (documents.length > 1)
+    throw usageFailure(`${source} holds ${documents.length} documents`, 'Apply one cluster at a time.');
+  const [document] = documents;
+  const fault = document?.errors[0]?.message.split('\n')[0];
+  if (document === undefined || fault !== undefined)
+    throw usageFailure(`${source} ${fault === undefined ? 'is empty' : `is not YAML: ${fault}`}`);
+  const manifest = document.toJS() as unknown;
+  const metadata = isMapping(manifest) ? manifest['metadata'] : undefined;
+  if (!isMapping(manifest) || !isMapping(metadata) || typeof metadata['name'] !== 'string')
+    throw usageFailure(
+      `${source} does not hold a manifest with metadata.name`,
+      `It begins with apiVersion: ${MANIFEST_API_VERSION} and kind: ${MANIFEST_KIND}; "fairlead export" writes one.`,
+    );
+  return manifest as unknown as ManifestDocument;
+};
+
+export const addressOf = ({ metadata }: ManifestDocument, namespace: string): ClusterAt => ({
+  namespace: metadata.namespace ?? namespace,
+  cluster: metadata.name,
+});
+
+/** Without what only the server knows: it can be applied to this cluster and, with another name, to a new one. */
+export const exported = ({ apiVersion, kind, metadata: { name, namespace }, spec }: ManifestView) => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace },
+  spec,
+});

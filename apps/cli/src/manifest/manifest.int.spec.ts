@@ -1,0 +1,226 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { FakeGateway, refusal, type Received } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+
+const PATH = '/ns/default/clusters/demo/manifest';
+const machines = {
+  connection: 'lab',
+  machineType: 'lab.medium',
+  rootDisk: { type: 'default', size: 'default' },
+};
+
+const manifestOf = (replicas: number) => ({
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'demo', namespace: 'default', uid: 'u', resourceVersion: '12' },
+  spec: {
+    version: 'v1.34.4',
+    serviceType: 'single',
+    loadBalancer: 'haproxy',
+    network: { podCidr: '10.244.0.0/16', serviceCidr: '10.96.0.0/12', dnsDomain: 'cluster.local', cni: 'flannel' },
+    controlPlane: { replicas: 1, ...machines, etcd: 'local', schedulable: false },
+    pools: [{ name: 'web', replicas, ...machines }],
+  },
+});
+
+interface Sent {
+  readonly spec: ReturnType<typeof manifestOf>['spec'];
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+let gateway: FakeGateway;
+let folder: string;
+
+/** Plans as a gateway would whose cluster has two nodes of web. */
+const change = ({ body, query }: Received) => {
+  const { spec } = body as Sent;
+  const replicas = spec.pools[0]?.replicas ?? 0;
+  const reason = `2 → ${replicas}: ${replicas - 2} machines more`;
+  const plan = replicas === 2 ? [] : [{ action: 'add-nodes', pool: 'web', count: replicas - 2, nodes: [], reason }];
+  return {
+    status: query['dryRun'] === 'All' ? 200 : 202,
+    headers: { 'x-fairlead-seq': '14' },
+    body: { ...manifestOf(2), spec, plan, operations: query['dryRun'] === 'All' ? [] : ['op-13'] },
+  };
+};
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  gateway.on('GET', PATH, {
+    body: {
+      ...manifestOf(2),
+      status: { phase: 'Provisioned', pools: [{ name: 'web', replicas: 2, readyReplicas: 1 }] },
+    },
+  });
+  gateway.on('PUT', PATH, change);
+  folder = newFolder('manifest');
+});
+afterEach(async () => {
+  await gateway.stop();
+  removeFolder(folder);
+});
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+const applyIo = (replicas: number, answer?: string): FakeIo =>
+  fakeIo({
+    stdin: JSON.stringify({ ...manifestOf(replicas), metadata: { name: 'demo' } }),
+    ...(answer === undefined ? {} : { answer }),
+  });
+/** What was sent to be carried out, without dry runs. */
+const changes = (): readonly Sent[] =>
+  gateway.asked('PUT', PATH).flatMap(({ query, body }) => (query['dryRun'] === undefined ? [body as Sent] : []));
+
+describe('fairlead apply', () => {
+  it('shows what differs and the plan, asks, and applies what was shown', async () => {
+    const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--no-wait'], applyIo(4, 'y'));
+    expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
+    expect(stderr).toContain('~ pools[web].replicas: 2 → 4');
+    expect(stderr).toContain('+ pool web: 2 → 4: 2 machines more');
+    expect(stderr).toContain('Apply this? [y/N]');
+    expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '12' }]);
+  });
+
+  it('changes nothing without a yes, or without a terminal to ask at', async () => {
+    const no = await ask(['apply', '-f', '-'], applyIo(4, 'n'));
+    expect([no.code, no.stderr]).toEqual([1, expect.stringContaining('nothing was changed')]);
+    const noTerminal = await ask(['apply', '-f', '-'], applyIo(4));
+    expect([noTerminal.code, noTerminal.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(changes()).toEqual([]);
+  });
+
+  it('asks for nothing when everything is as declared, and changes nothing in a dry run', async () => {
+    const same = await ask(['apply', '-f', '-'], applyIo(2));
+    expect([same.code, same.stdout, same.stderr]).toEqual([0, 'cluster/demo unchanged\n', '']);
+    const dry = await ask(['apply', '-f', '-', '--dry-run'], applyIo(3));
+    expect([dry.code, dry.stdout]).toEqual([0, 'cluster/demo configured (dry run: nothing is changed)\n']);
+    expect(changes()).toEqual([]);
+  });
+
+  it('creates a cluster that there is not', async () => {
+    gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
+    const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(3));
+    expect([code, stdout]).toEqual([0, 'cluster/demo created\n']);
+    expect(stderr).toContain('+ pools[web].replicas: 3');
+    expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo' }]);
+  });
+
+  it.each([
+    ['', 'is empty'],
+    ['{', 'is not YAML'],
+    ['kind: Cluster', 'does not hold a manifest'],
+    ['metadata: {name: a}\n---\nmetadata: {name: b}', 'holds 2 documents'],
+  ])('says what is wrong with a file that holds %j', async (stdin, sentence) => {
+    const { code, stderr } = await ask(['apply', '-f', '-'], fakeIo({ stdin }));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
+  });
+
+  it('shows every refusal with its field and what to do', async () => {
+    const field = 'spec.pools[0].machinetype';
+    const errors = [
+      {
+        reason: 'request.unknown-field',
+        message: `There is not a field ${field}`,
+        field,
+        help: 'Did you mean machineType?',
+      },
+    ];
+    gateway.on(
+      'PUT',
+      PATH,
+      refusal(400, 'request.unknown-field', `There is not a field ${field}`, { field, help: errors[0]?.help, errors }),
+    );
+    const { code, stderr } = await ask(['apply', '-f', '-'], applyIo(3));
+    expect([code, stderr]).toEqual([7, expect.stringContaining('Did you mean machineType?')]);
+  });
+});
+
+describe('fairlead diff', () => {
+  it('ends with 1 when the manifest differs, and with 0 when it does not', async () => {
+    const differs = await ask(['diff', '-f', '-'], applyIo(4));
+    expect(differs).toEqual({ code: 1, stdout: '~ pools[web].replicas: 2 → 4\n', stderr: '' });
+    expect(await ask(['diff', '-f', '-'], applyIo(2))).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(changes()).toEqual([]);
+  });
+});
+
+describe('fairlead export', () => {
+  it('writes the manifest as it can be applied again', async () => {
+    const { code, stdout } = await ask(['export', 'demo']);
+    const { metadata: _metadata, ...rest } = manifestOf(2);
+    expect([code, parse(stdout)]).toEqual([0, { ...rest, metadata: { name: 'demo', namespace: 'default' } }]);
+  });
+});
+
+describe('fairlead edit', () => {
+  const editor = (script: string): string => {
+    const file = join(folder, 'editor');
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o700);
+    return file;
+  };
+  const edit = (script: string) =>
+    ask(['edit', 'demo', '--yes', '--no-wait'], fakeIo({ env: { EDITOR: editor(script) } }));
+
+  it('applies what was saved, if the cluster has not changed since', async () => {
+    const { code, stdout } = await edit('sed -i "s/replicas: 2/replicas: 4/" "$1"');
+    expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
+    expect(changes()).toMatchObject([{ metadata: { resourceVersion: '12' }, spec: { pools: [{ replicas: 4 }] } }]);
+  });
+
+  it('changes nothing when nothing was edited, or the editor fails', async () => {
+    expect((await edit('true')).stdout).toContain('nothing is changed');
+    const failed = await edit('exit 3');
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('it ended with 3')]);
+    expect(changes()).toEqual([]);
+  });
+
+  it('keeps edits that the server refuses', async () => {
+    gateway.on('PUT', PATH, refusal(409, 'cluster.resource-version', 'It has changed'));
+    const { code, stderr } = await edit('sed -i "s/replicas: 2/replicas: 4/" "$1"');
+    const [, file = ''] = /kept in (\S+)\.\n/.exec(stderr) ?? [];
+    expect([code, existsSync(file), readFileSync(file, 'utf8')]).toEqual([
+      6,
+      true,
+      expect.stringContaining('replicas: 4'),
+    ]);
+    removeFolder(join(file, '..'));
+  });
+});
+
+describe('fairlead pool', () => {
+  it('shows the pools of a cluster with how many nodes are ready', async () => {
+    const { stdout } = await ask(['pool', 'get', 'demo']);
+    expect(stdout).toMatch(/web +2 +1\/2 +lab +lab\.medium/);
+    const none = await ask(['pool', 'get', 'demo', 'none']);
+    expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
+  });
+
+  it('scales, creates and deletes by a change of the manifest that was read', async () => {
+    expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '4'])).code).toBe(0);
+    expect((await ask(['pool', 'create', 'demo', 'gpu', '--replicas', '0', '--machine-type', 'lab.large'])).code).toBe(
+      0,
+    );
+    expect((await ask(['pool', 'delete', 'demo', 'web', '--yes'])).code).toBe(0);
+    const sizes = changes().map(({ metadata, spec }) => [
+      metadata['resourceVersion'],
+      spec.pools.map(({ name, replicas, machineType }) => [name, replicas, machineType]),
+    ]);
+    expect(sizes).toEqual([
+      ['12', [['web', 4, 'lab.medium']]],
+      [
+        '12',
+        [
+          ['web', 2, 'lab.medium'],
+          ['gpu', 0, 'lab.large'],
+        ],
+      ],
+      ['12', []],
+    ]);
+  });
+});

@@ -1,0 +1,195 @@
+import type { Command } from 'commander';
+import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration, integerBetween } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { changeManifest, type ChangeOptions } from '../manifest/change.effects.js';
+import { exported } from '../manifest/manifest.document.js';
+import type { Answer } from '../output/format.js';
+import { addHoldCommands } from './hold.commands.js';
+
+const REPLICAS_MAX = 500;
+
+export const addPoolCommands = (program: Command, io: Io): void => {
+  const pool = addGroup(program, 'pool', 'Create, scale, hold and delete pools of workers').alias('pools');
+  addGet(pool, io);
+  addDescribe(pool, io);
+  addCreate(pool, io);
+  addScale(pool, io);
+  addDelete(pool, io);
+  addHoldCommands(pool, 'pool', io);
+};
+
+type Pool = ManifestView['spec']['pools'][number];
+
+const unknownPool = ({ cluster }: ClusterAt, name: string): CliFailure =>
+  new CliFailure('not-found', {
+    code: 'pool.unknown',
+    message: `The cluster '${cluster}' has no pool ${name}`,
+    help: `See its pools with "fairlead pool get ${cluster}".`,
+  });
+
+const poolOf = (manifest: ManifestView, at: ClusterAt, name: string): Pool => {
+  const found = manifest.spec.pools.find((pool) => pool.name === name);
+  if (found === undefined) throw unknownPool(at, name);
+  return found;
+};
+
+const readyOf = ({ status }: ManifestView, name: string): string => {
+  const { replicas = 0, readyReplicas = 0 } = status?.pools.find((pool) => pool.name === name) ?? {};
+  return `${readyReplicas}/${replicas}`;
+};
+
+const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => ({
+  data: pools.map((pool) => ({ ...pool, status: manifest.status?.pools.find(({ name }) => name === pool.name) })),
+  table: {
+    columns: ['name', 'replicas', 'ready', 'connection', 'machine type'],
+    rows: pools.map(({ name, replicas, connection, machineType }) => [
+      name,
+      String(replicas),
+      readyOf(manifest, name),
+      connection,
+      machineType,
+    ]),
+    empty: 'The cluster has no pools.',
+  },
+  names: pools.map(({ name }) => name),
+});
+
+const addGet = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get <cluster> [pool]',
+    summary: 'Show the pools of a cluster, or one of them',
+    examples: [['fairlead pool get demo', 'All pools, with their sizes']],
+  }).action(
+    runs(io, async (session, cluster: string, name: string | undefined) => {
+      const at = clusterAt(session, cluster);
+      const manifest = await session.api.manifest(at);
+      return poolsAnswer(manifest, name === undefined ? manifest.spec.pools : [poolOf(manifest, at, name)]);
+    }),
+  );
+};
+
+const addDescribe = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'describe <cluster> <pool>',
+    summary: 'Show a pool with its nodes',
+    examples: [['fairlead pool describe demo web', 'Its size, its machines and its nodes']],
+  }).action(
+    runs(io, async (session, cluster: string, name: string) => {
+      const at = clusterAt(session, cluster);
+      const manifest = await session.api.manifest(at);
+      const pool = poolOf(manifest, at, name);
+      const nodes = (await session.api.nodes(at)).filter((node) => node.pool === name);
+      const { replicas, connection, machineType, rootDisk } = pool;
+      return {
+        data: { ...pool, nodes },
+        table: [
+          `${name} of ${at.namespace}/${cluster}`,
+          `  replicas      ${replicas} (${readyOf(manifest, name)} ready)`,
+          `  connection    ${connection}`,
+          `  machine type  ${machineType}`,
+          `  root disk     ${rootDisk.type}, ${rootDisk.size}`,
+          `  nodes         ${nodes.length === 0 ? 'none' : ''}`,
+          ...nodes.map((node) => `    ${node.name}  ${node.phase}`),
+        ].join('\n'),
+        names: [name],
+      };
+    }),
+  );
+};
+
+const changeOptions = (command: Command): Command =>
+  command
+    .option('--dry-run', 'show what would be done, and change nothing')
+    .option('--wait', 'show the progress and end when it is done')
+    .option('--timeout <duration>', 'with --wait: give up watching after so long (e.g. 10m)', duration)
+    .option('--idempotency-key <key>', 'asking again with the same key changes nothing more (default: generated)');
+
+/** As it is now, with other pools; refused when it changes in between. */
+const withPools = async (
+  { api }: Session,
+  at: ClusterAt,
+  change: (pools: readonly Pool[], manifest: ManifestView) => readonly Omit<Pool, 'rootDisk'>[],
+): Promise<Manifest> => {
+  const current = await api.manifest(at);
+  const { metadata, spec, ...type } = exported(current);
+  const { resourceVersion } = current.metadata;
+  return { ...type, metadata: { ...metadata, resourceVersion }, spec: { ...spec, pools: change(spec.pools, current) } };
+};
+
+interface CreateOptions extends ChangeOptions {
+  readonly replicas: number;
+  readonly connection?: string;
+  readonly machineType?: string;
+}
+
+const addCreate = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'create <cluster> <pool>',
+    summary: 'Add a pool to a cluster',
+    examples: [
+      ['fairlead pool create demo web --replicas 2 --wait', 'With machines like those of the control plane'],
+      ['fairlead pool create demo gpu --replicas 0 --machine-type lab.large', 'Declared, without machines yet'],
+    ],
+  })
+    .option('--replicas <count>', 'how many workers', integerBetween(0, REPLICAS_MAX), 1)
+    .option('--connection <name>', 'where the machines come from (default: as the control plane)')
+    .option('--machine-type <name>', 'machine size (default: as the control plane)');
+  changeOptions(command).action(
+    runs(io, async (session, cluster: string, name: string, options: CreateOptions) => {
+      const at = clusterAt(session, cluster);
+      const manifest = await withPools(session, at, (pools, { spec: { controlPlane } }) => [
+        ...pools,
+        {
+          name,
+          replicas: options.replicas,
+          connection: options.connection ?? controlPlane.connection,
+          machineType: options.machineType ?? controlPlane.machineType,
+        },
+      ]);
+      return changeManifest(session, at, manifest, { ...options, yes: true });
+    }),
+  );
+};
+
+const addScale = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'scale <cluster> <pool>',
+    summary: 'Change the size of a pool',
+    description:
+      'Change the size of a pool. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.',
+    examples: [['fairlead pool scale demo web --replicas 4 --wait', 'Two become four']],
+  }).requiredOption('--replicas <count>', 'how many workers', integerBetween(0, REPLICAS_MAX));
+  changeOptions(command).action(
+    runs(io, async (session, cluster: string, name: string, options: CreateOptions) => {
+      const at = clusterAt(session, cluster);
+      const { replicas } = options;
+      const manifest = await withPools(session, at, (pools, current) => {
+        poolOf(current, at, name);
+        return pools.map((pool) => (pool.name === name ? { ...pool, replicas } : pool));
+      });
+      return changeManifest(session, at, manifest, { ...options, yes: true });
+    }),
+  );
+};
+
+const addDelete = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'delete <cluster> <pool>',
+    summary: 'Remove a pool with its nodes',
+    examples: [['fairlead pool delete demo web --yes --wait', 'Drain its nodes, and delete their machines']],
+  }).option('--yes', 'do not ask');
+  changeOptions(command).action(
+    runs(io, async (session, cluster: string, name: string, options: ChangeOptions) => {
+      const at = clusterAt(session, cluster);
+      const manifest = await withPools(session, at, (pools, current) => {
+        poolOf(current, at, name);
+        return pools.filter((pool) => pool.name !== name);
+      });
+      return changeManifest(session, at, manifest, options);
+    }),
+  );
+};
