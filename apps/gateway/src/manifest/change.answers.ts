@@ -1,4 +1,4 @@
-import { type RefusalCode, type StoredEvent } from '@fairlead/contracts';
+import type { RefusalCode, StoredEvent } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { showSeq } from '../http/answers.js';
