@@ -13,7 +13,14 @@ import {
 } from './agent.subjects.js';
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
-import { aliveSubject, heartbeatSubject, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from './subjects.js';
+import {
+  aliveSubject,
+  heartbeatSubject,
+  SECRET_KEYS_BUCKET,
+  SECRETS_BUCKET,
+  SNAPSHOTS_BUCKET,
+  STREAMS,
+} from './subjects.js';
 
 /** The service that validates what agents state and records it. */
 export const AGENT_FACTS_RECORDER: ServiceName = 'upgrade-svc';
@@ -27,7 +34,6 @@ export interface Permissions {
 /** Each client has an inbox of its own, so that no client can read another's answers. */
 export const inboxPrefix = (client: string): string => `_INBOX_${client.replaceAll('.', '_')}`;
 
-const KV = `KV_${SECRETS_BUCKET}`;
 const OBJECTS = `OBJ_${SNAPSHOTS_BUCKET}`;
 
 /** Contexts of which one service writes every event; one pattern stands for all of these. */
@@ -94,12 +100,19 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceN
  * consumer, would reach all of the bucket.
  */
 const secrets = (service: ServiceName): readonly string[] => [
-  `$KV.${SECRETS_BUCKET}.${service}.>`,
-  `$JS.API.STREAM.INFO.${KV}`,
-  ...[
+  ...bucketRights(
+    SECRETS_BUCKET,
     `${service}.>`,
-    ...FOREIGN_SECRETS[service].flatMap(([writer, kind, owner]) => [`${writer}.${kind}`, `${writer}.key.${owner}`]),
-  ].map((name) => `$JS.API.DIRECT.GET.${KV}.$KV.${SECRETS_BUCKET}.${name}`),
+    FOREIGN_SECRETS[service].map(([writer, kind]) => `${writer}.${kind}`),
+  ),
+  ...bucketRights(SECRET_KEYS_BUCKET, `${service}.>`, [
+    ...new Set(FOREIGN_SECRETS[service].map(([writer, , owner]) => `${writer}.key.${owner}`)),
+  ]),
+];
+
+const bucketRights = (bucket: string, own: string, foreign: readonly string[]): readonly string[] => [
+  `$KV.${bucket}.${own}`,
+  ...[own, ...foreign].map((name) => `$JS.API.DIRECT.GET.KV_${bucket}.$KV.${bucket}.${name}`),
 ];
 
 /** What the object store's client asks of the stream behind it. */

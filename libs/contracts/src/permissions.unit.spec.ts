@@ -45,6 +45,7 @@ describe('the rights of a service', () => {
     for (const subject of [
       'job.bootstrap-svc.InitControlPlane',
       '$KV.SECRETS.bootstrap-svc.kubeconfig.x',
+      '$KV.SECRET_KEYS.bootstrap-svc.key.x',
       'evt.1.default.demo.quarantine-gateway.ClusterQuarantined',
       '$JS.API.STREAM.DELETE.EVENTS',
       '$JS.API.STREAM.PURGE.EVENTS',
@@ -70,21 +71,23 @@ describe('the secrets that a service may read', () => {
   };
 
   it.each(Object.entries(READERS))('%s: %j, by name only', (name, readers) => {
+    const bucket = name.split('.')[1] === 'key' ? 'SECRET_KEYS' : 'SECRETS';
     const may = SERVICES.filter((service) =>
-      allows(servicePermissions(service).publish, `$JS.API.DIRECT.GET.KV_SECRETS.$KV.SECRETS.${name}`),
+      allows(servicePermissions(service).publish, `$JS.API.DIRECT.GET.KV_${bucket}.$KV.${bucket}.${name}`),
     );
     expect([...may].sort()).toEqual([...readers].sort());
   });
 
   it.each(SERVICES)('%s: none by sequence, by consumer, or as they are written', (service) => {
     const { publish, subscribe } = servicePermissions(service);
-    for (const subject of [
-      '$JS.API.DIRECT.GET.KV_SECRETS',
-      '$JS.API.STREAM.MSG.GET.KV_SECRETS',
-      '$JS.API.CONSUMER.CREATE.KV_SECRETS.x',
-    ])
+    for (const subject of ['KV_SECRETS', 'KV_SECRET_KEYS'].flatMap((stream) => [
+      `$JS.API.DIRECT.GET.${stream}`,
+      `$JS.API.STREAM.MSG.GET.${stream}`,
+      `$JS.API.CONSUMER.CREATE.${stream}.x`,
+    ]))
       expect([subject, allows(publish, subject)]).toEqual([subject, false]);
     expect(allows(subscribe, '$KV.SECRETS.bootstrap-svc.kubeconfig.u1')).toBe(false);
+    expect(allows(subscribe, '$KV.SECRET_KEYS.bootstrap-svc.key.u1')).toBe(false);
   });
 });
 

@@ -15,6 +15,12 @@ export const STREAMS = {
 /** Sealed secrets live in this key-value bucket, under `<service>.<name>`. */
 export const SECRETS_BUCKET = 'SECRETS';
 
+/**
+ * The sealed keys of owners, by which those secrets are sealed, under `<service>.key.<owner>`. A bucket of their own, so that a backup of the data can leave
+ * them out: a key that was destroyed is then in no older backup.
+ */
+export const SECRET_KEYS_BUCKET = 'SECRET_KEYS';
+
 /** Sealed snapshots of etcd lie in this object store; upgrade-svc alone reaches it. */
 export const SNAPSHOTS_BUCKET = 'SNAPSHOTS';
 

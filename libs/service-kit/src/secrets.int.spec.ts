@@ -49,9 +49,14 @@ describe.each(KINDS)('the secret %s', (name, owner, readers) => {
   });
 
   it.each(SERVICES.filter((service) => service !== writer))('is not written or purged by %s', async (service) => {
-    const kv = await new Kvm(connections[service]).open('SECRETS');
-    await expect(kv.put(name, 'mine')).rejects.toThrow(/permission/i);
-    await expect(kv.purge(name)).rejects.toThrow(/permission/i);
+    for (const [bucket, target] of [
+      ['SECRETS', name],
+      ['SECRET_KEYS', `${writer}.key.${owner}`],
+    ] as const) {
+      const kv = await new Kvm(connections[service]).open(bucket);
+      await expect(kv.put(target, 'mine')).rejects.toThrow(/permission/i);
+      await expect(kv.purge(target)).rejects.toThrow(/permission/i);
+    }
     expect(await secretsOf(writer).get(ref)).toBe(`value of ${name}`);
   });
 });
@@ -96,12 +101,12 @@ describe('a secret that cannot be used', () => {
   });
 });
 
-describe('the bucket of secrets', () => {
+describe('the buckets of secrets and of their keys', () => {
   const ask = (service: ServiceName, subject: string, body: object): Promise<unknown> =>
     connections[service].request(subject, JSON.stringify(body), { timeout: 2_000 });
 
   it.each(SERVICES)(
-    'is not read by %s by sequence, in batches or by a consumer, nor received as it is written',
+    'are not read by %s by sequence, in batches or by a consumer, nor received as they are written',
     async (service) => {
       for (const [subject, body] of [
         ['$JS.API.DIRECT.GET.KV_SECRETS', { seq: 1 }],
@@ -110,14 +115,22 @@ describe('the bucket of secrets', () => {
         ['$JS.API.CONSUMER.CREATE.KV_SECRETS.x', { stream_name: 'KV_SECRETS', config: { name: 'x' } }],
         ['$JS.API.STREAM.CREATE.COPY', { name: 'COPY', mirror: { name: 'KV_SECRETS' } }],
         ['$JS.API.STREAM.SNAPSHOT.KV_SECRETS', { deliver_subject: 'evt.x' }],
+        ['$JS.API.DIRECT.GET.KV_SECRET_KEYS', { seq: 1 }],
+        ['$JS.API.DIRECT.GET.KV_SECRET_KEYS', { multi_last: ['$KV.SECRET_KEYS.>'], batch: 100 }],
+        ['$JS.API.STREAM.MSG.GET.KV_SECRET_KEYS', { last_by_subj: '$KV.SECRET_KEYS.bootstrap-svc.key.u1' }],
+        ['$JS.API.CONSUMER.CREATE.KV_SECRET_KEYS.x', { stream_name: 'KV_SECRET_KEYS', config: { name: 'x' } }],
+        ['$JS.API.STREAM.CREATE.COPY', { name: 'COPY', mirror: { name: 'KV_SECRET_KEYS' } }],
+        ['$JS.API.STREAM.SNAPSHOT.KV_SECRET_KEYS', { deliver_subject: 'evt.x' }],
       ] as const)
         await expect(ask(service, subject, body)).rejects.toThrow(/permission/i);
-      const subscription = connections[service].subscribe('$KV.SECRETS.>', { max: 1 });
-      const listening = (async () => {
-        for await (const message of subscription) return message.subject;
-        return undefined;
-      })();
-      await expect(listening).rejects.toThrow(/permission/i);
+      for (const subject of ['$KV.SECRETS.>', '$KV.SECRET_KEYS.>']) {
+        const subscription = connections[service].subscribe(subject, { max: 1 });
+        const listening = (async () => {
+          for await (const message of subscription) return message.subject;
+          return undefined;
+        })();
+        await expect(listening).rejects.toThrow(/permission/i);
+      }
     },
   );
 });

@@ -1,4 +1,11 @@
-import { SECRETS_BUCKET, WorldFailure, wordsOf, type RefusalCode, type SecretRef } from '@fairlead/contracts';
+import {
+  SECRET_KEYS_BUCKET,
+  SECRETS_BUCKET,
+  WorldFailure,
+  wordsOf,
+  type RefusalCode,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { masterKeyOf, open, openOwnerKey, seal, sealOwnerKey } from '@fairlead/embedded/credentials';
 import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -53,11 +60,11 @@ const said = async <Answer>(operation: string, target: string, work: () => Promi
 
 /**
  * Secrets in a NATS key-value bucket, sealed with AES-256-GCM under a key per owner, which is itself sealed under the
- * master key. Destroying an owner's key makes its secrets unreadable in the bucket and in later backups of it; in older ones, once the master key is
- * rotated as well.
+ * master key. The keys of owners are in a bucket of their own: destroying one makes its owner's secrets unreadable in the bucket and in every backup of
+ * it, except beside an older copy of the keys.
  */
 export class NatsSecrets implements SecretStore {
-  private bucket: Promise<KV> | undefined;
+  private readonly buckets = new Map<string, Promise<KV>>();
   private readonly keys = new LRUCache<string, Uint8Array>({ max: KEYS_CACHED_MAX, ttl: KEY_CACHED_MS });
 
   private readonly masterKeys: MasterKeySource;
@@ -80,24 +87,24 @@ export class NatsSecrets implements SecretStore {
   }
 
   delete(ref: SecretRef): Promise<void> {
-    return said('delete the secret', ref, async () => (await this.kv()).purge(ref));
+    return said('delete the secret', ref, async () => (await this.secretsBucket()).purge(ref));
   }
 
   destroyKey(owner: string): Promise<void> {
     const name = this.keyName(this.service, owner);
     this.keys.delete(name);
-    return said('destroy the key', name, async () => (await this.kv()).purge(name));
+    return said('destroy the key', name, async () => (await this.keysBucket()).purge(name));
   }
 
   private async write(ref: SecretRef, value: string, owner: string): Promise<void> {
     const key = await this.ownersKey(this.service, owner, 'create');
     if (key === undefined) throw new Error(`the key of ${owner} cannot be made`);
     const sealed: SealedSecret = { owner, value: seal(key, Buffer.from(value), ref) };
-    await (await this.kv()).put(ref, JSON.stringify(sealed));
+    await (await this.secretsBucket()).put(ref, JSON.stringify(sealed));
   }
 
   private async read(ref: SecretRef): Promise<string | undefined> {
-    const entry = await (await this.kv()).get(ref);
+    const entry = await (await this.secretsBucket()).get(ref);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.json<SealedSecret>();
     const key = await this.ownersKey(ref.split('.')[0] ?? '', sealed.owner, 'read');
@@ -117,7 +124,7 @@ export class NatsSecrets implements SecretStore {
     const made = randomBytes(KEY_BYTES);
     try {
       // Read again: a rotation destroys the former master key as soon as nothing is sealed with it.
-      await (await this.kv()).create(name, sealOwnerKey(this.masterKeys.fresh(), made, name));
+      await (await this.keysBucket()).create(name, sealOwnerKey(this.masterKeys.fresh(), made, name));
     } catch (error) {
       const others = await this.readKey(name); // Two replicas made one at the same time; the first one counts.
       if (others === undefined) throw error;
@@ -128,7 +135,7 @@ export class NatsSecrets implements SecretStore {
   }
 
   private async readKey(name: string): Promise<Uint8Array | undefined> {
-    const entry = await (await this.kv()).get(name);
+    const entry = await (await this.keysBucket()).get(name);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.string();
     const { key } = opened(name, () => {
@@ -142,12 +149,23 @@ export class NatsSecrets implements SecretStore {
     return key;
   }
 
-  private kv(): Promise<KV> {
+  private secretsBucket(): Promise<KV> {
+    return this.bucket(SECRETS_BUCKET);
+  }
+
+  private keysBucket(): Promise<KV> {
+    return this.bucket(SECRET_KEYS_BUCKET);
+  }
+
+  private bucket(name: string): Promise<KV> {
+    const open = this.buckets.get(name);
+    if (open !== undefined) return open;
     // Direct: the name of what is read stands in the subject of the request, so that rights can be given by name.
-    this.bucket ??= new Kvm(this.nc).open(SECRETS_BUCKET, { allow_direct: true }).catch((error: unknown) => {
-      this.bucket = undefined;
+    const opening = new Kvm(this.nc).open(name, { allow_direct: true }).catch((error: unknown) => {
+      this.buckets.delete(name);
       throw error;
     });
-    return this.bucket;
+    this.buckets.set(name, opening);
+    return opening;
   }
 }

@@ -4,6 +4,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 import type { AuthorityRotated } from './authority.rotation.effects.js';
+import type { NatsSettings } from './rotate.effects.js';
 import { inSentences, SECRETS_HELP, SECRETS_OPTION } from '../provision/provision.commands.js';
 
 interface RotateOptions {
@@ -19,17 +20,57 @@ export const addKeysCommands = (program: Command, io: Io): void => {
   addMaster(rotate, io);
   addNats(rotate, io);
   addNatsAuthority(rotate, io);
+  addExport(keys, io);
 };
+
+const addExport = (keys: Command, io: Io): void => {
+  addCommand(keys, {
+    usage: 'export',
+    summary: 'Back up the keys of all secrets, without the secrets',
+    description:
+      'Write the keys by which secrets are sealed to a file that only its owner may read; the master key seals each of them. Make the file after each backup of the data, and replace the previous one: the secrets of a cluster that was deleted before open in no backup of the data beside it. NATS must be running; services can keep running. To restore, put the file at keys/owner-keys.json in the data folder before the start, which reads and removes it.',
+    shared: 'none',
+    examples: [
+      ['fairlead keys export --data .fairlead --to owner-keys.json', 'Of the instance that serves from that folder'],
+      [
+        'fairlead keys export --data /srv/fairlead --nats tls://127.0.0.1:4222 --to owner-keys.json',
+        'With NATS and services of your own',
+      ],
+    ],
+  })
+    .requiredOption('--data <dir>', 'data folder')
+    .requiredOption('--to <file>', 'the file to write; one that exists is replaced')
+    .option(NATS_OPTION, NATS_HELP)
+    .option(NATS_CA_OPTION, NATS_CA_HELP)
+    .action(
+      runs(io, async (_session, given: RotateOptions & { readonly to: string }) => {
+        const { exportOwnerKeysOf } = await import('./rotate.effects.js');
+        await inSentences(async () => {
+          const file = resolve(io.cwd, given.to);
+          const count = await exportOwnerKeysOf(natsSettingsOf(io, given), file);
+          io.err(`${count} keys of secrets are in ${file}; destroy earlier copies.\n`);
+        });
+      }),
+    );
+};
+
+const natsSettingsOf = (io: Io, { data, nats, natsCa }: RotateOptions): NatsSettings => ({
+  dataDir: resolve(io.cwd, data),
+  nats,
+  natsCa: natsCa === undefined ? undefined : resolve(io.cwd, natsCa),
+});
 
 const NATS_OPTION = '--nats <url>';
 const NATS_HELP = 'address of NATS (default: that of the instance that serves from the data folder)';
+const NATS_CA_OPTION = '--nats-ca <file>';
+const NATS_CA_HELP = 'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)';
 
 const addMaster = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'master',
     summary: 'Exchange the master key for a new one',
     description:
-      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier backups of the secrets still open with the previous key, wherever a copy of it is kept.',
+      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier backups of the keys of secrets still open with the previous master key, wherever a copy of it is kept.',
     shared: 'none',
     examples: [
       ['fairlead keys rotate master --data .fairlead', 'Of the instance that serves from that folder'],
@@ -42,20 +83,12 @@ const addMaster = (rotate: Command, io: Io): void => {
     .requiredOption('--data <dir>', 'data folder')
     .option(SECRETS_OPTION, SECRETS_HELP)
     .option(NATS_OPTION, NATS_HELP)
-    .option(
-      '--nats-ca <file>',
-      'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)',
-    )
+    .option(NATS_CA_OPTION, NATS_CA_HELP)
     .action(
       runs(io, async (_session, given: RotateOptions) => {
         const { rotateMasterIn } = await import('./rotate.effects.js');
-        const dataDir = resolve(io.cwd, given.data);
-        const settings = {
-          dataDir,
-          secretsDir: resolve(io.cwd, given.secrets ?? join(dataDir, 'secrets')),
-          nats: given.nats,
-          natsCa: given.natsCa === undefined ? undefined : resolve(io.cwd, given.natsCa),
-        };
+        const nats = natsSettingsOf(io, given);
+        const settings = { ...nats, secretsDir: resolve(io.cwd, given.secrets ?? join(nats.dataDir, 'secrets')) };
         await inSentences(async () => {
           const { resealed, resumed } = await rotateMasterIn(settings);
           io.err(
@@ -79,7 +112,7 @@ const addNats = (rotate: Command, io: Io): void => {
       ['fairlead keys rotate nats --data .fairlead', 'After "fairlead down"; then start Fairlead again'],
       [
         'fairlead keys rotate nats --data /srv/fairlead --agents-for 0s',
-        'Also ends the credentials of all agents: "cluster retry" brings them new ones by SSH',
+        'Also ends the credentials of all agents: "cluster retry" brings new ones by SSH to nodes that are reported lost',
       ],
     ],
   })

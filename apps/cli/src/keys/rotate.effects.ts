@@ -31,16 +31,20 @@ import { readInstance } from '../instance/instance.store.js';
 import { handOut } from '../provision/holders.store.js';
 import { rotateAuthority, type AuthorityRotated, type AuthorityWorld } from './authority.rotation.effects.js';
 import { rotateMaster, type Rotated, type RotationWorld } from './master.rotation.effects.js';
-import { natsOwnerKeys } from './owner.keys.store.js';
+import { exportOwnerKeys, natsOwnerKeys } from './owner.keys.store.js';
 
-export interface MasterRotationSettings {
+/** How to reach NATS as its administrator. */
+export interface NatsSettings {
   readonly dataDir: string;
-  /** Copies for services are here, if there is such a folder. */
-  readonly secretsDir: string;
   /** undefined: that of the instance that serves from the data folder. */
   readonly nats: string | undefined;
   /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
   readonly natsCa: string | undefined;
+}
+
+export interface MasterRotationSettings extends NatsSettings {
+  /** Copies for services are here, if there is such a folder. */
+  readonly secretsDir: string;
 }
 
 /** A service's write to NATS ends within 5 s, by its answer or without one. */
@@ -71,6 +75,16 @@ export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs 
     }
   } finally {
     lock.release();
+  }
+};
+
+/** Exports the sealed keys of secrets to a file, with those that services make meanwhile or without. Throws a `CliFailure`. */
+export const exportOwnerKeysOf = async (settings: NatsSettings, file: string): Promise<number> => {
+  const nc = await connectAsAdministrator(settings);
+  try {
+    return await exportOwnerKeys(nc, file);
+  } finally {
+    await nc.close();
   }
 };
 
@@ -183,7 +197,7 @@ const withoutCertificate = (dataDir: string): never => {
   });
 };
 
-const connectAsAdministrator = async (settings: MasterRotationSettings): Promise<NatsConnection> => {
+const connectAsAdministrator = async (settings: NatsSettings): Promise<NatsConnection> => {
   const { dataDir } = settings;
   const url = settings.nats ?? natsOfInstance(dataDir);
   const credsFile = join(dataDir, 'creds', 'admin.creds');

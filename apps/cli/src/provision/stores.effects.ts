@@ -27,7 +27,7 @@ export const provideStores = async (settings: StoresSettings): Promise<string> =
   try {
     await untilNatsAnswers(nats, { credsFile, caFile }, timeoutMs);
     await untilPostgresAnswers(adminUrl, timeoutMs);
-    await provideStreams({ url: nats, credsFile: () => credsFile, caFile });
+    await provideStreams({ url: nats, credsFile: () => credsFile, caFile }, dataDir);
     const passwords = ensureServicePasswords(dataDir);
     const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
     for (const service of SERVICES)

@@ -96,7 +96,7 @@ export const startInstance = async (
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
-  const streams = (): Promise<void> => provideStreams(environment.nats);
+  const streams = (): Promise<void> => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
     await stopAll(settings.dataDir, programs, environment, fast);

@@ -1,15 +1,19 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ensureStreams } from '@fairlead/event-sourcing/streams';
 import { natsTrustIn, type NatsAccess } from '@fairlead/embedded';
 import { authenticatorOf } from '@fairlead/embedded/credentials';
 import { connect } from '@nats-io/transport-node';
+import { provideOwnerKeys } from '../keys/owner.keys.store.js';
 
-/** Makes the streams, with the administrator's rights, before the first service asks for them. */
-export const provideStreams = async ({
-  url,
-  credsFile,
-  caFile,
-}: Pick<NatsAccess, 'url' | 'credsFile' | 'caFile'>): Promise<void> => {
+/**
+ * Makes the streams, with the administrator's rights, before the first service asks for them, and brings the keys of secrets that a restored backup has in
+ * `keys/owner-keys.json` of the data folder. Throws a `CliFailure` where there are secrets without keys.
+ */
+export const provideStreams = async (
+  { url, credsFile, caFile }: Pick<NatsAccess, 'url' | 'credsFile' | 'caFile'>,
+  dataDir: string,
+): Promise<void> => {
   const adminFile = credsFile('admin');
   const connection = await connect({
     servers: url,
@@ -19,6 +23,7 @@ export const provideStreams = async ({
   });
   try {
     await ensureStreams(connection);
+    await provideOwnerKeys(connection, join(dataDir, 'keys', 'owner-keys.json'));
   } finally {
     await connection.close();
   }

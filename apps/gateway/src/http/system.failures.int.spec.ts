@@ -29,7 +29,7 @@ const withdrawRight = (): void => {
 
 describe('what a gateway cannot do', () => {
   it('is answered with the secret and the words where a secret does not open', async () => {
-    const bucket = await new Kvm(await gateway.environment.connect('admin')).open('SECRETS');
+    const bucket = await new Kvm(await gateway.environment.connect('admin')).open('SECRET_KEYS');
     const kept = await bucket.get('gateway.key.shared');
     await bucket.put('gateway.key.shared', 'v2.0123456789abcdef.AAAA');
     // Another replica: the first one still has the key in its cache.

@@ -216,6 +216,7 @@ describe('the credential of a node that is gone', () => {
         'evt.5.default.demo.bootstrap.AgentCredentialsRevoked',
         'evt.5.default.demo.request.ClusterDeletionRequested',
         '$JS.API.DIRECT.GET.KV_SECRETS',
+        '$JS.API.DIRECT.GET.KV_SECRET_KEYS',
         '$JS.API.CONSUMER.CREATE.EVENTS.x',
         '$JS.API.STREAM.PURGE.EVENTS',
         '$KV.SECRETS.gateway.x',

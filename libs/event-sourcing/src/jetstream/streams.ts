@@ -1,6 +1,7 @@
 import {
   AGENT_FACTS_FILTER,
   AGENT_MESSAGE_MAX_BYTES,
+  SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
   STREAMS,
@@ -142,7 +143,7 @@ const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string
   },
 ];
 
-/** Creates the streams, the secrets bucket and the store of snapshots, or brings their settings up to date. Needs an administrator's credential. */
+/** Creates the streams, the buckets of secrets and of their keys, and the store of snapshots, or brings their settings up to date. Needs an administrator's credential. */
 export const ensureStreams = async (
   nc: NatsConnection,
   options: { readonly replicas?: number } = {},
@@ -161,6 +162,6 @@ export const ensureStreams = async (
     if (exists) await jsm.streams.update(config.name, config);
     else await jsm.streams.add(config as StreamConfig);
   }
-  await new Kvm(nc).create(SECRETS_BUCKET, { history: 1, replicas });
+  for (const bucket of [SECRETS_BUCKET, SECRET_KEYS_BUCKET]) await new Kvm(nc).create(bucket, { history: 1, replicas });
   await new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas });
 };
