@@ -1,8 +1,10 @@
 import type { Fact, NodeName } from '@fairlead/contracts';
-import { specification } from '@fairlead/event-sourcing/spec';
+import { later } from '@fairlead/event-sourcing';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { bootstrap } from './bootstrap.decider.js';
-import { cp, fit, requested, UID, w, desiredAfter, wholeCluster } from './bootstrap.fixtures.js';
+import { cp, fit, requested, UID, w, desiredAfter, stateAfter, wholeCluster } from './bootstrap.fixtures.js';
+import { bootstrapReconciler } from './bootstrap.reconciler.js';
 
 const { given } = specification(bootstrap);
 const NEW = { agentVersion: '0.2.0', sha256: 'cd' };
@@ -68,4 +70,64 @@ describe('the agents of a ready cluster', () => {
     expect(desiredAfter(requested(3, 2), ...fit(cp(1)), desired).filter((step) => step.startsWith('Update'))).toEqual(
       [],
     ));
+});
+
+describe('an agent that is not heard', () => {
+  const LIFETIME_S = 3_600;
+  const issued: Fact = {
+    type: 'AgentCredentialIssued',
+    data: { uid: UID, node: w(1), user: `U${'A'.repeat(55)}`, lifetimeSeconds: LIFETIME_S },
+  };
+  const lost = (node = w(1)): Fact => ({ type: 'NodeLost', data: { uid: UID, node, lastSeenAt: null, limitMs: 1 } });
+  const recovered: Fact = { type: 'NodeRecovered', data: { uid: UID, node: w(1), lostForMs: 1 } };
+  const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
+  const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
+  const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+  const { tasks, wakeAt } = bootstrapReconciler();
+
+  const facts = [...wholeCluster(), issued, lost()];
+  const lostAt = stored(lost(), facts.length).meta.time;
+  const endsAt = later(lostAt, LIFETIME_S * 1_000);
+  const renewedAt = (now: string, ...story: Fact[]): readonly string[] =>
+    tasks(stateAfter(...story), now)
+      .map(({ key }) => key)
+      .filter((key) => key.startsWith('RenewCredential'));
+
+  it('gets a new credential by SSH once the one that it had has ended', () => {
+    expect(renewedAt(lostAt, ...facts)).toEqual([]);
+    expect(wakeAt?.(stateAfter(...facts), lostAt)).toBe(endsAt);
+    expect(renewedAt(endsAt, ...facts)).toEqual([`RenewCredential/${w(1)}`]);
+    expect(wakeAt?.(stateAfter(...facts), endsAt)).toBeNull();
+  });
+
+  it('gets none where it came back by itself, or its node is to go', () => {
+    expect(renewedAt(endsAt, ...facts, recovered)).toEqual([]);
+    expect(renewedAt(endsAt, ...facts, removal)).toEqual([]);
+    expect(renewedAt(endsAt, ...facts, deletion)).toEqual([]);
+  });
+
+  it('gets one at once when a retry is requested, and the agents that are heard get none', () =>
+    expect(renewedAt(later(lostAt, 1_000), ...facts, retry)).toEqual([`RenewCredential/${w(1)}`]));
+
+  it('is taken to have had its credential since it was heard last', () => {
+    const lastSeenAt = later(lostAt, -60_000);
+    const seen: Fact = { type: 'NodeLost', data: { uid: UID, node: w(1), lastSeenAt, limitMs: 1 } };
+    const state = stateAfter(...wholeCluster(), issued, seen);
+    expect(wakeAt?.(state, lostAt)).toBe(later(lastSeenAt, LIFETIME_S * 1_000));
+  });
+
+  it('is given a day where the lifetime of its credential is not known', () => {
+    const unknown = [...wholeCluster(), lost(cp(1))];
+    expect(wakeAt?.(stateAfter(...unknown), lostAt)).toBe(
+      later(stored(lost(), unknown.length).meta.time, 24 * 3_600_000),
+    );
+  });
+
+  it('is renewed beside all others that are not heard', () => {
+    const many = [cp(1), cp(2), cp(3), w(1), w(2)];
+    const silent = [...wholeCluster(), ...many.map((node) => lost(node))];
+    const later25h = later(lostAt, 25 * 3_600_000);
+    expect(renewedAt(later25h, ...silent)).toHaveLength(many.length);
+    expect(renewedAt(later25h, ...silent, recovered)).not.toContain(`RenewCredential/${w(1)}`);
+  });
 });

@@ -1,4 +1,5 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import {
   ABSENT,
@@ -246,7 +247,40 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 /** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
 const retried = (cluster: Cluster, time: string): Cluster =>
-  retriedHosts({ ...cluster, run: cluster.run + 1, runStartedAt: time, agentRefused: [] });
+  retriedHosts({ ...withRenewalsDue(cluster, time), run: cluster.run + 1, runStartedAt: time, agentRefused: [] });
+
+/** Of credentials that were issued before their users were recorded. */
+const LIFETIME_UNKNOWN_S = 24 * 3_600;
+
+const withSilence = (cluster: Cluster, node: NodeName, since: string): Cluster => {
+  const lifetimeSeconds = cluster.hosts[node]?.credentials?.lifetimeSeconds ?? LIFETIME_UNKNOWN_S;
+  return withHost(cluster, node, { silence: { credentialEndsAt: later(since, lifetimeSeconds * 1_000) } });
+};
+
+const withoutSilence = (cluster: Cluster, node: NodeName): Cluster => {
+  const { silence, ...host } = cluster.hosts[node] ?? {};
+  return silence === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: host as Host } };
+};
+
+/** A retry does not wait until the credentials of silent agents have ended. */
+const withRenewalsDue = (cluster: Cluster, time: string): Cluster => {
+  const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => [
+    name,
+    host.silence === undefined ? host : { ...host, silence: { credentialEndsAt: time } },
+  ]);
+  return { ...cluster, hosts: Object.fromEntries(hosts) };
+};
+
+const evolveSilence = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'NodeLost':
+      return withSilence(cluster, event.data.node, event.data.lastSeenAt ?? event.meta.time);
+    case 'NodeRecovered':
+      return withoutSilence(cluster, event.data.node);
+    default:
+      return cluster;
+  }
+};
 
 /** Facts of the gateway, infra-svc, upgrade-svc and agents. */
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
@@ -307,7 +341,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withHost(cluster, node, { ready: false, trouble });
     }
     default:
-      return cluster;
+      return evolveSilence(cluster, event);
   }
 };
 

@@ -29,6 +29,7 @@ export type NodeStep =
   | 'JoinWorker'
   | 'RemoveNode'
   | 'UpdateAgent'
+  | 'RenewCredential'
   | 'PlaceSnapshot'
   | 'RemoveSnapshot'
   | 'RefreshKubeconfig';
@@ -172,6 +173,26 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .slice(0, AGENTS_AT_ONCE_MAX)
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
+
+/** Nodes whose agents are not heard and have no credential that NATS takes; the silence of the others may end by itself. */
+const agentsToRenew = (state: Bootstrap): readonly Host[] =>
+  state.status === 'ready'
+    ? hostsOf(state.cluster).filter(({ settled, removal, silence }) => settled && removal === 'none' && silence !== undefined)
+    : [];
+
+/** What time alone makes due: agents that were silent for so long get new credentials by SSH. */
+export const renewals = (state: Bootstrap, now: string): readonly Operation[] =>
+  agentsToRenew(state)
+    .filter(({ silence }) => silence !== undefined && silence.credentialEndsAt <= now)
+    .slice(0, HOSTS_AT_ONCE_MAX)
+    .map((host) => onNode('RenewCredential', host, 'its agent is not heard, and its NATS credential has ended'));
+
+/** The next moment after `now` at which a renewal becomes due; null: none. */
+export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>
+  agentsToRenew(state)
+    .flatMap(({ silence }) => silence?.credentialEndsAt ?? [])
+    .filter((dueAt) => dueAt > now)
+    .toSorted()[0] ?? null;
 
 /**
  * What is to be done now: the whole order of a bootstrap in one place. What only has to be stated is in bootstrap.reconciler.ts.

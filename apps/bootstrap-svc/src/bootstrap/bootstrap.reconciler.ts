@@ -8,7 +8,7 @@ import {
   type BootstrapCommand,
   type BootstrapFact,
 } from './bootstrap.decider.js';
-import { keyOf, plan, type Operation } from './bootstrap.planner.js';
+import { keyOf, plan, renewalDueAfter, renewals, type Operation } from './bootstrap.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
 
@@ -93,13 +93,14 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 7,
+  version: 8,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
-  tasks: (state) => plan(state).map(taskOf),
+  tasks: (state, now) => [...plan(state), ...renewals(state, now)].map(taskOf),
   facts: (state, now) => [...revokeCredentials(state), ...failures(state, now, limits)],
-  wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? null,
+  // A cluster that waits for hosts is not ready, and only in one that is are agents renewed.
+  wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
     const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.

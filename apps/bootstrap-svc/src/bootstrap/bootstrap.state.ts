@@ -33,6 +33,8 @@ export interface Host {
   readonly agentSha256: string | null;
   /** The NATS users that its agents were given; absent: none was recorded. */
   readonly credentials?: AgentCredentials;
+  /** Absent: its agent is heard. */
+  readonly silence?: Silence;
   /** The agent reported every package at the desired version. */
   readonly initialized: boolean;
   readonly bootstrapped: boolean;
@@ -57,6 +59,12 @@ export interface AgentCredentials {
   readonly users: readonly string[];
   /** No claims of theirs last longer. */
   readonly lifetimeSeconds: number;
+}
+
+/** No heartbeat of the node comes. */
+export interface Silence {
+  /** From then on the credential that its agent had then has ended, so that the agent cannot come back by itself. */
+  readonly credentialEndsAt: string;
 }
 
 export interface ControlPlane {

@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   JoinWorker: 'JoinWorkerFailedReason',
   RemoveNode: 'RemoveNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',
+  RenewCredential: 'RenewCredentialFailedReason',
   PlaceSnapshot: 'PlaceSnapshotFailedReason',
   RemoveSnapshot: 'RemoveSnapshotFailedReason',
   RefreshKubeconfig: 'RefreshKubeconfigFailedReason',

@@ -1,7 +1,7 @@
-import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
+import { AGENT_PATHS, WorldFailure, wordsOf } from '@fairlead/contracts';
 import { claimsOfCreds } from '@fairlead/embedded/credentials';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { renderStep, type PrepareResult } from '@fairlead/node-scripts';
+import { renderStep, type PrepareInput, type PrepareResult } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostOf, streamOf, type Step } from '../bootstrap/step.js';
 import { AGENT_KIT, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
@@ -12,6 +12,9 @@ import type { HostAccess, HostWorker } from './host.access.js';
 
 /** A replica that has the desired agent may take the job meanwhile. */
 const OTHER_REPLICA_MS = 5_000;
+const OTHER_AGENT_MS = 60_000;
+/** How long a host that is off may be back before it is noticed. */
+const UNREACHED_AGAIN_MS = 60_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
@@ -55,6 +58,31 @@ export class HostsEffects {
     return undefined;
   }
 
+  /**
+   * A host that is off is tried again until it is back, without recording the attempts. The agent is restarted with its new credential: one that runs
+   * keeps trying with the credential that has expired.
+   */
+  @OnTask('RenewCredential', { attemptsMax: 3, backoffFirstMs: 60_000, timeoutMs: 10 * 60_000 })
+  async renewCredential(step: Step): Promise<RequeueAfter | void> {
+    const { sha256 } = await this.kit.bundle();
+    if (hostOf(step).agentSha256 !== sha256)
+      return step.requeueAfter(
+        OTHER_AGENT_MS,
+        'the agent on the host has another version; its update also brings a credential',
+      );
+    let isReached = false;
+    try {
+      await this.hosts.onIfAlive(hostOf(step), step, async (worker) => {
+        isReached = true;
+        await this.startAgent(step, worker, { restart: true });
+      });
+    } catch (error) {
+      if (isReached || step.signal.aborted || !(error instanceof WorldFailure)) throw error;
+      return step.requeueAfter(UNREACHED_AGAIN_MS, wordsOf(error));
+    }
+    return undefined;
+  }
+
   @OnTask('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
   async verifyNode(step: Step): Promise<void> {
     const host = hostOf(step);
@@ -75,10 +103,14 @@ export class HostsEffects {
   }
 
   /** Nothing is uploaded twice: the host reports by checksum what it has. */
-  private async startAgent(step: Step, worker: HostWorker): Promise<{ sha256: string; version: string }> {
+  private async startAgent(
+    step: Step,
+    worker: HostWorker,
+    options: Pick<PrepareInput, 'restart'> = {},
+  ): Promise<{ sha256: string; version: string }> {
     const host = hostOf(step);
     const { sha256, version } = await this.kit.bundle();
-    const input = await this.kit.prepareInput(streamOf(step), step.state.cluster, host);
+    const input = { ...(await this.kit.prepareInput(streamOf(step), step.state.cluster, host)), ...options };
     if (input.credentials !== null) await this.issue(step, claimsOfCreds(input.credentials).sub);
     const prepare = renderStep('prepare', input);
     const found = await worker.run(prepare);

@@ -23,6 +23,8 @@ export interface PrepareInput {
   readonly bundle: { readonly sha256: string } | null;
   /** What the host gets where it has none; null: then it is an error. */
   readonly ownNode: OwnRuntime | null;
+  /** Restarts an agent that runs although nothing of it has changed but its credentials. */
+  readonly restart?: boolean;
 }
 
 /**
@@ -137,8 +139,8 @@ if [ -n "$is_new" ]; then
   mv -f "$next" "$program"
 fi`;
 
-const startAgent = (sha256: string): string => `
-# What the running agent was started with; credentials are new each time and alone no reason for a restart.
+const startAgent = ({ agent: { sha256 }, restart = false }: PrepareInput): string => `
+# What the running agent was started with; credentials are new each time and ${restart ? 'this time a' : 'alone no'} reason for a restart.${restart ? '\nrm -f "$started"' : ''}
 identity=$(cat "$program" ${hostPath(AGENT_PATHS.config)} ${hostPath(AGENT_PATHS.unit)} | sha256sum | cut -d ' ' -f 1)
 connected=${hostPath(AGENT_PATHS.connected)}
 is_restarted=''
@@ -180,8 +182,9 @@ result '{"agent":"started","node":"present","bundle":"present"}'`;
  * Node runtime are there. A running agent is restarted only when something of it has changed; a new bundle takes the place of
  * one that ran for good only once it has said that it works.
  */
-export const prepareScript = ({ agent, config, credentials, nodeBinary, ownNode, bundle }: PrepareInput): HostScript =>
-  script(
+export const prepareScript = (input: PrepareInput): HostScript => {
+  const { agent, config, credentials, nodeBinary, ownNode, bundle } = input;
+  return script(
     { step: 'prepare', limitSeconds: 300, lockSeconds: 60 },
     `
 sum() {
@@ -200,6 +203,7 @@ ${writeFile(AGENT_PATHS.config, '600', `${JSON.stringify(config, null, 2)}\n`)}
 ${credentials === null ? `rm -f ${hostPath(AGENT_PATHS.credentials)}` : writeFile(AGENT_PATHS.credentials, '600', credentials)}
 ${writeFile(AGENT_PATHS.guard, '755', agentGuard())}
 ${writeFile(AGENT_PATHS.unit, '644', agentUnit())}
-${startAgent(agent.sha256)}
+${startAgent(input)}
 `,
   );
+};

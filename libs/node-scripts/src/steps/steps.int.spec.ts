@@ -506,7 +506,7 @@ esac`;
 describe('prepare', () => {
   const program = '// the agent\n';
   const sha256 = createHash('sha256').update(program).digest('hex');
-  const text = (interval = 10_000): string =>
+  const text = (interval = 10_000, restart = false): string =>
     renderStep('prepare', {
       agent: { sha256, version: '0.1.0' },
       config: { ...AGENT_CONFIG, heartbeatIntervalMs: interval },
@@ -514,6 +514,7 @@ describe('prepare', () => {
       nodeBinary: process.execPath,
       ownNode: null,
       bundle: null,
+      restart,
     }).script;
   const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
 
@@ -549,6 +550,15 @@ describe('prepare', () => {
     await host.run(text());
     expect(restarts()).toBe(1);
     await host.run(text(5_000));
+    expect(restarts()).toBe(2);
+  });
+
+  it('restarts a running agent for new credentials alone where that is asked for', async () => {
+    bring();
+    await host.run(text());
+    expect((await host.run(text(AGENT_CONFIG.heartbeatIntervalMs, true))).result).toMatchObject({ agent: 'started' });
+    expect(restarts()).toBe(2);
+    await host.run(text());
     expect(restarts()).toBe(2);
   });
 
