@@ -177,7 +177,9 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
 /** Nodes whose agents are not heard and have no credential that NATS takes; the silence of the others may end by itself. */
 const agentsToRenew = (state: Bootstrap): readonly Host[] =>
   state.status === 'ready'
-    ? hostsOf(state.cluster).filter(({ settled, removal, silence }) => settled && removal === 'none' && silence !== undefined)
+    ? hostsOf(state.cluster).filter(
+        ({ settled, removal, silence }) => settled && removal === 'none' && silence !== undefined,
+      )
     : [];
 
 /** What time alone makes due: agents that were silent for so long get new credentials by SSH. */
