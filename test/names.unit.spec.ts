@@ -133,8 +133,11 @@ describe('whatever an event says in its data', () => {
           const left = [...texts];
           const event = stated(type, at, changed(sample, () => left.shift()) as Data);
           if (event === undefined) return;
-          for (const { name, projection } of projections)
-            expect([name, foreignRows(projection, event)]).toEqual([name, []]);
+          const foreign = projections.flatMap(({ name, projection }) =>
+            foreignRows(projection, event).map((key) => `${name}: ${key}`),
+          );
+          // One expectation per event: thousands of them cost more than the projections.
+          expect(foreign).toEqual([]);
         },
       ),
       { numRuns: 60 },

@@ -154,6 +154,8 @@ export class CrashWorld {
   private readonly answered = new Set<StoredEvent['type']>();
   private brokenBy: Error | undefined;
   private begun = 0;
+  private readonly created: NodeName[] = [];
+  private indexed = 0;
   /** Who was killed in this very step: what it still does in it reaches no one. */
   private dying: Service | undefined;
 
@@ -256,7 +258,7 @@ export class CrashWorld {
   private client(): (() => void)[] {
     if (this.asking) return [];
     if (!this.isAnswered('ClusterRequested')) return [() => this.ask('ClusterRequested', this.request())];
-    if (this.count('ClusterReady') === 0 || this.isAnswered('ClusterDeletionRequested')) return [];
+    if (!this.bootstrap.world.said('ClusterReady') || this.isAnswered('ClusterDeletionRequested')) return [];
     const end: ClusterCommand = { type: 'DeleteCluster', data: { namespace: NAMESPACE, cluster: CLUSTER } };
     return [() => this.ask('ClusterDeletionRequested', end)];
   }
@@ -293,17 +295,22 @@ export class CrashWorld {
   /** What agents would state now. Their stream keeps it until it is recorded. */
   private agents(): (() => void)[] {
     const { world } = this.bootstrap;
-    return this.events.flatMap((event) =>
-      event.type === 'VmsCreated'
-        ? event.data.machines.flatMap(({ name }) => {
-            const { agentStarted, joinedAs } = world.host(name);
-            return [
-              ...(agentStarted && world.said('DesiredVersionsSet', name) ? this.once('NodeInitialized', name) : []),
-              ...(joinedAs !== null && world.network ? this.once('NodeReady', name) : []),
-            ];
-          })
-        : [],
-    );
+    return this.machines().flatMap((name) => {
+      const { agentStarted, joinedAs } = world.host(name);
+      return [
+        ...(agentStarted && world.said('DesiredVersionsSet', name) ? this.once('NodeInitialized', name) : []),
+        ...(joinedAs !== null && world.network ? this.once('NodeReady', name) : []),
+      ];
+    });
+  }
+
+  /** The machines that have been created. Every step asks, so only what is new in the log is read. */
+  private machines(): readonly NodeName[] {
+    for (; this.indexed < this.log.events.length; this.indexed += 1) {
+      const event = this.log.events[this.indexed];
+      if (event?.type === 'VmsCreated') this.created.push(...event.data.machines.map(({ name }) => name));
+    }
+    return this.created;
   }
 
   private once(type: 'NodeInitialized' | 'NodeReady', node: NodeName): (() => void)[] {
@@ -368,7 +375,8 @@ export class CrashWorld {
       log: { warn: () => undefined },
     });
     const channel = { last: async () => undefined, send: () => undefined } as unknown as AgentChannel;
-    const facts = new FactsLog(channel, handle, { now: () => NOW });
+    // Made when it is needed: its cache allocates all of its entries at once, and few lives record facts.
+    let facts: FactsLog | undefined;
     return {
       deliver: async (job, context) => {
         switch (job.type) {
@@ -384,7 +392,9 @@ export class CrashWorld {
             const key = nodeKey(namespace, cluster, node);
             const known = await program.database.read(nodesProjection.table, [key]);
             // Its row may not be written yet: an agent that is not answered states it again.
-            return known.has(key) ? facts.record(stated) : context.later(1, 'no cluster has this node yet');
+            if (!known.has(key)) return context.later(1, 'no cluster has this node yet');
+            facts ??= new FactsLog(channel, handle, { now: () => NOW });
+            return facts.record(stated);
           }
           default:
             throw new Error(`no handler for ${job.type}`);

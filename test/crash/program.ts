@@ -31,6 +31,13 @@ interface Queued {
 class Database {
   readonly documents = new Map<string, string>();
   positions: ReadonlyMap<string, Position> = new Map();
+  /** The sequence up to which every consumer has read. */
+  seen = 0;
+
+  move(positions: ReadonlyMap<string, Position>): void {
+    this.positions = positions;
+    this.seen = positions.size === 0 ? 0 : Math.min(...[...positions.values()].map(({ seq }) => seq));
+  }
 
   /** As PostgreSQL gives it back: as JSON, and never the object that was written. */
   read(table: string, keys: readonly string[]): Promise<Map<string, unknown>> {
@@ -109,7 +116,7 @@ export class Program {
   choices(): (() => void)[] {
     const { consumers, log } = this.options;
     const hasConsumers = consumers.projections.length + consumers.processes.length > 0;
-    const isBehind = hasConsumers && !this.reading && this.seen < log.events.length;
+    const isBehind = hasConsumers && !this.reading && this.database.seen < log.events.length;
     const mayTake = this.queue.length > 0 && this.running.size < RUNNING_MAX;
     return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
   }
@@ -127,11 +134,6 @@ export class Program {
     const changes = await this.newFold(fresh).changesOf(this.options.log.events, () => true);
     fresh.write(changes);
     return fresh.documents;
-  }
-
-  private get seen(): number {
-    const { positions } = this.database;
-    return positions.size === 0 ? 0 : Math.min(...[...positions.values()].map(({ seq }) => seq));
   }
 
   private newFold(database = this.database): PartitionFold {
@@ -154,7 +156,7 @@ export class Program {
 
   private async readBatch(life: Life): Promise<void> {
     const { consumers, log, name, below } = this.options;
-    const events = log.events.slice(this.seen, this.seen + 1 + below(BATCH_MAX));
+    const events = log.events.slice(this.database.seen, this.database.seen + 1 + below(BATCH_MAX));
     const seen = this.cursor.frozen();
     this.cursor.move(consumerNames(consumers), events.at(-1)?.meta.seq ?? 0);
     const changes = await this.fold.changesOf(events, (consumer, { meta }) => !seen(consumer, meta.seq));
@@ -168,7 +170,7 @@ export class Program {
     await life.turn();
     this.database.write(changes);
     const moves = this.cursor.moves();
-    this.database.positions = new Map(moves.map(({ consumer, from, to }) => [consumer, { ...from, seq: to }] as const));
+    this.database.move(new Map(moves.map(({ consumer, from, to }) => [consumer, { ...from, seq: to }] as const)));
     this.cursor.wrote(moves);
     this.fold.remember(changes);
     for (const event of events) this.parts.hear?.(event);

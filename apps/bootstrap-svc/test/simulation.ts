@@ -15,6 +15,7 @@ import {
   type Reaction,
 } from '@fairlead/event-sourcing';
 import {
+  FoldCache,
   makeHandle,
   processConsumer,
   TaskRunner,
@@ -52,6 +53,8 @@ const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, Destr
 const ATTEMPTS_DEFAULT = 3;
 const RUNNING_MAX = 6;
 const HOLDER = 'replica';
+/** The cache allocates all of its entries at once, and a simulation starts many replicas. */
+const FOLDS_MAX = 20;
 
 /** How often things go wrong, of one. */
 export interface Troubles {
@@ -163,7 +166,6 @@ export class Simulation {
   private waiting: Waiting[] = [];
   private replica: Replica;
   private broken: Error | undefined;
-  private readonly playing = makeHandle;
 
   constructor(seed: number, troubles: Troubles = ROUGH, store = new MemoryStore()) {
     this.random = seededRandom(seed);
@@ -368,7 +370,7 @@ export class Simulation {
 
   /** Decisions wait their turn like everything else; a dead process decides nothing. */
   private slowHandle(replica: () => Replica): Handle {
-    const handle = this.playing(this.store);
+    const handle = makeHandle(this.store, new FoldCache(FOLDS_MAX));
     return async (decider, stream, command, cause) => {
       const mine = replica();
       await this.turn(mine);

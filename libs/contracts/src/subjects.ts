@@ -27,10 +27,12 @@ export const SNAPSHOTS_BUCKET = 'SNAPSHOTS';
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
+const encoder = new TextEncoder();
+
 /** 32-bit FNV-1a over UTF-8; equals nats-server's `{{partition(n,1)}}` for ASCII tokens. */
 export const fnv1a32 = (text: string): number => {
   let hash = FNV_OFFSET;
-  for (const byte of new TextEncoder().encode(text)) {
+  for (const byte of encoder.encode(text)) {
     hash ^= byte;
     hash = Math.imul(hash, FNV_PRIME) >>> 0;
   }

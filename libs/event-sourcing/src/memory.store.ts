@@ -15,10 +15,10 @@ const matcher = (filter: string): ((subject: readonly string[]) => boolean) => {
 export class MemoryStore implements EventStore {
   readonly events: StoredEvent[] = [];
   /** A subject names its partition, which is a hash: simulations read the same events again and again. */
-  private readonly subjects = new WeakMap<
-    StoredEvent,
-    { readonly stream: string; readonly tokens: readonly string[] }
-  >();
+  private readonly tokens = new WeakMap<StoredEvent, readonly string[]>();
+  private readonly subjects = new Map<string, string>();
+  /** Sequence of the last event of each stream. */
+  private readonly lastSeqs = new Map<string, number>();
 
   constructor(
     private readonly timeOf: (seq: number) => string = (seq) =>
@@ -27,7 +27,7 @@ export class MemoryStore implements EventStore {
 
   read(filter: string, afterSeq: number): Promise<readonly { event: StoredEvent; hash: string }[]> {
     const matches = matcher(filter);
-    const found = this.events.filter((event) => event.meta.seq > afterSeq && matches(this.subjectOf(event).tokens));
+    const found = this.events.filter((event) => event.meta.seq > afterSeq && matches(this.tokensOf(event)));
     return Promise.resolve(found.map((event) => ({ event, hash: `hash-${event.meta.seq}` })));
   }
 
@@ -40,28 +40,34 @@ export class MemoryStore implements EventStore {
   }
 
   append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
-    const subject = streamSubject(stream);
-    const last = this.events.findLast((event) => this.subjectOf(event).stream === subject);
-    if ((last?.meta.seq ?? 0) !== expected.seq) return Promise.resolve({ kind: 'conflict' });
+    if ((this.lastSeqs.get(this.subjectOf(stream)) ?? 0) !== expected.seq) return Promise.resolve({ kind: 'conflict' });
     const appended = facts.map((fact, index) => this.store(stream, fact, cause, expected.streamVersion + index + 1));
     const seq = appended.at(-1)?.meta.seq ?? expected.seq;
     const position = { seq, streamVersion: expected.streamVersion + facts.length, hash: `hash-${seq}` };
     return Promise.resolve({ kind: 'appended', events: appended, position });
   }
 
-  private subjectOf(event: StoredEvent): { readonly stream: string; readonly tokens: readonly string[] } {
-    const known = this.subjects.get(event);
+  private subjectOf(stream: StreamId): string {
+    const key = `${stream.namespace}/${stream.cluster}/${stream.context}`;
+    const known = this.subjects.get(key);
     if (known !== undefined) return known;
-    const stream = streamSubject(event.meta);
-    const subject = { stream, tokens: `${stream}.${event.type}`.split('.') };
-    this.subjects.set(event, subject);
+    const subject = streamSubject(stream);
+    this.subjects.set(key, subject);
     return subject;
+  }
+
+  private tokensOf(event: StoredEvent): readonly string[] {
+    const known = this.tokens.get(event);
+    if (known !== undefined) return known;
+    const tokens = `${this.subjectOf(event.meta)}.${event.type}`.split('.');
+    this.tokens.set(event, tokens);
+    return tokens;
   }
 
   private store(stream: StreamId, fact: Fact, cause: Cause, streamVersion: number): StoredEvent {
     const seq = this.events.length + 1;
-    const subject = streamSubject(stream);
-    const before = this.events.findLast((other) => this.subjectOf(other).stream === subject);
+    const subject = this.subjectOf(stream);
+    const before = this.lastSeqs.get(subject);
     const meta = {
       id: `event-${seq}`,
       seq,
@@ -73,9 +79,10 @@ export class MemoryStore implements EventStore {
     };
     const event = {
       ...fact,
-      meta: { ...meta, prevHash: before === undefined ? FIRST_PREVHASH : `hash-${before.meta.seq}` },
+      meta: { ...meta, prevHash: before === undefined ? FIRST_PREVHASH : `hash-${before}` },
     } as StoredEvent;
     this.events.push(event);
+    this.lastSeqs.set(subject, seq);
     return event;
   }
 }
