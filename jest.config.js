@@ -1,6 +1,10 @@
+import { bundledNames } from './tools/jest/bundled.packages.js';
+
 /** One configuration for the whole workspace; the suffix of a spec tells its cost (unit, int, sim, e2e). */
 export default {
   testEnvironment: '<rootDir>/tools/jest/node.environment.js',
+  globalSetup: '<rootDir>/tools/jest/bundled.packages.js',
+  testSequencer: '<rootDir>/tools/jest/sequencer.js',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/test'],
   // Specs of real hosts have a command of their own: npm run e2e:real.
   testMatch: ['**/!(*.real).spec.ts'],
@@ -11,6 +15,7 @@ export default {
   modulePathIgnorePatterns: ['/dist/', '/.fairlead/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    ...bundledNames,
     '^@fairlead/lab/(.+)$': '<rootDir>/apps/lab/src/$1.ts',
     '^@fairlead/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@fairlead/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2.ts',
