@@ -1,6 +1,6 @@
-// What the test commands share: how a step is run and told, what jest counted, and the line that everything ends with.
+// What the test commands share: running steps, reading what jest counted, and the summary that every run ends with.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { jestArguments } from './jest.arguments.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => join(root, 'node_modules', '.bin', name);
+const cache = (name) => join(root, 'node_modules', '.cache', 'fairlead', name);
 const JEST = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
 /** Specs that run beside a check go first: nothing that asserts timing waits for a linter. */
 export const LOW_PRIORITY = 10;
@@ -15,36 +16,36 @@ export const LOW_PRIORITY = 10;
 export const NOTHING = { passed: 0, failed: 0, skipped: 0 };
 const BROKEN = { passed: 0, failed: 1, skipped: 0 };
 /** More failed files than this are a failure of the change, not of a busy machine. */
-const AGAIN_MAX = 4;
+const RERUN_MAX = 4;
+const SLOWEST_MAX = 10;
 
-const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
+const print = (sentence) => process.stdout.write(`==> ${sentence}\n`);
+const secondsSince = (startedAt) => (Date.now() - startedAt) / 1000;
 
-const told = (title, startedAt, { status, signal }) => {
-  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-  say(`${title}: ${status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`} after ${seconds} s`);
+/** Prints how a step ended. Returns whether it succeeded. */
+const reportEnd = (title, startedAt, { status, signal }) => {
+  const outcome = status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`;
+  print(`${title}: ${outcome} after ${secondsSince(startedAt).toFixed(1)} s`);
   return status === 0;
 };
 
-/** Runs a step; what it says is shown. Answers whether it went well. */
+/** Runs a step with its output shown. Returns whether it succeeded. */
 export const run = (title, command, args, env = {}) => {
   const startedAt = Date.now();
-  say(title);
-  return told(
-    title,
-    startedAt,
-    spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }),
-  );
+  print(title);
+  const options = { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } };
+  return reportEnd(title, startedAt, spawnSync(command, args, options));
 };
 
-/** Runs a step beside others; what it says is shown when it has ended. Resolves to whether it went well. */
-export const runBeside = async (title, command, args, { priority = 0 } = {}) => {
+/** Runs a step beside others; its output is shown when it has ended. Resolves to whether it succeeded. */
+export const runInBackground = async (title, command, args, { priority = 0 } = {}) => {
   const startedAt = Date.now();
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => said.push(chunk));
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
   const ended = new Promise((resolve) => {
     child.on('error', (error) => {
-      said.push(Buffer.from(`${error.message}\n`));
+      output.push(Buffer.from(`${error.message}\n`));
       resolve({ status: 1, signal: null });
     });
     child.on('close', (status, signal) => resolve({ status, signal }));
@@ -52,48 +53,57 @@ export const runBeside = async (title, command, args, { priority = 0 } = {}) => 
   try {
     setPriority(child.pid, priority);
   } catch {
-    // It has ended already, or could not be started, which is told below.
+    // It has ended already or could not be started; `ended` reports which.
   }
   const outcome = await ended;
-  process.stdout.write(Buffer.concat(said));
-  return told(title, startedAt, outcome);
+  process.stdout.write(Buffer.concat(output));
+  return reportEnd(title, startedAt, outcome);
 };
 
 /** What everything begins with: the checkout as `npm start` makes it. */
 export const prepare = () =>
   run('prepare: install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
 
-/** `cached`: what has not changed since the last run is not looked at again. */
+/** `cached`: files that have not changed since the last run are skipped. */
 export const lintStep = (cached = false) => [
   'lint',
   bin('eslint'),
-  ['--max-warnings', '0', ...(cached ? cacheOf('eslint') : []), 'apps', 'libs', 'test', 'tools'],
+  ['--max-warnings', '0', ...(cached ? cacheOptions('eslint') : []), 'apps', 'libs', 'test', 'tools'],
 ];
-const cacheOf = (tool) => [
-  ...['--cache', '--cache-strategy', 'content', '--cache-location'],
-  join(root, 'node_modules', '.cache', 'fairlead', tool),
-];
+const cacheOptions = (tool) => ['--cache', '--cache-strategy', 'content', '--cache-location', cache(tool)];
 export const checkSteps = (cached = false) => [
   [
     'format',
     bin('prettier'),
     [
       ...['--check', '--log-level', 'warn'],
-      ...(cached ? cacheOf('prettier') : []),
-      'apps',
-      'libs',
-      'test',
-      'tools',
-      '*.js',
+      ...(cached ? cacheOptions('prettier') : []),
+      ...['apps', 'libs', 'test', 'tools', '*.js'],
     ],
   ],
-  ['imports: no cycles, only downwards', bin('depcruise'), ['--config', 'tools/imports.config.mjs', 'apps', 'libs']],
-  ['types of specs', bin('tsc'), ['-p', 'tsconfig.spec.json']],
+  [
+    'imports: no cycles, only downwards',
+    bin('depcruise'),
+    [
+      ...['--config', 'tools/imports.config.mjs'],
+      ...(cached ? ['--cache', cache('depcruise'), '--cache-strategy', 'content'] : []),
+      ...['apps', 'libs'],
+    ],
+  ],
+  [
+    'types of specs',
+    bin('tsc'),
+    [
+      ...['-p', 'tsconfig.spec.json'],
+      ...(cached ? ['--incremental', '--tsBuildInfoFile', cache('specs.tsbuildinfo')] : []),
+    ],
+  ],
   ['generated files are up to date', 'npm', ['run', '--silent', 'generate:check']],
 ];
 
 const withStatus = ({ assertionResults }, status) => assertionResults.filter((one) => one.status === status).length;
 
+/** Reads a report of jest: what it counted, which files failed, and how long each file took. */
 const countsIn = (file) => {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
@@ -108,73 +118,77 @@ const countsIn = (file) => {
         passed: withStatus(one, 'passed'),
         skipped: withStatus(one, 'pending'),
       })),
+      durations: report.testResults.map(({ name, startTime, endTime }) => ({
+        path: relative(root, name),
+        seconds: (endTime - startTime) / 1000,
+      })),
     };
   } catch {
     return BROKEN;
   }
 };
 
-const inScratch = (work) => {
+/** Passes the path of a report that does not exist yet, and deletes what was written there. */
+const withReport = (work) => {
   const scratch = mkdtempSync(join(tmpdir(), 'fairlead-test-'));
   const end = () => rmSync(scratch, { recursive: true, force: true });
   const result = work(join(scratch, 'report.json'));
-  if (!(result instanceof Promise)) {
-    end();
-    return result;
-  }
-  return result.finally(end);
+  if (result instanceof Promise) return result.finally(end);
+  end();
+  return result;
 };
 
-const reportedTo = (report, filters, options) => [
+const jestCommand = (report, filters, options) => [
   ...JEST,
   '--json',
   `--outputFile=${report}`,
   ...jestArguments(filters, options),
 ];
 
-/** Runs jest and answers what it counted. */
+/** Runs jest and returns what it counted. */
 export const jest = (title, options, { filters = [], env = {} } = {}) =>
-  inScratch((report) => {
-    run(title, process.execPath, reportedTo(report, filters, options), env);
+  withReport((report) => {
+    run(title, process.execPath, jestCommand(report, filters, options), env);
     return countsIn(report);
   });
 
 /** The same while other steps run. */
-export const jestBesides = (title, options, { filters = [], env = {} } = {}) =>
-  inScratch(async (report) => {
+export const jestInBackground = (title, options, { filters = [], env = {} } = {}) =>
+  withReport(async (report) => {
     const startedAt = Date.now();
-    say(title);
-    const child = spawn(process.execPath, reportedTo(report, filters, options), {
+    print(title);
+    const child = spawn(process.execPath, jestCommand(report, filters, options), {
       ...{ cwd: root, stdio: 'inherit', env: { ...process.env, ...env } },
     });
     const outcome = await new Promise((resolve) => child.on('close', (status, signal) => resolve({ status, signal })));
-    told(title, startedAt, outcome);
+    reportEnd(title, startedAt, outcome);
     return countsIn(report);
   });
 
 /**
- * Runs files that failed once more, one after the other, when nothing else runs: a busy machine is told from a wrong program, and the names
- * of what passed only then are printed and counted as flaky. What fails again has failed.
+ * Runs the files that failed once more, one after the other, when nothing else runs, to tell a busy machine from a wrong program. What
+ * passes only then is counted as passed and listed as flaky; what fails again has failed.
  */
-export const failedAgain = (counts, options, { env = {} } = {}) => {
+export const rerunFailed = (counts, options, { env = {} } = {}) => {
   const { failedFiles = [] } = counts;
-  if (failedFiles.length === 0 || failedFiles.length > AGAIN_MAX) return counts;
+  if (failedFiles.length === 0 || failedFiles.length > RERUN_MAX) return counts;
   const paths = failedFiles.map(({ path }) => path);
   const title = `again, one by one: ${paths.map((path) => relative(root, path)).join(', ')}`;
-  const again = jest(title, [...options, '--maxWorkers=1', '--forceExit', '--runTestsByPath', ...paths], { env });
-  const still = new Set((again.failedFiles ?? []).map(({ path }) => path));
-  const before = sum(failedFiles.map(({ passed, skipped }) => ({ passed, skipped, failed: 0 })));
+  const rerun = jest(title, [...options, '--maxWorkers=1', '--forceExit', '--runTestsByPath', ...paths], { env });
+  const failedTwice = new Set((rerun.failedFiles ?? []).map(({ path }) => path));
+  const first = sum(failedFiles.map(({ passed, skipped }) => ({ passed, skipped, failed: 0 })));
   return {
-    passed: counts.passed - before.passed + again.passed,
-    failed: again.failed,
-    skipped: counts.skipped - before.skipped + again.skipped,
-    flaky: again === BROKEN ? [] : paths.filter((path) => !still.has(path)).map((path) => relative(root, path)),
+    passed: counts.passed - first.passed + rerun.passed,
+    failed: rerun.failed,
+    skipped: counts.skipped - first.skipped + rerun.skipped,
+    flaky: rerun === BROKEN ? [] : paths.filter((path) => !failedTwice.has(path)).map((path) => relative(root, path)),
+    durations: counts.durations,
   };
 };
 
 /** Runs a program that writes `{"passed": 1, "failed": 0, "skipped": 0}` to the file that `args` is given. */
 export const counted = (title, command, args, env = {}) =>
-  inScratch((report) => {
+  withReport((report) => {
     const ok = run(title, command, args(report), { ...env, FAIRLEAD_TEST_REPORT: report });
     try {
       return JSON.parse(readFileSync(report, 'utf8'));
@@ -184,14 +198,38 @@ export const counted = (title, command, args, env = {}) =>
     }
   });
 
+/** Writes what `counted` reads, where `counted` has started this program. */
+export const writeReport = ({ passed, failed, skipped, flaky }) => {
+  const report = process.env.FAIRLEAD_TEST_REPORT;
+  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ passed, failed, skipped, flaky })}\n`);
+};
+
 export const checked = (ok) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 });
 
 export const sum = (counts) => {
   const of = (key) => counts.reduce((total, count) => total + count[key], 0);
-  const flaky = counts.flatMap((count) => count.flaky ?? []);
-  return { passed: of('passed'), failed: of('failed'), skipped: of('skipped'), flaky };
+  const all = (key) => counts.flatMap((count) => count[key] ?? []);
+  return {
+    ...{ passed: of('passed'), failed: of('failed'), skipped: of('skipped') },
+    ...{ flaky: all('flaky'), durations: all('durations') },
+  };
 };
 
 /** The plain line that a run ends with, and before it what passed only when it was run again. */
 export const lineOf = ({ passed, failed, skipped, flaky = [] }) =>
   `${flaky.length > 0 ? `!!! FLAKY, passed only when run again alone: ${flaky.join(', ')}\n` : ''}${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`;
+
+/** The files that took longest, the slowest first. */
+export const slowestOf = ({ durations = [] }) =>
+  [...durations]
+    .sort((one, other) => other.seconds - one.seconds)
+    .slice(0, SLOWEST_MAX)
+    .map(({ path, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${path}\n`)
+    .join('');
+
+/** Such as "npm test took 11 min 20 s". */
+export const tookLine = (command, startedAt) => {
+  const seconds = Math.round(secondsSince(startedAt));
+  const minutes = Math.floor(seconds / 60);
+  return `${command} took ${minutes > 0 ? `${minutes} min ` : ''}${seconds % 60} s\n`;
+};

@@ -1,11 +1,10 @@
 // What `npm test` leaves out, in the order of what each shows: long stories, all seeds of the simulations, stories of real Kubernetes on real
 // hosts where this machine can have them, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and says so.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CRASHES, LONG, SEEDED } from './jest.arguments.mjs';
-import { counted, failedAgain, jest, lineOf, prepare, root, sum } from './runs.mjs';
+import { counted, jest, lineOf, prepare, rerunFailed, root, sum, writeReport } from './runs.mjs';
 
 const begunAt = Date.now();
 const { values: options } = parseArgs({ options: { minutes: { type: 'string', default: 'Infinity' } } });
@@ -25,17 +24,17 @@ const realHosts = () =>
     ...[`--report=${report}`, ...REAL_STORIES],
   ]);
 
-const jestAgain = (title, options, settings) => failedAgain(jest(title, options, settings), options, settings);
+const jestWithRerun = (title, options, settings) => rerunFailed(jest(title, options, settings), options, settings);
 
 /** `minutes`: on two cores, with room for a busy machine. */
 const PARTS = [
-  { title: 'stories: the long ones', minutes: 20, tell: () => jestAgain('stories: the long ones', LONG) },
-  { title: 'simulations: all seeds', minutes: 8, tell: () => jestAgain('simulations: all seeds', SEEDED) },
-  ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, tell: realHosts }] : []),
+  { title: 'stories: the long ones', minutes: 20, run: () => jestWithRerun('stories: the long ones', LONG) },
+  { title: 'simulations: all seeds', minutes: 8, run: () => jestWithRerun('simulations: all seeds', SEEDED) },
+  ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, run: realHosts }] : []),
   {
     title: 'kills at every event',
     minutes: 22,
-    tell: () => jestAgain('kills at every event', CRASHES, { env: { FAIRLEAD_CRASH: 'all' } }),
+    run: () => jestWithRerun('kills at every event', CRASHES, { env: { FAIRLEAD_CRASH: 'all' } }),
   },
 ];
 
@@ -50,11 +49,10 @@ const notRun = ({ title, minutes }) => {
 };
 
 const end = (counts) => {
-  if (process.env.FAIRLEAD_TEST_REPORT !== undefined)
-    writeFileSync(process.env.FAIRLEAD_TEST_REPORT, `${JSON.stringify(counts)}\n`);
+  writeReport(counts);
   process.stdout.write(lineOf(counts));
   process.exit(counts.failed === 0 ? 0 : 1);
 };
 
 if (!prepare()) end({ passed: 0, failed: 1, skipped: 0 });
-else end(sum(PARTS.map((part) => (part.minutes <= minutesLeft() ? part.tell() : notRun(part)))));
+else end(sum(PARTS.map((part) => (part.minutes <= minutesLeft() ? part.run() : notRun(part)))));

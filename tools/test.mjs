@@ -1,23 +1,26 @@
 // What `npm test` runs: prepares the checkout like `npm start`, then lint, types of specs and drift of generated files beside every spec,
 // with some seeds of each simulation, and then the stories that are not long. With paths: the specs and stories there, long ones too.
 // `--specs` before the paths leaves their stories out. `npm run test:all` runs the rest. It ends with the plain line `N passed, N failed[, N skipped]`.
-import { writeFileSync } from 'node:fs';
 import { SHORT, SPECS, STORIES } from './jest.arguments.mjs';
 import {
   checked,
   checkSteps,
-  failedAgain,
   jest,
-  jestBesides,
+  jestInBackground,
   LOW_PRIORITY,
   lineOf,
   lintStep,
   prepare,
+  rerunFailed,
   root,
-  runBeside,
+  runInBackground,
+  slowestOf,
   sum,
+  tookLine,
+  writeReport,
 } from './runs.mjs';
 
+const startedAt = Date.now();
 const asked = process.argv.slice(2);
 const withStories = !asked.includes('--specs');
 /** Paths that are given for specs alone are folders of the checkout; others are whatever jest finds by them. */
@@ -27,18 +30,16 @@ const filters = asked.filter((one) => one !== '--specs').map((one) => (withStori
 const SEEDS = '25';
 
 const end = (counts) => {
-  const { passed, failed } = counts;
-  if (process.env.FAIRLEAD_TEST_REPORT !== undefined)
-    writeFileSync(process.env.FAIRLEAD_TEST_REPORT, `${JSON.stringify(counts)}\n`);
+  writeReport(counts);
   process.stdout.write(lineOf(counts));
-  process.exit(failed === 0 && passed > 0 ? 0 : 1);
+  process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
 };
 
 /** One after the other. */
 const checks = async () => {
   const counts = [];
   for (const step of [lintStep(), ...checkSteps()])
-    counts.push(checked(await runBeside(...step, { priority: LOW_PRIORITY })));
+    counts.push(checked(await runInBackground(...step, { priority: LOW_PRIORITY })));
   return counts;
 };
 
@@ -52,8 +53,11 @@ else if (filters.length > 0)
   );
 else {
   const env = { SIM_SEEDS: process.env.SIM_SEEDS ?? SEEDS };
-  const [specs, done] = await Promise.all([jestBesides('specs: unit, int, sim', SPECS, { env }), checks()]);
+  const [specs, done] = await Promise.all([jestInBackground('specs: unit, int, sim', SPECS, { env }), checks()]);
   // Stories run the whole product and take the machine for themselves.
   const stories = jest('stories: e2e, but the long ones', SHORT);
-  end(sum([...done, failedAgain(specs, SPECS, { env }), failedAgain(stories, SHORT)]));
+  const counts = sum([...done, rerunFailed(specs, SPECS, { env }), rerunFailed(stories, SHORT)]);
+  process.stdout.write(`The slowest files:\n${slowestOf(counts)}`);
+  process.stdout.write(tookLine('npm test', startedAt));
+  end(counts);
 }
