@@ -19,6 +19,7 @@ import { CliFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
+import { removeEnvFile, writeEnvFile } from './env-file.store.js';
 import { ensureKeys } from './keys.store.js';
 import { isReadyLine, planPrograms, waitsFor, type ProgramPlan, type Surroundings } from './programs.planner.js';
 import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
@@ -99,6 +100,7 @@ export const startInstance = async (
   const streams = (): Promise<void> => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
+    if (settings.without !== undefined) removeEnvFile(settings.dataDir, settings.without);
     await stopAll(settings.dataDir, programs, environment, fast);
     return localHosts?.release(withHosts);
   };
@@ -122,7 +124,8 @@ export const startInstance = async (
       lab: labOf(settings, labPort, keys.labToken),
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
-    const services = plans.filter(({ name }) => name !== 'lab');
+    const services = plans.filter(({ name }) => name !== 'lab' && name !== settings.without);
+    writeEnvFileOfLeftOut(settings, plans);
     const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
@@ -140,6 +143,11 @@ export const startInstance = async (
     await stop(AbortSignal.abort(), false);
     throw error;
   }
+};
+
+const writeEnvFileOfLeftOut = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan[]): void => {
+  const plan = plans.find(({ name }) => name === without);
+  if (without !== undefined && plan !== undefined) writeEnvFile(dataDir, without, plan);
 };
 
 const labOf = ({ provider, delays, light }: UpSettings, port: number, token: string): Surroundings['lab'] =>

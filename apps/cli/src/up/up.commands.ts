@@ -11,6 +11,7 @@ import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import { refuseUntrusted } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
 import { detachedArguments } from './detached.arguments.js';
+import { DEBUGGABLE_SERVICES, type DebuggableService } from './programs.planner.js';
 import {
   DEFAULT_PORT,
   ETCDS,
@@ -37,6 +38,7 @@ interface UpOptions {
   readonly port: number;
   readonly delays: LabDelays;
   readonly light?: true;
+  readonly without?: DebuggableService;
   readonly natsAddress?: string;
   readonly address: string;
   readonly tlsCert?: string;
@@ -110,6 +112,12 @@ const addUp = (program: Command, io: Io): void => {
         .default('real'),
     )
     .option('--light', 'simulated hosts share one process: thousands of them, without shells')
+    .addOption(
+      new Option(
+        '--without <service>',
+        'start everything but this service, and print the command that runs it under the Node.js inspector',
+      ).choices(DEBUGGABLE_SERVICES),
+    )
     .option(
       '--nats-address <address>',
       'address of this machine on which your own hosts reach NATS, always by TLS (default: only this machine does)',
@@ -144,6 +152,7 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     light: options.light === true,
     http: httpOf(options, io),
     natsAddress: natsAddressOf(options),
+    without: options.without,
     demo: options.demo === true ? demoOf(options) : undefined,
   };
 };

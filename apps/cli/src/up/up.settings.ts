@@ -1,3 +1,5 @@
+import type { DebuggableService } from './programs.planner.js';
+
 /** What `fairlead up` was asked for, with every default filled in. */
 export interface UpSettings {
   readonly dataDir: string;
@@ -9,6 +11,8 @@ export interface UpSettings {
   /** Of this machine, on which hosts of others reach NATS; undefined: no host of another machine does. */
   readonly natsAddress: string | undefined;
   readonly demo: DemoSettings | undefined;
+  /** A service that its developer starts. */
+  readonly without: DebuggableService | undefined;
 }
 
 /** Where the REST API listens, and how it is protected there. */

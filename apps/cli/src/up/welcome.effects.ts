@@ -8,7 +8,9 @@ import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
 import { followOperation } from '../progress/follow.effects.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
+import { debugCommand } from './env-file.store.js';
 import { greetingText, type Greeting } from './greeting.js';
+import type { DebuggableService } from './programs.planner.js';
 import { siteVerified } from './registration.effects.js';
 import { SITES, type UpSettings } from './up.settings.js';
 
@@ -28,6 +30,7 @@ export const welcome = async (
   io: Io,
   { serves }: Pick<Greeting, 'serves'>,
 ): Promise<Pick<DemoOutcome, 'failure'>> => {
+  if (settings.without !== undefined) io.err(debugHint(settings.dataDir, settings.without));
   const { ready, failure } = await demoOutcome(api, settings, io, serves);
   const greeting: Greeting = {
     server: api.server,
@@ -42,6 +45,9 @@ export const welcome = async (
   io.out(greetingText(greeting, io.colors));
   return failure === undefined ? {} : { failure };
 };
+
+const debugHint = (dataDir: string, service: DebuggableService): string =>
+  `\n${service} is not running. Start it from the checkout:\n\n  ${debugCommand(dataDir, service)}\n\n`;
 
 const demoOutcome = async (
   api: Api,
