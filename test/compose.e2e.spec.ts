@@ -275,7 +275,7 @@ class Replay {
       .replaceAll('/fairlead/', `${CHECKOUT}/`);
   }
 
-  /** Runs a container that ends, as its command says; throws with its words when it fails. */
+  /** Runs a container that ends, as its command says; throws with its output when it fails. */
   async provision(name: 'keys' | 'stores'): Promise<string> {
     const args = serviceOf(name).command.map((arg) => this.here(arg));
     const { stderr } = await run(process.execPath, args, {
@@ -380,7 +380,7 @@ class Replay {
   }
 }
 
-/** A container knows nothing of who started it. */
+/** A container has no information about what started it. */
 const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], HOME: tmpdir(), LOG_LEVEL: 'warn' });
 
 /** The files in a folder and below it, by their path in there. */

@@ -29,7 +29,7 @@ describe('a create in which services are killed', () => {
   };
   const finished = async (name: string): Promise<StoredEvent[]> => {
     const end = await system.until(name, ready, CREATE_TIMEOUT_MS);
-    // What agents say after that, when their permission to change has ended, comes in its own time.
+    // What agents report after that, when their permission to change has ended, arrives at any time.
     const events = (await system.events(name)).filter(({ meta }) => meta.seq <= end.meta.seq);
     if (end.type !== 'ClusterReady') throw new Error(`${name} failed: ${JSON.stringify(end.data)}`);
     return events;

@@ -31,7 +31,7 @@ const nameOf = (seed: number, world: CrashWorld, kill?: Kill): string => {
 
 const outcomeOf = (world: CrashWorld): readonly string[] => outcome(world.events, 'demo');
 
-/** What must hold at the end, whoever was killed. */
+/** What must hold at the end, whatever was killed. */
 const expectWhole = async (world: CrashWorld): Promise<void> => {
   expect(world.count('VmCreated')).toBe(MACHINES);
   expect([...world.cloud.creations].filter(([, times]) => times !== 1)).toEqual([]);

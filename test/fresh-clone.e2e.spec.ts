@@ -139,7 +139,7 @@ const readIfAny = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // There is none, or the process that it tells of has ended or is someone else's.
+    return ''; // There is none, or the process that it names has ended or belongs to another program.
   }
 };
 

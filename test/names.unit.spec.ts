@@ -95,7 +95,7 @@ const isOwnRow = (key: string, { type, data, meta }: StoredEvent): boolean => {
     case 'namespace':
       return key === meta.namespace;
     case 'installation': {
-      // The gateway alone speaks of connections by their names; what is said of one otherwise carries it in its context.
+      // Only events of the gateway name connections in their data; others carry the name in their context.
       const named = /^(?:resources|stock)-(.+)$/.exec(meta.context)?.[1];
       return key === (named ?? (data as Data)['name']);
     }

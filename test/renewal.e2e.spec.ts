@@ -7,7 +7,7 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 const TIMEOUT_MS = 240_000;
 const CLUSTER = '/ns/default/clusters/aged';
 const CONTROL_PLANES = 3;
-/** kubeadm's certificates live 365 days, and are to be renewed in the last 90 of them. */
+/** kubeadm's certificates are valid for 365 days, and must be renewed in the last 90. */
 const AGE_DAYS = 300;
 const DAY_MS = 24 * 3_600_000;
 
@@ -17,7 +17,7 @@ const clientCertificate = (kubeconfig: string): X509Certificate => {
 };
 const daysLeft = (end: string): number => (Date.parse(end) - Date.now()) / DAY_MS;
 
-/** The whole product in the lab, with no one who asks for anything but the cluster. */
+/** The whole product in the lab, with no request except for the cluster. */
 describe('F: a cluster whose certificates end soon', () => {
   let system: System;
   let first: string;

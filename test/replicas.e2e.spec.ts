@@ -15,7 +15,7 @@ const subjectOf = ({ data }: StoredEvent): string => {
 
 const MAY_COME_AGAIN = /VmCreated|NodeNotReady|VersionChanged|StepFailed/;
 
-/** What was said although nothing had changed since it was said before: a node may be ready again after it was not. */
+/** Repeated facts without a change in between: a node may be ready again after it was not. */
 const saidTwice = (events: readonly StoredEvent[]): readonly string[] => {
   const said = new Set<string>();
   return events.flatMap((event) => {

@@ -18,7 +18,7 @@ const W1 = { namespace: 'default', cluster: 'demo', node: 'w1' };
 const W2 = { ...W1, node: 'w2' };
 const LOST_MS = 300;
 
-/** What the server says about an attempt: its own words when it refuses. */
+/** The server's response to an attempt: its error message when it refuses. */
 const refusalOf = async (nc: NatsConnection, attempt: () => unknown): Promise<string | undefined> => {
   const refused = (async () => {
     for await (const status of nc.status()) if (status.type === 'error') return status.error.message;

@@ -22,7 +22,7 @@ const extraIn = (event: StoredEvent): string | undefined =>
     ? event.data.machines.find(({ surge }) => surge !== undefined)?.name
     : undefined;
 
-/** How many workers were there at every moment, by what was said of them. */
+/** How many workers there were at every moment, according to the events. */
 const workersThere = (log: readonly StoredEvent[]): readonly number[] => {
   const extra = new Set(log.flatMap((event) => extraIn(event) ?? []));
   const away = new Set<string>();

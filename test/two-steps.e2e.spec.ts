@@ -5,7 +5,7 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const TIMEOUT_MS = 240_000;
-/** Less than that: the wait then tells the story so far. */
+/** Less than that: the wait then prints the story so far. */
 const ROLLOUT_MS = 200_000;
 const CLUSTER = '/ns/default/clusters/careful';
 const EMULATED = '--emulated-version=1.33';

@@ -33,7 +33,7 @@ const keep = (script) => {
   }
 };
 
-// As Node itself from 21 on. The PostgreSQL driver asks it whether this is Cloudflare's runtime; where there is none it loads all of fetch to find out.
+// As Node itself from 21 on. The PostgreSQL driver uses it to detect Cloudflare's runtime; where there is none it loads all of fetch to find out.
 globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node.split('.')[0]}` };
 
 const cachedData = read();

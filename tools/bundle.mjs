@@ -73,7 +73,7 @@ const COMMON = {
   target: 'node20',
   external: OPTIONAL,
   sourcemap: true,
-  keepNames: true, // Nest and TypeORM tell classes by their names.
+  keepNames: true, // Nest and TypeORM identify classes by their names.
   logLevel: 'warning',
 };
 

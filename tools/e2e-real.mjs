@@ -1,5 +1,5 @@
 // What `npm run e2e:real [-- story ...]` runs: real Kubernetes, mostly on real local hosts, in a network namespace that nothing leaves.
-// It prepares what it needs by the project's own commands, and says loudly what it could not check and why.
+// It prepares what it needs by the project's own commands, and prominently reports what it could not check and why.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -115,7 +115,7 @@ const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
 const total = { passed: 0, failed: 0, skipped: 0 };
 
-/** The last thing that is said. */
+/** The last line that is printed. */
 const end = () => {
   rmSync(scratch, { recursive: true, force: true });
   const { passed, failed, skipped } = total;
@@ -124,7 +124,7 @@ const end = () => {
   process.exit(failed === 0 && (passed > 0 || ifPossible) ? 0 : 1);
 };
 
-/** Not to have looked is no success, unless whoever asked says so. */
+/** Not having checked is not a success, unless the caller allows it. */
 const notChecked = (stories, why) => {
   process.stdout.write(`
 !!! NOT CHECKED: real Kubernetes (${stories.join(', ')})
@@ -190,7 +190,7 @@ const trialFailure = () => {
   const words = stderr.trim().slice(-WORDS_MAX);
   return `a host on trial failed (${signal ?? `exit code ${status}`}): ${words}`;
 };
-/** Each story in a process and a network namespace of its own, so that none finds what another left. */
+/** Each story in its own process and network namespace, so that none finds what another left. */
 const tell = (story) => {
   const report = join(scratch, `${story}.json`);
   say(`story: ${story}`);

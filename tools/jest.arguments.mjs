@@ -1,4 +1,4 @@
-/** What jest is told for the specs, and for the stories that run the whole product. */
+/** The arguments of jest for the specs, and for the stories that run the whole product. */
 export const SPECS = ['--maxWorkers=2', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$'];
 // In one process, where whatever a story leaves open would keep the run from ending; specs have to end by themselves.
 const ONE_BY_ONE = ['--maxWorkers=1', '--forceExit', '--testMatch'];

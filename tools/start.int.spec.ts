@@ -161,7 +161,7 @@ describe('npm start', () => {
   );
 });
 
-/** A started program: what it has said so far, and how it ended. */
+/** A started program: its output so far, and how it ended. */
 class Run {
   output = '';
   readonly ended: Promise<{ code: number | null; output: string }>;

@@ -2,7 +2,7 @@
  * What `npm start` runs, from a fresh clone on: checks Node, installs, builds what changed, and becomes `fairlead up --demo`.
  * With `--prepare-only` it ends after the build (`npm test` begins so).
  *
- * Plain JavaScript without dependencies, in words that Node 12 can read: an old Node must get to the sentence that says it is too old.
+ * Plain JavaScript without dependencies, in words that Node 12 can read: an old Node must get to the message that it is too old.
  */
 import { spawn } from 'child_process';
 import { createHash, randomBytes } from 'crypto';
@@ -20,7 +20,7 @@ const NPM_WRITES_WITHIN_MS = 2000;
 const WAIT_TIMEOUT_MS = 15 * 60 * 1000;
 const WAIT_POLL_MS = 250;
 
-/** A reason to stop that is not our bug: the sentence says what to do. */
+/** A reason to stop that is not our bug: the message includes what to do. */
 class Refusal extends Error {}
 
 async function main(args) {
@@ -174,7 +174,7 @@ function refuseUnwritable(folder, command) {
   }
 }
 
-/** Waits for whoever prepares already; a lock of processes that have ended is taken over. */
+/** Waits if another process is preparing already; a lock of processes that have ended is taken over. */
 async function takeLock() {
   refuseUnwritable(
     fs.existsSync(path.dirname(STATE)) ? path.dirname(STATE) : ROOT,
@@ -218,7 +218,7 @@ function identityOf(pid) {
   return { pid, birth: birthOf(pid) };
 }
 
-/** The file appears whole, so no one reads half a holder. */
+/** The file appears atomically, so a partially written holder is never read. */
 function linkNew(file, content) {
   const temporary = file + '.' + randomBytes(6).toString('hex');
   fs.writeFileSync(temporary, content);
@@ -257,7 +257,7 @@ function isAlive(holder) {
   }
 }
 
-/** When a process started; null when there is none, or the system does not tell. */
+/** When a process started; null when there is none, or the system does not report it. */
 function birthOf(pid) {
   const stat = readIfAny('/proc/' + pid + '/stat');
   if (stat === undefined) return null;

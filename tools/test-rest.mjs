@@ -1,5 +1,5 @@
 // What `npm test` leaves out, in the order of what each shows: long stories, all seeds of the simulations, stories of real Kubernetes on real
-// hosts where this machine can have them, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and says so.
+// hosts where this machine can have them, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -9,7 +9,7 @@ jest.setTimeout(180_000);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The files that jest would run, told as `npm test` tells it. */
+/** The files that jest would run with the arguments of `npm test`. */
 const chosen = (filter: string | undefined, options: readonly string[]): readonly string[] => {
   const filters = filter === undefined ? [] : [filter];
   const args = ['node_modules/jest/bin/jest.js', '--listTests', ...jestArguments(filters, options)];

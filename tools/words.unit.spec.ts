@@ -10,24 +10,28 @@ const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 /** Words that no documentation of this field uses, and terms that have another name here (docs/glossary.md). */
 const BANNED_IN_TEXT =
   /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|park(s|ed|ing)?|lanes?|roll-outs?|oneself|upon yourself)\b|\bof before\b|\bcan(not)? be had\b|(?<!there )\bis no (?!longer\b)/giu;
+const BANNED_IN_COMMENTS =
+  /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|oneself)\b|\bof before\b/giu;
+/** Personified programs and calques, in prose that is written by hand. */
+const BANNED_IN_PROSE =
+  /\b(speaks?|hears?|heard|wanted|no one|for ever|upon oneself|of one's own|be had)\b|\b(is|are|was|were) to be\b|\bin (its|their) own words\b/giu;
 /** Families of names that were given up: wish is request, park is quarantine, lane is a partition's consumer. */
 const BANNED_IN_NAMES =
   /(?<![A-Za-z])(wish|unpark|parked|parking|anew)(?![a-z])|(Wish(es|ed)?|Parked|Parking|Anew)(?![a-z])|(?<![A-Za-z])Lanes?(?![a-z])/u;
 
-/** Quotations: code, and titles that others wrote. */
+/** Quotations: code, link targets, and titles that others wrote. */
 const withoutQuotations = (text: string): string =>
   text
     .replaceAll(/```[\s\S]*?```/gu, '')
+    .replaceAll(/\]\([^)\n]*\)/gu, ']')
     .replaceAll(/`[^`\n]*`/gu, '')
     .replaceAll(/"[^"\n]*"/gu, '');
 
-const bannedIn = (name: string, text: string): readonly string[] =>
+const bannedIn = (name: string, text: string, banned = BANNED_IN_TEXT): readonly string[] =>
   text
     .split('\n')
     .flatMap((line, index) =>
-      [...line.matchAll(BANNED_IN_TEXT)].map(
-        ([word]) => `${name}:${index + 1}: "${word}" in: ${line.trim().slice(0, 160)}`,
-      ),
+      [...line.matchAll(banned)].map(([word]) => `${name}:${index + 1}: "${word}" in: ${line.trim().slice(0, 160)}`),
     );
 
 const markdownIn = (folder: string): readonly string[] =>
@@ -35,7 +39,7 @@ const markdownIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name));
 
-/** What the API and the events say of themselves: `summary`, `description` and the like. */
+/** The texts of the API and event documents: `summary`, `description` and the like. */
 const describedIn = (value: unknown): readonly string[] => {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -43,11 +47,51 @@ const describedIn = (value: unknown): readonly string[] => {
   );
 };
 
+const GENERATED: ReadonlySet<string> = new Set([
+  'docs/cli.md',
+  'docs/events.md',
+  'docs/refusals.md',
+  'docs/upgrades.md',
+]);
+const isWritten = (path: string): boolean => !GENERATED.has(path) && !path.endsWith('conformance.md');
+
+const trackedFiles = (...patterns: readonly string[]): readonly string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((path) => path !== '' && !path.endsWith('words.unit.spec.ts'));
+
+/** Keeps the number of each line. */
+const commentsOf = (source: string): string =>
+  source
+    .split('\n')
+    .map((line) => /(?:^|\s)(?:\/\/|\/?\*{1,2}) (.*)$/u.exec(line)?.[1] ?? '')
+    .join('\n');
+
 describe('the words of the project', () => {
   it.each(['README.md', 'CONTRIBUTING.md', ...markdownIn('docs').filter((path) => !path.endsWith('conformance.md'))])(
     'of %s are those of the field',
     (path) => expect(bannedIn(path, withoutQuotations(textOf(path)))).toEqual([]),
   );
+
+  it.each(['README.md', 'CONTRIBUTING.md', ...markdownIn('docs'), ...markdownIn('docs/adr')].filter(isWritten))(
+    'of %s do not personify programs',
+    (path) => expect(bannedIn(path, withoutQuotations(textOf(path)), BANNED_IN_PROSE)).toEqual([]),
+  );
+
+  it('of the comments of the libraries, the tools and the stories are those of the field', () => {
+    const sources = trackedFiles('libs/*.ts', 'tools/*.ts', 'tools/*.mjs', 'test/*.ts').filter(
+      (path) => !path.startsWith('libs/service-kit/') && !path.includes('/generated/'),
+    );
+    expect(sources.length).toBeGreaterThan(200);
+    const found = sources.flatMap((path) => {
+      const comments = withoutQuotations(commentsOf(textOf(path)));
+      return [...bannedIn(path, comments, BANNED_IN_COMMENTS), ...bannedIn(path, comments, BANNED_IN_PROSE)];
+    });
+    expect(found).toEqual([]);
+  });
 
   it.each(markdownIn('docs/adr'))('of the title of %s are those of the field', (path) => {
     const [title = ''] = textOf(path).split('\n');
@@ -68,12 +112,7 @@ describe('the words of the project', () => {
     ).toEqual([]));
 
   it('that sources give to things are those of the glossary', () => {
-    const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
-      cwd: root,
-      encoding: 'utf8',
-    })
-      .split('\n')
-      .filter((path) => path !== '' && !path.endsWith('words.unit.spec.ts'));
+    const sources = trackedFiles('*.ts');
     expect(sources.length).toBeGreaterThan(500);
     const named = sources.filter((path) => BANNED_IN_NAMES.test(path) || BANNED_IN_NAMES.test(codeOf(textOf(path))));
     expect(named).toEqual([]);

@@ -39,7 +39,7 @@ const planOf = (node: string): MachinePlan =>
     rootDisk: { type: 'default', size: 'default' },
   }) as MachinePlan;
 
-/** Says when a row of the nodes is committed: PostgreSQL notifies at the commit, so that nothing has to be asked. */
+/** Reports when a row of the nodes is committed: PostgreSQL notifies at the commit, so that nothing has to be polled. */
 class Commits {
   private readonly waiting = new Map<string, () => void>();
 
@@ -96,7 +96,7 @@ const factOf = (node: string, index: number): Pick<Fact, 'type' | 'data'> =>
 
 type Lags = Readonly<Record<Watched | 'answer', number[]>>;
 
-/** States fact after fact, each once the one before is in both databases: a row says nothing of which fact changed it. */
+/** States fact after fact, each once the one before is in both databases: a row does not show which fact changed it. */
 const stateFacts = async ({ system, commits }: Parts, node: string, lags: Lags): Promise<void> => {
   const nc = await connectNode(system, node);
   let answered: (answer: { readonly rejected: string | null }) => void = () => undefined;
@@ -138,7 +138,7 @@ const orLost = async (over: Promise<unknown>, node: string): Promise<void> => {
   }
 };
 
-/** Nodes that services know, without machines: whoever would make them is stopped. */
+/** Nodes in the services' rows, without machines: infra-svc is stopped. */
 const planNodes = async ({ system, commits }: Parts, nodes: readonly string[]): Promise<void> => {
   await Promise.all(['infra-svc', 'bootstrap-svc'].map((name) => system.supervisor.hold(name)));
   const known = Promise.all(WATCHED.flatMap((service) => nodes.map((node) => commits[service].next(node))));

@@ -27,7 +27,7 @@ export const rounded = (value: number, digits = 1): string => value.toFixed(digi
 export const lineOf = (distribution: Distribution, unit: string): string =>
   `p50 ${rounded(distribution.p50)}, p90 ${rounded(distribution.p90)}, p99 ${rounded(distribution.p99)}, max ${rounded(distribution.max)} ${unit} (${distribution.count} values)`;
 
-/** One line of the report; `goal` says what it is held against. */
+/** One line of the report; `goal` is what it is compared with. */
 export interface Figure {
   readonly name: string;
   readonly value: string;

@@ -35,7 +35,7 @@ export interface Tally {
 
 export const pathOf = (name: string): string => `/ns/default/clusters/${name}`;
 
-/** Creates, grows and deletes clusters over REST, one request at a time, and remembers what each of them is to be. */
+/** Creates, grows and deletes clusters over REST, one request at a time, and remembers the desired state of each. */
 export class ChaosClusters {
   readonly desired: Desired[] = [];
   readonly violations: string[] = [];

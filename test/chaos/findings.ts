@@ -19,7 +19,7 @@ export interface Scene {
   readonly lab: ChaosApi;
 }
 
-/** Waits until every cluster is where it is to be. Answers with what still is not when the time is over. */
+/** Waits until every cluster has its desired state. Returns what still differs when the time is over. */
 export const whenQuiet = async (scene: Scene, timeoutMs: number): Promise<readonly string[]> => {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -8,11 +8,11 @@ const START_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 100;
 
-/** What is killed: every service, NATS and PostgreSQL. The lab stands for the cloud, which no one here may kill. */
+/** What is killed: every service, NATS and PostgreSQL. The lab represents the cloud, which must not be killed here. */
 export const VICTIMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'revoker', 'nats', 'postgres'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** A whole instance as a user starts it: `fairlead up` in a process of its own, with the lab. */
+/** A whole instance as a user starts it: `fairlead up` in a separate process, with the lab. */
 export class ChaosInstance {
   private constructor(
     readonly dataDir: string,

@@ -64,7 +64,7 @@ const FACT = 'RecordAgentFact';
 const uidOf = (attempt: number): ClusterUid =>
   `${String(attempt).padStart(8, '0')}-1111-4111-8111-111111111111` as ClusterUid;
 
-/** The log, which tells when it is about to grow and when it has grown. */
+/** The log, which reports when it is about to grow and when it has grown. */
 class Log extends MemoryStore {
   watch: (when: Kill['when'], upTo: number) => void = () => undefined;
   isDead: (writer: string) => boolean = () => false;
@@ -156,7 +156,7 @@ export class CrashWorld {
   private begun = 0;
   private readonly created: NodeName[] = [];
   private indexed = 0;
-  /** Who was killed in this very step: what it still does in it reaches no one. */
+  /** What was killed in this step: whatever it still does in it has no effect. */
   private dying: Service | undefined;
 
   constructor(
@@ -243,7 +243,7 @@ export class CrashWorld {
     return true;
   }
 
-  /** No one waits for a turn: whoever runs is in Node's hands. False: no one runs. */
+  /** Nothing waits for a turn: what runs is scheduled by Node. False: nothing runs. */
   private async settled(): Promise<boolean> {
     for (let settles = 0; settles < SETTLES_MAX; settles += 1) {
       const isBusy = this.asking || Object.values(this.programs).some((program) => program.isBusy);

@@ -14,7 +14,7 @@ const ATTEMPTS_MAX = 20;
 /** Room that is set aside for each life; what does not fit is read again. */
 const DOCUMENTS_MAX = 200;
 
-/** The service's own code in one life: what carries its jobs out. It remembers nothing that its next life knows. */
+/** The service's own code in one life: what runs its jobs. Nothing in memory survives into the next life. */
 export interface Parts {
   deliver(job: Job, context: JobContext): Promise<JobLater | void | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;

@@ -88,7 +88,7 @@ describe('hosts without any network, and a bundle', () => {
   );
 });
 
-/** The mirror at an https address that no one but its own authority vouches for; it breaks off once in the middle of each large file. */
+/** The mirror at an https address with a certificate of its own CA; it interrupts each large file once. */
 class FileServer {
   readonly broken = new Set<string>();
   readonly resumed = new Set<string>();

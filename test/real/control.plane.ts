@@ -12,7 +12,7 @@ import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/cert
 const PROGRAMS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 type Program = (typeof PROGRAMS)[number];
 
-/** In a network namespace of its own no port is taken, and the adapter asks an API server at its node's address and this port. */
+/** In a separate network namespace no port is taken, and the adapter asks an API server at its node's address and this port. */
 const API_PORT = 6443;
 const ETCD_URL = 'https://127.0.0.1:2379';
 const ETCD_PEER_URL = 'http://127.0.0.1:2380';

@@ -71,7 +71,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
       );
       expect(refused).toContain('Error: context deadline exceeded');
       expect(refused).not.toContain('started');
-      // What the client hears last is a matter of chance; what the member says of it is not.
+      // What the client receives last is a matter of chance; what the member reports is not.
       const journal = await script(controlPlanes[0], `journalctl --unit ${unit} --output cat --no-pager`);
       expect(journal).toContain("tls: client didn't provide a certificate");
     },

@@ -27,7 +27,7 @@ export interface OwnHosts {
   stop(): Promise<void>;
 }
 
-/** What differs from machines of one's own: hosts that share a kernel, and that pull no images. */
+/** What differs from real machines: hosts that share a kernel, and that pull no images. */
 const profileOf = (source: SoftwareSource): HostProfile => ({
   source,
   cgroupDriver: machineIsUnified() ? 'systemd' : 'cgroupfs',
@@ -63,7 +63,7 @@ export interface OwnHostsOptions {
   readonly cidr: string;
   /** Folders of this machine that hosts see: path there to path here. */
   readonly readOnly?: Readonly<Record<string, string>>;
-  /** Done to each host before Fairlead knows it. */
+  /** Done to each host before it is registered. */
   readonly before?: string;
 }
 

@@ -12,12 +12,12 @@ const CLUSTER = 'dark';
 /** Where systemd waits for a container until its own limit, it is twice that. */
 const REBOOT_MS = 45_000;
 
-/** A moment of a host: some file that is written in the middle of what is to be interrupted. */
+/** A moment of a host: some file that is written in the middle of the interrupted operation. */
 interface Moment {
   readonly role: Machine['role'];
   /** Words of a shell: any of these files. */
   readonly files: string;
-  /** What must have been said of the host before it, and what must not. */
+  /** Which events of the host must exist before it, and which must not. */
   readonly said: StoredEvent['type'];
   readonly unsaid: StoredEvent['type'];
 }
@@ -53,7 +53,7 @@ describe('a real create whose hosts lose power, each while it is prepared and in
   let system: RealSystem;
   let events: readonly StoredEvent[];
   const hosts = new Map<Machine['role'], { readonly node: string; readonly host: string }>();
-  /** What had been said of the host when its power went. */
+  /** Which events of the host existed when it lost power. */
   const saidBefore = new Map<Moment, readonly StoredEvent['type'][]>();
 
   const saidOf = async (node: string): Promise<readonly StoredEvent['type'][]> =>

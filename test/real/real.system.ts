@@ -75,7 +75,7 @@ const uplinkOf = (cidr: string): string => {
   return plan.uplink;
 };
 
-/** Starts everything, and registers the connection; whoever stops it gets the hosts deleted, too. */
+/** Starts everything, and registers the connection; stopping it deletes the hosts, too. */
 export const startRealSystem = async (): Promise<RealSystem> => {
   const stateDir = newFolder('real');
   const local = openLocal({ stateDir: join(stateDir, CONNECTION), cacheDir: cacheFolder(process.env) });

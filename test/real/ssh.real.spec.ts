@@ -29,7 +29,7 @@ const forward = async (to: { port: number }): Promise<{ readonly port: number; r
   return { port: (server.address() as AddressInfo).port, server };
 };
 
-/** What differs from machines of one's own: hosts that share a kernel, and Kubernetes' files in a folder. */
+/** What differs from real machines: hosts that share a kernel, and Kubernetes' files in a folder. */
 const profile = {
   source: { kind: 'files', location: MIRROR_AT, unsigned: true },
   nodeBinary: '/opt/fairlead/node',
@@ -50,7 +50,7 @@ const body = (name: string): object => ({
   config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
 });
 
-// It needs a namespace of its own, where nothing of it leaves: npm run e2e:real -- ssh.
+// It needs a separate namespace, which no packet leaves: npm run e2e:real -- ssh.
 const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
 
 (inOwnNetwork ? describe : describe.skip)('five hosts that Fairlead did not make', () => {

@@ -49,7 +49,7 @@ export interface Reads extends Traffic {
   readonly retried: readonly string[];
 }
 
-/** Reads from the Kubernetes API through its balanced address, without a pause, until it is told to end; one retry each. */
+/** Reads from the Kubernetes API through its balanced address, without a pause, until it is stopped; one retry each. */
 export const readApi = (kubectl: Kubectl): { end(): Promise<Reads> } => {
   let isOver = false;
   const lines: string[] = [];

@@ -19,7 +19,7 @@ const KILL_AFTER_MS = { least: 8_000, most: 30_000 };
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
 
-/** What etcd and the API server of a host said of slow disks, of changes of etcd's lead, and of their own ends. */
+/** What etcd and the API server of a host logged about slow disks, leader changes of etcd, and their own exits. */
 const WHAT_STALLED =
   'cd /var/log/pods; for pod in etcd kube-apiserver; do echo $pod; cat kube-system_$pod-*/$pod/*.log | ' +
   "grep -E 'slow fdatasync|took too long|overloaded|[Ll]eader|Shutting down kubernetes service|quota evaluator$|timed out' | tail -60; done";
@@ -68,7 +68,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     read.retried.forEach(say);
   };
 
-  /** What Kubernetes and the agents said meanwhile, for whoever has to find out why. */
+  /** What Kubernetes and the agents logged meanwhile, for the investigation. */
   const explain = async (): Promise<void> => {
     say(await kubectl('get', 'events', '-A', '--field-selector', 'type=Warning', '--sort-by', '.lastTimestamp'));
     say(await kubectl('--namespace', 'kube-system', 'get', 'leases', '-o', 'yaml'));

@@ -52,7 +52,7 @@ const service = {
 export const webManifests = { apiVersion: 'v1', kind: 'List', items: [deployment, service] };
 
 /**
- * The same, for use while nodes are emptied: one pod at a time may leave, and one that leaves serves until no one is sent to it any
+ * The same, for use while nodes are emptied: one pod at a time may leave, and one that leaves serves until no request is sent to it any
  * more.
  */
 export const budgetedManifests: readonly object[] = [

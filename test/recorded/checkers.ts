@@ -21,7 +21,7 @@ export const check = (program: string, args: readonly string[], env: NodeJS.Proc
   return { code: status, lines: `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '') };
 };
 
-/** `it` where that checker is installed. Where it is not, says so on the terminal: no one must take a skip for a pass. */
+/** `it` where that checker is installed. Where it is not, this is printed on the terminal: a skip must not be mistaken for a pass. */
 export const itWith = (program: string, versionFlag = '--version'): typeof it | typeof it.skip => {
   try {
     check(program, [versionFlag]);

@@ -6,7 +6,7 @@ import { quote } from '../../libs/node-scripts/src/shell/quote.js';
 const PACKAGES = 'deb [trusted=yes] file:/opt/fairlead/mirror/packages/debian-13 ./';
 const UNITS = '/etc/systemd/system';
 const API_PORT = 6443;
-/** Where no one listens. */
+/** An address without a listener. */
 const DEAD_PORT = 6444;
 
 /** Files that the preparation leaves for the questions. */

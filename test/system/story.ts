@@ -7,7 +7,7 @@ const steady = (sentence: string): string =>
     .replaceAll(/\b127\.\d+\.\d+\.\d+\b/g, '<address>')
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>');
 
-/** Things that happen side by side, in no order of their own: they are told in this order, and then in that of their sentences. */
+/** Things that happen side by side, in no order of their own: they are listed in this order, and then in that of their sentences. */
 const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['VmCreated'],
   [
@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['AddonInstalled'],
 ];
 
-/** Agents report when their own node is Ready, some while others still join: told together, where the last of them belongs. */
+/** Agents report when their own node is Ready, some while others still join: listed together, where the last of them belongs. */
 const readyNodesLast = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
   const ready = events.filter(({ type }) => type === 'NodeReady');
   const rest = events.filter(({ type }) => type !== 'NodeReady');
@@ -37,7 +37,7 @@ const lineOf = (event: StoredEvent): string =>
     .slice(1)
     .padEnd(14)} ${event.type.padEnd(24)} ${steady(sentenceOfEvent(event))}`;
 
-/** A cluster's log as a story: one line per event, who said it and what; runs of concurrent events are sorted. */
+/** A cluster's log as a story: one line per event, with its actor and sentence; runs of concurrent events are sorted. */
 export const story = (events: readonly StoredEvent[]): string => {
   const lines = readyNodesLast(events).map((event) => ({
     group: SIDE_BY_SIDE.findIndex((types) => types.includes(event.type)),

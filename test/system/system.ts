@@ -23,7 +23,7 @@ export interface SystemOptions {
   readonly light?: boolean;
   readonly delays?: 'real' | 'none';
   readonly durable?: boolean;
-  /** False: no simulated cloud and no connection to one; whoever starts it brings another provider. */
+  /** False: no simulated cloud and no connection to one; the caller provides another provider. */
   readonly lab?: boolean;
   /** Where NATS listens instead of the loopback address, by TLS. */
   readonly natsHost?: string;
@@ -43,7 +43,7 @@ export interface ClusterView {
   readonly status: { readonly phase: string; readonly reason: string; readonly message: string };
 }
 
-/** The whole product as a user runs it: real NATS, real PostgreSQL, every service a process of its own, the lab as the cloud. */
+/** The whole product as a user runs it: real NATS, real PostgreSQL, every service as a separate process, the lab as the cloud. */
 export interface System {
   readonly environment: TestEnvironment;
   readonly supervisor: Supervisor;

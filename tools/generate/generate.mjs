@@ -1,4 +1,4 @@
-// Writes everything in the repository that is generated, or with --check says what is no longer true. Run after a build.
+// Writes everything in the repository that is generated, or with --check reports what is out of date. Run after a build.
 import { readFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

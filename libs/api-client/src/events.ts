@@ -14,7 +14,7 @@ export interface EventsOptions extends FairleadClientOptions {
   readonly signal: AbortSignal;
 }
 
-/** The gateway said no, or has been away for too long. */
+/** The gateway refused, or has been unavailable for too long. */
 export class EventsFailed extends Error {
   constructor(
     message: string,
@@ -114,7 +114,7 @@ export async function* events(options: EventsOptions): AsyncGenerator<FairleadEv
         last = event.seq;
         yield event;
       }
-      // A replica that stops ends its streams in good order: that is no outage.
+      // A replica that shuts down ends its streams gracefully: that is not an outage.
       heardAtMs = Date.now();
     } catch (error) {
       if (options.signal.aborted) return;

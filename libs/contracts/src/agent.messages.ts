@@ -5,7 +5,7 @@ import { ClusterUid, NatsUserKey } from './ids.js';
 /** Ids of events, as agents name the cause of a fact. */
 const EventId = z.string().min(1).max(128);
 
-/** A fact as an agent sends it; which node and which type it is about is the subject's to say. */
+/** A fact as an agent sends it; the subject determines the node and the type. */
 export const AgentFactMessage = z.object({
   id: z.uuid().describe('Drawn once: a repetition is recorded once'),
   time: z.iso.datetime().describe('When it was observed, by the clock of the node'),
@@ -28,7 +28,7 @@ export const AgentSyncMessage = z.object({
 });
 export type AgentSyncMessage = z.infer<typeof AgentSyncMessage>;
 
-/** What a node is to be, with the event that said so. */
+/** The desired state of a node, with the event that set it. */
 export const AgentDesiredMessage = z.object({
   id: EventId,
   correlationId: z.string(),

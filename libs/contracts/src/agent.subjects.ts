@@ -2,7 +2,7 @@ import { EVENTS, isEventType, type EventType } from './events/catalogue.js';
 
 /**
  * Where agents and services meet. Agents are clients of a NATS account of their own, which exports `agent.in.>` and `hb.>` to the
- * account of the services and imports `agent.out.>` from it. Nothing else crosses, and no one answers to a reply subject: an
+ * account of the services and imports `agent.out.>` from it. Nothing else crosses, and no service uses a reply subject: an
  * answer goes to the subject that belongs to the node which asked.
  */
 export interface NodeAddress {
@@ -17,7 +17,7 @@ const placeOf = ({ namespace, cluster, node }: NodeAddress): string => `${namesp
 export const agentFactSubject = (address: NodeAddress, type: EventType): string =>
   `agent.in.${placeOf(address)}.fact.${type}`;
 
-/** An agent asks what its node is to be and what it said last: an `AgentSyncMessage`. */
+/** An agent requests its desired state and its last reported facts: an `AgentSyncMessage`. */
 export const agentSyncSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.sync`;
 
 /** An agent asks for a new credential: an `AgentRenewMessage`. */
@@ -46,7 +46,7 @@ export const AGENT_EVENT_TYPES: readonly EventType[] = (Object.keys(EVENTS) as E
   (type) => EVENTS[type].writer === 'node-agent',
 );
 
-/** A message larger than this is no agent's. */
+/** A message larger than this does not come from an agent. */
 export const AGENT_MESSAGE_MAX_BYTES = 32 * 1024;
 
 /** The node that a subject below `agent.in` belongs to, and the fact's type if it carries one; undefined: no such subject. */

@@ -15,7 +15,7 @@ export const AGENT_PATHS = {
   /** What runs again when a new agent does not come up. */
   previousProgram: '/opt/fairlead/agent.previous.mjs',
   previousConfig: '/etc/fairlead/agent.previous.json',
-  /** There while a new agent has not said yet that it works; holds how often it was started. */
+  /** Exists until a new agent has reported that it works; contains how often it was started. */
   trial: '/var/lib/fairlead/agent.trial',
   /** There when the agent has reached NATS since it was started last. */
   connected: '/var/lib/fairlead/agent.connected',
@@ -42,7 +42,7 @@ export const AGENT_PATHS = {
   steps: '/var/lib/fairlead/steps',
 } as const;
 
-/** What the agent needs to know of the kind of host that it works on; what is absent is as on a host made by packages. */
+/** What the agent needs about its kind of host; absent fields have the values of a host that is set up from packages. */
 export const AgentProfile = HostProfile.pick({
   source: true,
   cgroupDriver: true,

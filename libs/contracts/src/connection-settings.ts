@@ -25,7 +25,7 @@ export const LabSettings = z.strictObject({
 });
 export type LabSettings = z.output<typeof LabSettings>;
 
-/** Settings of an `nspawn` connection. Whether hosts can have the network is for its provider to say. */
+/** Settings of an `nspawn` connection. Its provider checks whether hosts can have the network. */
 export const NspawnSettings = z.strictObject({
   stateDir: folder.describe('Where the hosts are kept, in a folder of the connection'),
   cacheDir: folder.optional().describe('Where the root file system is kept'),
@@ -73,7 +73,7 @@ const secretsIn = (value: unknown, path: readonly PropertyKey[]): readonly Setti
 const BUNDLE_NAME = /^[A-Za-z0-9][-A-Za-z0-9._]{0,126}$/;
 
 /**
- * A bundle is named, not pointed at: whoever chose a path could have any file of bootstrap-svc sent to a host. Files of a mirror
+ * A bundle is named, not given as a path: a path could make bootstrap-svc send any of its files to a host. Files of a mirror
  * can be checked by something that does not come from the mirror.
  */
 const sourceFaults = (settings: unknown): readonly SettingFault[] => {

@@ -4,8 +4,8 @@ export const EXTERNAL_ETCD = {
   programs: '/opt/fairlead/etcd',
   /** What members prove themselves with, to each other and to those who ask them. */
   pki: '/etc/fairlead/etcd',
-  /** What the API server asks with: a folder of its own, since kubeadm mounts all of it into the API server. */
+  /** The client certificate of the API server: in a separate folder, because kubeadm mounts the whole folder into the API server. */
   client: '/etc/fairlead/etcd-client',
-  /** The same as that of kubeadm's etcd: it is often a disk of its own. */
+  /** The same as that of kubeadm's etcd: it is often a separate disk. */
   data: '/var/lib/etcd',
 } as const;

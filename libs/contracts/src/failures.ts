@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the outside world did wrong: which operation, on what, in its own words. Safe to show and to store. */
+/** A failure of the outside world: the operation, its target and the error message. Safe to show and to store. */
 export const Cause = z.strictObject({
   operation: z.string().describe('What was tried, e.g. "kubeadm init"'),
   target: z.string().describe('On what, e.g. a node or a connection'),
@@ -47,5 +47,5 @@ export class WorldFailure extends Error {
 /** One sentence for a person: "kubeadm init on demo-cp-1 failed: <words>". */
 export const sentenceOf = (cause: Cause): string => `${cause.operation} on ${cause.target} failed: ${cause.message}`;
 
-/** What someone threw, in its own words. */
+/** The message of anything that was thrown. */
 export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

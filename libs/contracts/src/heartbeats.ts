@@ -17,7 +17,7 @@ export const SourceLook = z.object({
 });
 export type SourceLook = z.infer<typeof SourceLook>;
 
-/** Agents update themselves apart from services: what a newer one says beside these is passed over, and the rest is heard. */
+/** Agents are updated independently of services: unknown fields of a newer one are ignored, and the rest is used. */
 export const Heartbeat = z.object({
   uid: ClusterUid,
   node: NodeName,

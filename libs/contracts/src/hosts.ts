@@ -25,7 +25,7 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
 ]);
 export type SoftwareSource = z.infer<typeof SoftwareSource>;
 
-/** What differs between kinds of hosts, not between clusters; a connection's provider says it. Absent: our default. */
+/** What differs between kinds of hosts, not between clusters; the connection's provider sets it. Absent: our default. */
 export const HostProfile = z.strictObject({
   source: SoftwareSource.optional(),
   nodeBinary: z.string().optional().describe('The Node runtime on the host; absent: bootstrap-svc ships its own'),

@@ -22,7 +22,7 @@ export type ClusterUid = z.infer<typeof ClusterUid>;
 export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'NodeName'>();
 export type NodeName = z.infer<typeof NodeName>;
 
-/** The public key of a NATS user, which is how the server knows a credential. It is not a secret. */
+/** The public key of a NATS user, by which the server identifies a credential. It is not a secret. */
 export const NatsUserKey = z.string().regex(/^U[A-Z2-7]{55}$/);
 export type NatsUserKey = z.infer<typeof NatsUserKey>;
 
@@ -37,7 +37,7 @@ export type PoolName = z.infer<typeof PoolName>;
 export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 
-/** `u-` and a short text of its own; unique within a cluster's history. */
+/** `u-` and a short random text; unique within a cluster's history. */
 export const UpgradeId = z
   .string()
   .regex(/^u-[0-9a-z]{6,32}$/)

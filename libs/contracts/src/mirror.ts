@@ -68,7 +68,7 @@ export const MirrorFile = z.object({
 });
 export type MirrorFile = z.infer<typeof MirrorFile>;
 
-/** What is really inside. `standsInFor` is said wherever the tag or the kubeadm of that version names another version. */
+/** The actual contents. `standsInFor` is set where the tag, or kubeadm of that version, names another version. */
 export const MirrorComponent = z.object({
   name: z.string(),
   version: z.string(),
@@ -106,7 +106,7 @@ export type MirrorPackages = z.infer<typeof MirrorPackages>;
 
 export const MIRROR_FORMAT = 'fairlead-mirror/1';
 
-/** `catalogue.json` at the root of a mirror. Readers ignore what they do not know: a newer writer may say more. */
+/** `catalogue.json` at the root of a mirror. Readers ignore unknown fields: a newer writer may add some. */
 export const MirrorCatalogue = z.object({
   format: z.literal(MIRROR_FORMAT),
   platform: z.literal('linux/amd64'),

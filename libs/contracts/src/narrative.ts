@@ -44,7 +44,7 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   undo: 'restores the previous data',
 };
 
-/** What each event says to a person: one sentence in the past or present, without a full stop. */
+/** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
@@ -241,6 +241,6 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 
-/** What an event says to a person, without a full stop. */
+/** An event as a sentence for people, without a full stop. */
 export const sentenceOfEvent = <T extends EventType>(event: StoredEvent<T>): string =>
   (SENTENCES[event.type as T] as Sentence<T>)(event.data as EventData<T>);

@@ -31,7 +31,7 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-/** Each client has an inbox of its own, so that no client can read another's answers. */
+/** Each client has its own inbox, so that no client can read another's replies. */
 export const inboxPrefix = (client: string): string => `_INBOX_${client.replaceAll('.', '_')}`;
 
 const OBJECTS = `OBJ_${SNAPSHOTS_BUCKET}`;
@@ -96,7 +96,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceN
 };
 
 /**
- * A service writes what it owns, and reads that and what the table above says. A value is read by its name only: a read by sequence, or a
+ * A service writes its own secrets, and reads them and those in the table above. A value is read by its name only: a read by sequence, or a
  * consumer, would reach all of the bucket.
  */
 const secrets = (service: ServiceName): readonly string[] => [
@@ -135,7 +135,7 @@ const anyNode: NodeAddress = { namespace: '*', cluster: '*', node: '*' };
 
 const agentOutput = (output: AgentOutput): string => agentOutputSubject(anyNode, output);
 
-/** upgrade-svc takes what agents state from their stream, records it, and tells them what their nodes are to be. */
+/** upgrade-svc consumes the facts of agents from their stream, records them, and sends agents the desired state of their nodes. */
 const agentFacts: readonly string[] = [
   ...AGENT_EVENT_TYPES.map((type) => `evt.*.*.*.*.${type}`),
   `$JS.API.CONSUMER.CREATE.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}.>`,
@@ -174,7 +174,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
 });
 
 /**
- * An agent may state facts about its own node, send its own heartbeat, ask for its own state and credential, and hear what
+ * An agent may state facts about its own node, send its own heartbeat, request its own state and credential, and receive what
  * services send to its node. It may use no API of JetStream and no inbox.
  */
 export const nodePermissions = (address: NodeAddress): Permissions => ({
@@ -190,7 +190,7 @@ export const nodePermissions = (address: NodeAddress): Permissions => ({
 /** Every `AgentCredentialsRevoked`. */
 export const REVOCATIONS_FILTER = 'evt.*.*.*.bootstrap.AgentCredentialsRevoked';
 
-/** The revoker reads the log, and hears at once when there is something new in it; it writes nothing. */
+/** The revoker reads the log and subscribes to new revocations; it writes nothing. */
 export const revokerPermissions = (): Permissions => ({
   publish: [`$JS.API.DIRECT.GET.${STREAMS.events}`],
   subscribe: [`${inboxPrefix(REVOKER)}.>`, REVOCATIONS_FILTER],

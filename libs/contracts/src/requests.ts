@@ -11,7 +11,7 @@ import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 /**
  * Bodies and queries of the REST API. The field names and defaults are CB-Ladybug's.
  *
- * A schema here says what is JSON of the right shape. Where CB-Ladybug has a rule with a text of its own (an empty name, a
+ * A schema here defines JSON of the right shape. Where CB-Ladybug has a rule with its own text (an empty name, a
  * wrong CNI), the schema lets the value through and documents the rule, and the gateway's rules refuse it with its code.
  */
 

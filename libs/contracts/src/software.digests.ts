@@ -95,5 +95,5 @@ const PINNED: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** The SHA-256 that the release file at this path of the official layout must have; undefined: Fairlead knows none. */
+/** The SHA-256 that the release file at this path of the official layout must have; undefined: Fairlead has none. */
 export const pinnedSha256 = (path: string): string | undefined => PINNED.get(path);

@@ -3,7 +3,7 @@ import { MirrorPath, Sha256 } from './digests.js';
 
 /**
  * Why a mirror's content may be believed: the connection pins its catalogue, or names the keys that sign it, or pins the files
- * themselves. Where and how bytes travel is no reason.
+ * themselves. Where and how bytes travel is not.
  */
 
 /** The 32 bytes of an Ed25519 public key in base64. */
@@ -61,7 +61,7 @@ export interface DetachedSignature {
 const SIGNATURE_LINE = /^(ed25519:[A-Za-z0-9+/]{43}=) ([A-Za-z0-9+/]{86}==)$/;
 const SIGNATURE_TEXT_MAX = 4_096;
 
-/** The signatures in a `.sig` file, at most SIGNERS_MAX; what is no signature is passed over. */
+/** The signatures in a `.sig` file, at most SIGNERS_MAX; other lines are ignored. */
 export const parseSignatures = (text: string): readonly DetachedSignature[] =>
   text
     .slice(0, SIGNATURE_TEXT_MAX)

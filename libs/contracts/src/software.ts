@@ -76,7 +76,7 @@ export const softwareOf = (release: KubernetesRelease): SoftwareVersions => {
   return { containerd: release.containerd, kubelet: kubernetes, kubeadm: kubernetes, kubectl: kubernetes };
 };
 
-/** Where kubeadm's images come from unless `imageRepository` says otherwise. */
+/** Where kubeadm's images come from, unless `imageRepository` is set. */
 export const IMAGE_REPOSITORY = 'registry.k8s.io';
 
 /** A container image that kubeadm's cluster runs, and on which nodes. */
@@ -97,7 +97,7 @@ export const imagesOf = (release: KubernetesRelease, repository = IMAGE_REPOSITO
     reference: `${repository}/${path}`,
     roles,
   });
-  // In a repository of one's own kubeadm looks for CoreDNS beside the others (kubeadm, GetDNSImage).
+  // In a custom repository kubeadm expects CoreDNS beside the other images (kubeadm, GetDNSImage).
   const dns = repository === IMAGE_REPOSITORY ? 'coredns/coredns' : 'coredns';
   return [
     image('kube-apiserver', `kube-apiserver:${release.version}`, CONTROL_PLANE),

@@ -1,6 +1,6 @@
 import { NONE } from './ids.js';
 
-/** Fixed for ever: changing it needs a new stream. */
+/** Never changes: another number needs a new stream. */
 export const PARTITION_COUNT = 16;
 
 /** The streams of Fairlead. EVENTS is the truth; the others can be lost without losing history. */
@@ -61,7 +61,7 @@ export const CONNECTIONS_STREAM: StreamId = { namespace: NONE, cluster: NONE, co
 
 export const eventSubject = (stream: StreamId, type: string): string => `${streamSubject(stream)}.${type}`;
 
-/** Matches every event of a cluster, whoever wrote it. */
+/** Matches every event of a cluster, from any writer. */
 export const clusterFilter = (namespace: string, cluster: string): string =>
   `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.>`;
 
@@ -84,7 +84,7 @@ export const parseEventSubject = (subject: string): EventSubject | undefined => 
 export const heartbeatSubject = (namespace: string, cluster: string, node: string): string =>
   `hb.${namespace}.${cluster}.${node}`;
 
-/** On which a service says every few seconds that it serves; stored nowhere. */
+/** On which a service announces every few seconds that it serves; not stored. */
 export const aliveSubject = (service: string): string => `alive.${service}`;
 
 export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;

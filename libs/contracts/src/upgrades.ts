@@ -91,7 +91,7 @@ export const EtcdChange = z.strictObject({
 });
 export type EtcdChange = z.infer<typeof EtcdChange>;
 
-/** How often an agent tries a phase of a change for one revision; after that someone has to ask again. */
+/** How often an agent tries a phase of a change for one revision; after that an operator has to retry. */
 export const CHANGE_ATTEMPTS_MAX = 3;
 
 /** What an agent does to its node in one go, once: its id is remembered on the node. */

@@ -108,7 +108,7 @@ export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
   if (!CLAIMING.has(event.type) || !('uid' in event.data)) return usage;
   const { uid } = event.data;
   const before = usage.claims.get(uid);
-  // What is said of a cluster that is over, or was never asked for, claims nothing.
+  // Facts about a cluster that is gone, or was never requested, claim nothing.
   if (before === undefined && event.type !== 'ClusterRequested') return usage;
   const claim = before ?? { ...NEW, namespace: event.meta.namespace };
   return { ...usage, claims: new Map(usage.claims).set(uid, claimAfter(claim, event)) };
@@ -140,7 +140,7 @@ const orderOf = ({ claims }: Usage, { uid, requestId, more }: Desired): number =
   return (more ? own : claim && since(claim)) ?? Number.POSITIVE_INFINITY;
 };
 
-/** What counts before the request, cluster by cluster: whoever asked first comes first, so of two requests at once only one sees room. */
+/** What counts before the request, cluster by cluster: earlier requests come first, so of two concurrent requests only one finds capacity. */
 const countedBefore = (usage: Usage, desired: Desired): readonly Counted[] => {
   const order = orderOf(usage, desired);
   return [...usage.claims].flatMap(([uid, claim]) => {
@@ -189,7 +189,7 @@ const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines
 export const hasQuota = (known: Registered, desired: Desired): boolean =>
   scopesOf(known, desired).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
 
-/** Why there is no room for the request; undefined: there is. */
+/** Why there is no capacity for the request; undefined: there is. */
 export const quotaRefusal = (known: Registered, usage: Usage, desired: Desired): Refusal | undefined => {
   const before = countedBefore(usage, desired);
   for (const { name, quota, has } of scopesOf(known, desired)) {

@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 
-/** Why an environment could not be had. The code is stable; the message is a sentence that also says what to do. */
+/** Why an environment could not be provided. The code is stable; the message includes what to do. */
 export type FaultCode =
   | 'command-failed'
   | 'crash-loop'

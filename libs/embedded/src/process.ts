@@ -1,4 +1,4 @@
-/** What any program of this machine needs to run commands, to know processes for ever, and to keep files whole. */
+/** What any program on this machine needs to run commands, identify processes reliably, and write files atomically. */
 export { cacheFolder } from './folder/cache-folder.js';
 export { makeFolder, readIfAny, writeWhole } from './folder/files.js';
 export { lastWordsOf, runCommand, signalProcess, type CommandOptions, type CommandResult } from './process/command.js';

@@ -35,7 +35,7 @@ export const bundleProgram = async (source: string): Promise<{ file: string; rem
   return { file, remove: () => removeFolder(folder) };
 };
 
-/** A running program of a test: what it says, line by line, and its end. */
+/** A running program of a test: its output, line by line, and its exit. */
 export class Program {
   readonly process: ChildProcess;
   readonly ended: Promise<{ code: number | null; output: string }>;

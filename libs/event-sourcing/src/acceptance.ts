@@ -38,7 +38,7 @@ export interface Rejection {
   readonly detail: string;
 }
 
-/** What the subject of a message says about the event on it, with the catalogue's word on who may state it. */
+/** What the subject of a message determines about its event, with the writer that the catalogue allows. */
 export interface EventAddress extends StreamId {
   readonly type: EventType;
   readonly definition: EventDefinition;
@@ -150,7 +150,7 @@ const namesFault = ({ namespace, cluster, named }: EventAddress, data: Envelope[
   return undefined;
 };
 
-/** Whether an envelope says what its subject says. What its data has to look like is the schema's business. */
+/** Whether an envelope agrees with its subject. The schema checks the data. */
 export const envelopeFault = (address: EventAddress, envelope: Envelope): Rejection | undefined => {
   const wrongType = typeFault(address, envelope.type);
   if (wrongType !== undefined) return wrongType;

@@ -13,7 +13,7 @@ import type { Command, Decider } from './decider.js';
 import { FoldCache, type Folded } from './fold.cache.js';
 import { isRepeatable, type Cause, type EventStore, type LogEntry } from './store.js';
 
-/** How often a decision is taken again when someone else wrote to the stream in between. */
+/** How often a decision is repeated when another writer appended to the stream in between. */
 export const ATTEMPTS_MAX = 5;
 
 /** How many repeatable requests of a stream are remembered. One that is repeated after so many others is decided again. */
@@ -38,7 +38,7 @@ export type Handle = <State, C extends Command, E extends Fact>(
   cause: Cause,
 ) => Promise<Decided<State> | Refusal>;
 
-/** A decision must not be taken without what a newer release has written; what a node says is no decision's own past. */
+/** A decision must not ignore events of a newer release; events of nodes are not part of a decision's own history. */
 const refuseNewer = ({ context, rejection }: LogEntry): void => {
   if (rejection?.reason === 'newer-version' && !context.startsWith('node-'))
     throw new Error(`no decision is possible here: ${rejection.detail}; upgrade this service`);
@@ -91,7 +91,7 @@ const inTurn = (): (<T>(key: string, work: () => Promise<T>) => Promise<T>) => {
 
 const ownFilter = (stream: StreamId): string => `${streamSubject(stream)}.>`;
 
-/** What a decider reads of the log: its own stream, or all that is said about the cluster. */
+/** What a decider reads of the log: its own stream, or all events of the cluster. */
 const filterOf = (reads: 'stream' | 'cluster' | undefined, stream: StreamId): string =>
   reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : ownFilter(stream);
 

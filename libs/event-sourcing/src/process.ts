@@ -63,7 +63,7 @@ export const later = (time: string, ms: number): string => new Date(Date.parse(t
 export interface Caused<R extends Reaction = Reaction> {
   readonly reaction: R;
   readonly event: StoredEvent;
-  /** Its place among the event's reactions: with the event's id it names the reaction for ever. */
+  /** Its place among the event's reactions: with the event's id it identifies the reaction permanently. */
   readonly index: number;
 }
 
@@ -74,7 +74,7 @@ export interface ProcessChanges<State> {
   readonly poisons: readonly Poison[];
 }
 
-/** Folds a batch over the states of the clusters in it, and collects what the process wants done. */
+/** Folds a batch over the states of the clusters in it, and collects the jobs of the process. */
 export const advance = <State>(
   process: Process<State>,
   stateOf: (clusterKey: string) => State | undefined,

@@ -27,15 +27,15 @@ export interface TaskFailure {
 }
 
 /**
- * Pure. What a service knows of one cluster, and everything that it wants done now. From it follow the process that publishes
+ * Pure. A service's state of one cluster, and every task that is desired now. From it follow the process that publishes
  * tasks (`reconcilerProcess`), the timers that wake it, and the answer to whether a task is still desired (`TaskRunner`).
  *
  * How to move a service to it:
- * 1. `decider` is the one whose state says what is to be done. It must read the whole cluster (`reads: 'cluster'`), and its
+ * 1. `decider` is the one whose state determines the tasks. It must read the whole cluster (`reads: 'cluster'`), and its
  *    `evolve` must return `initial` itself, the same object, once the cluster is gone.
  * 2. `tasks` is the planner. It must not leave out what runs already: a task that is missing is withdrawn, and its handler's signal
  *    aborts. A task that ended stays in the list only as long as another event may end it; it is not published again meanwhile.
- * 3. What only states facts is no task: return the facts from `facts`. They are computed again from the log before they are
+ * 3. Facts that need no work are not tasks: return them from `facts`. They are computed again from the log before they are
  *    stated, so `facts` must return nothing once they are.
  * 4. Handlers become `@OnTask('JoinWorker', { attemptsMax: 3, timeoutMs: 20 * 60_000 })` methods of a controller that take a
  *    `TaskContext`. They ensure an effect, then `record` it by a command of the decider.
@@ -73,7 +73,7 @@ export interface TaskRef {
   readonly reconciler: string;
   readonly generation: string;
   readonly key: string;
-  /** Whoever looks whether it is desired must have read the log up to here, and take it to be this late at least. */
+  /** A check whether it is desired must have read the log up to here, and assume at least this time. */
   readonly seq: number;
   readonly now: string;
   /** Only of a finalizer, which follows from no state. */

@@ -8,7 +8,7 @@ export interface Cause {
   readonly correlationId: string;
   /** With the prefix of `repeatable`, what it causes in a stream is caused once. */
   readonly causationId: string;
-  /** Of a fact that was observed elsewhere and is recorded here: what its author said of it. At most one is appended at a time. */
+  /** Of a fact that was observed elsewhere and is recorded here: what its author reported. At most one is appended at a time. */
   readonly observed?: Observation;
 }
 

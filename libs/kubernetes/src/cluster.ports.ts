@@ -180,7 +180,7 @@ export interface ClusterApi {
   lease(name: string): Promise<LeaseView | undefined>;
   /** What API servers remember since their start of requests for APIs that are deprecated. */
   deprecatedApis(): Promise<readonly DeprecatedApiView[]>;
-  /** Bytes free where images and pods' data lie, as the node's kubelet says. */
+  /** Bytes free where images and pods' data are, as the node's kubelet reports. */
   freeDisk(node: string): Promise<number>;
   /** Volumes that are attached to a node, by the name of their PersistentVolume. */
   attachedVolumes(node: string): Promise<readonly string[]>;

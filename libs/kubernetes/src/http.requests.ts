@@ -17,8 +17,8 @@ interface Bound {
 }
 
 /**
- * One request over TLS to exactly this address. A redirect is an answer like any other: whoever answers for a cluster does not choose
- * whom the platform speaks with.
+ * One request over TLS to exactly this address. A redirect is a response like any other: a cluster's server must not choose
+ * what the platform connects to.
  */
 export const ask = (
   url: URL,
@@ -30,7 +30,7 @@ export const ask = (
 ): Promise<HttpAnswer> =>
   new Promise((resolve, reject) => {
     const { sent, headers, ...rest } = options;
-    // Node tells the length by itself for some methods only, and a DELETE has a body here.
+    // Node sets the length itself for some methods only, and a DELETE has a body here.
     const length = sent === undefined ? {} : { 'content-length': Buffer.byteLength(sent) };
     const outgoing = request(url, { ...rest, headers: { ...headers, ...length } }, (response) => {
       const chunks: Buffer[] = [];

@@ -15,11 +15,11 @@ interface Document {
   [field: string]: unknown;
 }
 
-/** Something that whoever is root on a control plane could put where its kubeconfig is. */
+/** Something that root on a control plane could put in place of its kubeconfig. */
 export interface Trick {
   readonly does: string;
   readonly text: string;
-  /** What the refusal must say. */
+  /** What the refusal must contain. */
   readonly says: string;
 }
 

@@ -17,7 +17,7 @@ export interface Administrator extends AdministratorPair {
   readonly server: string;
 }
 
-/** What the platform knows itself about the cluster whose kubeconfig a host has sent. */
+/** The platform's own data about the cluster whose kubeconfig a host has sent. */
 export interface ExpectedCluster {
   /** The control plane that was asked. */
   readonly node: string;
@@ -84,7 +84,7 @@ export const administratorFrom = (text: string, expected: ExpectedCluster): Admi
     return { ...pair, server: plainServer(expected.server) };
   });
 
-/** What the log says of a cluster since it was initialised. */
+/** What the log contains about a cluster since it was initialized. */
 export type RecordedCluster = Pick<ExpectedCluster, 'server'> & { readonly caCertHash: string };
 
 /** A kubeconfig from among the secrets, also one that was sealed before these rules were; checked against the log, where it is known. */

@@ -25,7 +25,7 @@ import { runProgram, type ExecResult, type ExecTarget } from './program.exec.js'
 
 /** One request; a slow one is a failed one, and is tried again where that is of use. */
 export const CALL_TIMEOUT_MS = 15_000;
-/** Each one is a TLS handshake of its own; only evictions are many at a time. */
+/** Each one is a separate TLS handshake; only evictions are many at a time. */
 const SOCKETS_MAX = 4;
 const SOCKET_IDLE_MS = 30_000;
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -86,7 +86,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** A WebSocket that is not opened says so by an event with a message, which is no Error. */
+/** A WebSocket that fails to open emits an event with a message, which is not an Error. */
 const isErrorEvent = (error: unknown): error is { readonly message: string } =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 

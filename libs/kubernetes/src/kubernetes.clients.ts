@@ -3,7 +3,7 @@ import type { RecordedCluster } from './kubeconfig.js';
 import { KubernetesClient } from './kubernetes.client.js';
 
 const CLIENTS_MAX = 2_000;
-/** A cluster that no one asks about for so long keeps no connection open. */
+/** A cluster without requests for this long keeps no connection open. */
 const CLIENT_IDLE_MS = 60_000;
 
 /** How a cluster's API is reached: as its administrator, through the load balancer. */

@@ -13,7 +13,7 @@ export const cacheFolder = (env: Environment): string => {
   return join(given(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'fairlead');
 };
 
-/** The mirror that `npm run kubernetes:build` makes, unless it is told another place. */
+/** The mirror that `npm run kubernetes:build` creates, unless another folder is configured. */
 export const localMirror = (env: Environment): string => join(cacheFolder(env), 'kubernetes');
 
 /** The key with which this machine signs the mirrors that it builds. */

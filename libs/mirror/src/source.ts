@@ -166,7 +166,7 @@ const failure = (operation: string, target: string, error: unknown): WorldFailur
         cause: error,
       });
 
-/** `fetch failed` alone tells no one anything. */
+/** `fetch failed` alone is not helpful. */
 const wordsOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.cause instanceof Error ? `${thrown.message}: ${wordsOf(thrown.cause)}` : thrown.message;

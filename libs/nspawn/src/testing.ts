@@ -10,7 +10,7 @@ const OUTPUT_MAX = 200_000;
 
 export const isInOwnNetwork = (): boolean => process.env[INSIDE] === 'yes';
 
-/** Why hosts cannot be made here now, in one line; undefined: they can. Says it on the terminal, so that no one takes a skip for a pass. */
+/** Why hosts cannot be made here now, in one line; undefined: they can. Prints it on the terminal, so that a skip is not mistaken for a pass. */
 export const whyNoHosts = async (): Promise<string | undefined> => {
   const found = [
     ...(await obstacles()),
@@ -25,7 +25,7 @@ export const whyNoHosts = async (): Promise<string | undefined> => {
 };
 
 /**
- * Runs a spec again by itself in a network namespace that has nothing but a loopback device: whatever it does to networks, no packet of it
+ * Runs a spec again by itself in a network namespace that has only a loopback device: no packet of it
  * ever meets the machine's. Rejects with its output when it fails.
  */
 export const runInOwnNetwork = (specUrl: string): Promise<void> =>

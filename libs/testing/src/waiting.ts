@@ -24,7 +24,7 @@ type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
  * Asks until the answer fits, by default until it is truthy, and returns that answer. Rejects at the deadline with the last answer; an error of
- * `look` ends the wait at once, because it is no answer.
+ * `look` ends the wait at once, because it is not a result.
  */
 export function eventually<T>(look: () => T | Promise<T>, patience?: Patience): Promise<Truthy<T>>;
 export function eventually<T>(look: () => T | Promise<T>, fits: (value: T) => boolean, patience?: Patience): Promise<T>;

@@ -27,7 +27,7 @@ const LEFT_OUT: readonly { readonly pattern: RegExp; readonly reason: string }[]
   },
 ];
 
-/** Cases that are run and cannot pass, whatever the cluster does: they want of an image what its stand-in does otherwise. */
+/** Cases that are run and cannot pass, whatever the cluster does: they need behaviour of an image that its substitute does not have. */
 const STAND_INS: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
   {
     pattern: /read only busybox container should not write to root filesystem/,
@@ -35,7 +35,7 @@ const STAND_INS: readonly { readonly pattern: RegExp; readonly reason: string }[
   },
 ];
 
-/** Why a failure of this case says nothing of the cluster; undefined when it does. */
+/** Why a failure of this case is not a fault of the cluster; undefined when it is. */
 export const excuseOf = ({ name }: Case): string | undefined =>
   STAND_INS.find(({ pattern }) => pattern.test(name))?.reason;
 

@@ -62,7 +62,7 @@ export class Cluster {
         if (error === null) return resolve(stdout);
         reject(new ClusterFailure(`kubectl ${args.slice(0, 2).join(' ')} failed: ${stderr.trim() || error.message}`));
       });
-      // A kubectl that ends before it has read all says why by itself.
+      // A kubectl that exits before it has read everything prints the reason itself.
       child.stdin?.on('error', () => undefined);
       child.stdin?.end(input);
     });

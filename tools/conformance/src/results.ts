@@ -38,7 +38,7 @@ export const resultsOf = (cases: readonly Case[], reports: readonly string[]): r
   });
 };
 
-/** ginkgo also knows panicked, timedout, aborted and interrupted: none of them is a pass. */
+/** ginkgo also has panicked, timedout, aborted and interrupted: none of them is a pass. */
 const outcomeOf = (state: string | undefined): Result['outcome'] => {
   if (state === undefined || state === 'pending') return 'not run';
   return state === 'passed' || state === 'skipped' ? state : 'failed';

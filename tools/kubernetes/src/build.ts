@@ -158,7 +158,7 @@ export class Builder {
     );
   }
 
-  /** The row of the catalogue must be what the programs say of themselves. */
+  /** The row of the catalogue must match what the programs report. */
   private async confirm(release: KubernetesRelease, folder: string): Promise<void> {
     if (process.platform !== 'linux' || process.arch !== 'x64') return; // These programs do not run here.
     const kubeadm = join(folder, 'kubeadm');

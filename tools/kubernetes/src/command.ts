@@ -12,7 +12,7 @@ export interface RunOptions {
 const TAIL_LINES = 15;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Runs a program to its end and gives what it wrote to standard output. A failure is told with the end of its own words. */
+/** Runs a program to its end and gives what it wrote to standard output. A failure includes the end of its output. */
 export const run = async (program: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
   const { promise, resolve, reject } = withResolvers<string>();
   const child = spawn(program, args, {

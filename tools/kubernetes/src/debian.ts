@@ -98,7 +98,7 @@ export interface Package {
 }
 
 /**
- * An apt with a state of its own: it knows the machine's archives and proxies, and believes that nothing is installed. So what it
+ * An apt with its own state: it uses the machine's archives and proxies, and treats nothing as installed. So what it
  * fetches for a package is all that the package depends on. Nothing of the machine's own apt is touched.
  */
 export class Apt {
@@ -234,7 +234,7 @@ export async function* membersOf(
 
 const LIBRARIES = /^usr\/lib\/x86_64-linux-gnu\/(xtables\/)?[^/]+\.so[^/]*$|^usr\/lib64\/ld-linux-x86-64\.so\.2$/;
 
-/** Of packages, these programs with every shared library that is there, for images of whoever calls them. */
+/** Of packages, these programs with every shared library that is there, for images that call them. */
 export const programsOf = async (packages: readonly Package[], programs: ReadonlySet<string>): Promise<Layer> => {
   const items: LayerItem[] = [];
   for (const { file } of packages) {

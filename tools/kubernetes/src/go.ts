@@ -7,7 +7,7 @@ import { goModOf, goVersionOf, splitModule, type GoRecipe } from './recipes.js';
 /** Static programs for the machines, whatever the machine of the builder is. */
 const TARGET = { CGO_ENABLED: '0', GOOS: 'linux', GOARCH: 'amd64', GOAMD64: 'v1', GOWORK: 'off' } as const;
 
-/** Go downloads a newer toolchain by itself since 1.21, unless it is told not to. */
+/** Go downloads a newer toolchain by itself since 1.21, unless this is disabled. */
 const GO_MIN = '1.21';
 
 export interface GoWork {
@@ -56,7 +56,7 @@ const download = async (module: string, work: GoWork): Promise<Downloaded> => {
 const resolveModules = async (recipe: GoRecipe, root: Downloaded, work: GoWork): Promise<void> => {
   for (const replace of recipe.replace ?? []) await go(['mod', 'edit', '-replace', replace], work);
   if (recipe.changes !== undefined) await replaceByCopy(recipe, root, work);
-  if (recipe.staging === true) return; // Its go.mod says all of it.
+  if (recipe.staging === true) return; // Its go.mod has all of it.
   await go(['get', ...recipe.modules], work, (line) => work.onNote(line.replace(/^go: /, '')));
 };
 
@@ -73,7 +73,7 @@ const replaceByCopy = async (recipe: GoRecipe, root: Downloaded, work: GoWork): 
   await go(['mod', 'edit', '-replace', `${module}=./changed`], work);
 };
 
-/** Kubernetes says when it was built: the moment of its release, so that two builds are the same. */
+/** Kubernetes reports its build time: the moment of its release, so that two builds are the same. */
 const linkerFlags = async (recipe: GoRecipe, root: Downloaded): Promise<string> => {
   const { Time } = JSON.parse(await readFile(root.Info, 'utf8')) as { Time: string };
   const dated = recipe.staging === true ? { 'k8s.io/component-base/version.buildDate': Time } : {};

@@ -28,7 +28,7 @@ const SYSTEM: Layer = [
 const IPTABLES_NAMES = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
 /**
- * nft says `6` for `tcp` where no file names protocols. kube-proxy then takes the elements of its own maps for someone else's: each
+ * nft prints `6` for `tcp` where no file names protocols. kube-proxy then treats the elements of its own maps as foreign: each
  * time it writes all of its rules, as at its start, it removes those of every service that was there before.
  */
 export const PROTOCOLS = [

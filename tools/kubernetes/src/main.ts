@@ -75,7 +75,7 @@ const publish = async (mirror: string, builder: Builder, machine: Distribution):
   return catalogue;
 };
 
-/** Where the images' network tools come from, and whose packages hosts most likely want: Debian's newest, or this Ubuntu. */
+/** Where the images' network tools come from, and whose packages hosts most likely need: Debian's newest, or this Ubuntu. */
 const distributionHere = async (): Promise<Distribution> => {
   const name = await distributionOfMachine();
   const [newest] = DISTRIBUTIONS;

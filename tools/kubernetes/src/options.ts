@@ -35,7 +35,7 @@ It needs Go, and the apt-get of a Debian or Ubuntu. A version takes about five m
 caches about 5 GiB. What is done is not done again; a build that was stopped goes on where it was.
 `;
 
-/** Throws Refusal for what it does not know. */
+/** Throws Refusal for unknown options. */
 export const parseOptions = (args: readonly string[]): Options => {
   const { values, positionals } = parse(args);
   const versions = positionals.length === 0 ? [DEFAULT_KUBERNETES_VERSION] : positionals;

@@ -6,7 +6,7 @@ export interface GoRecipe {
   readonly name: string;
   /** For people: "etcd 3.6.8". */
   readonly title: string;
-  /** Path and version, asked for together; the first one's go.mod says which Go it needs. */
+  /** Path and version, asked for together; the first one's go.mod names the Go version it needs. */
   readonly modules: readonly string[];
   /** Import path to the program's name in the result. */
   readonly programs: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ const uid = ClusterUid;
 const node = NodeName;
 const lifetimeSeconds = z.int().min(1).max(AGENT_CREDENTIAL_LIFETIME_MAX_S);
 
-/** Facts about hosts becoming a cluster. Written by bootstrap-svc, which alone says that a cluster is ready or has failed. */
+/** Facts about hosts becoming a cluster. Written by bootstrap-svc, the only service that declares a cluster ready or failed. */
 export const bootstrapEvents = {
   HostReached: defineEvent({
     version: 1,

@@ -24,7 +24,7 @@ export type ContextPattern =
   | 'stock-<connection>'
   | 'quarantine-<service>';
 
-/** What a fact is about: it stands in the stream of exactly that, and says nothing about anything else. `any`: whichever its context is in. */
+/** What a fact is about: it is in the stream of exactly that, and concerns nothing else. `any`: whatever its context belongs to. */
 export type Scope = 'cluster' | 'namespace' | 'installation' | 'any';
 
 export interface EventDefinition<Data extends z.ZodType = z.ZodType> {

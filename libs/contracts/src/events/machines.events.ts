@@ -17,7 +17,7 @@ export const MachineSpec = z.strictObject({
 });
 export type MachineSpec = z.infer<typeof MachineSpec>;
 
-/** What a connection offers, as its provider last said. */
+/** What a connection offers, as its provider last reported. */
 export const ConnectionOffer = z.strictObject({
   provider: z.string(),
   region: z.string(),

@@ -71,7 +71,7 @@ export const rolloutEvents = {
   }),
 } as const;
 
-/** What is true on a node. Written by its own agent and no one else. */
+/** What is true on a node. Written only by its own agent. */
 export const nodeEvents = {
   NodeInitialized: defineEvent({
     version: 1,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from './definition.js';
 
-/** Each service states these about its own consumers, in a context of its own. */
+/** Each service writes these about its own consumers, in its own context. */
 export const quarantineEvents = {
   ClusterQuarantined: defineEvent({
     version: 1,

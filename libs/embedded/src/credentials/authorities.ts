@@ -1,6 +1,6 @@
 /*
  * The file `nats-authority.pem`. Its first pair, a certificate and its key, signs the certificate of the NATS server. During a rotation
- * a second part follows, under a line that says what it is: the pair that is to sign next, or the certificate of the one that signed
+ * a second part follows, under a line that labels it: the pair that is to sign next, or the certificate of the one that signed
  * before, whose key is destroyed.
  */
 

@@ -99,7 +99,7 @@ const serves = (pem: string | undefined, { ca, names, now }: Demand): boolean =>
 export const natsTrustIn = (caFile: string | undefined, urls: readonly string[]): { readonly tls?: NatsTrust } =>
   natsTrust(caFile === undefined ? undefined : () => readFileSync(caFile, 'utf8'), urls);
 
-/** Loaded only when a certificate is to be made: it takes as long as everything else that a start loads. */
+/** Loaded only to issue a certificate: it takes as long as everything else that a start loads. */
 const x509Library = async () => {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');

@@ -39,7 +39,7 @@ interface ClaimsDraft {
   readonly issuedAtSeconds?: number;
 }
 
-/** A JWT that says of `subject` what `draft` says, signed by `signer`. */
+/** A JWT with the claims of `draft` about `subject`, signed by `signer`. */
 export const signClaims = (draft: ClaimsDraft, signer: NKey): string => {
   const unnamed = {
     name: draft.name,
@@ -65,7 +65,7 @@ export const readClaims = (jwt: string): Claims => {
   return claims;
 };
 
-/** A key that signs users of an account; with a scope it signs only users that may do what the scope says. */
+/** A key that signs users of an account; with a scope it signs only users with the permissions of the scope. */
 export type SigningKey =
   | string
   | { readonly kind: 'user_scope'; readonly key: string; readonly role: string; readonly template: UserTemplate };

@@ -1,4 +1,4 @@
-/** What the configuration says of the way to a database. */
+/** How the configuration describes the connection to a database. */
 export interface DatabaseTrust {
   /** File with the authority of its certificate, PEM; undefined: that of the URL, or those that Node.js trusts. */
   readonly caFile: string | undefined;
@@ -22,7 +22,7 @@ const staysHere = ({ hostname, searchParams }: URL): boolean => {
 /**
  * The URL by which PostgreSQL is called. Beyond loopback, and wherever the URL or an authority asks for it, that is TLS with a certificate
  * that was checked for the host (`sslmode=verify-full`); plain text only where the URL says so (`sslmode=disable`) and the configuration,
- * too. The client library knows modes that encrypt without checking who answers: they are refused.
+ * too. The client library has modes that encrypt without verifying the server: they are refused.
  */
 export const databaseUrlOver = (given: string, { caFile, plainText }: DatabaseTrust): TrustedUrl => {
   const url = URL.canParse(given) ? new URL(given) : undefined;

@@ -11,7 +11,7 @@ const KEY_BYTES = 32;
 const ID_HEX_LENGTH = 16;
 
 export interface MasterKey {
-  /** Tells keys apart, and tells nothing of the key: the beginning of a SHA-256. */
+  /** Identifies a key without revealing it: the beginning of a SHA-256. */
   readonly id: string;
   readonly key: Uint8Array;
 }
@@ -81,5 +81,5 @@ export const openOwnerKey = (keys: MasterKeys, sealed: string, name: string): Op
   return undefined;
 };
 
-/** Whether it has to be resealed: not by the current key, or in the form that tells no id. */
+/** Whether it has to be resealed: it is not sealed by the current key, or in the form without an id. */
 export const isOutdated = ({ current }: MasterKeys, sealed: string): boolean => SEALED.exec(sealed)?.[1] !== current.id;

@@ -87,7 +87,7 @@ interface FormerKey {
 /** More rotations than this within the life of a node's credential end the oldest of them. */
 const FORMER_KEYS_MAX = 4;
 
-/** An agent hears its own outputs, in one subscription; more are for updates of the agent. */
+/** An agent receives its own outputs in one subscription; more are for updates of the agent. */
 const NODE_SUBSCRIPTIONS_MAX = 8;
 
 const nodeTemplate = userTemplate(
@@ -265,7 +265,7 @@ const operatorOf = (seeds: OperatorSeeds, now: Date): Operator => {
         fields: {
           system_account: keys.system.publicKey,
           signing_keys: [keys.operatorSigning.publicKey],
-          // Whoever has the key of an account, but none that signs, can make no credential.
+          // The key of an account, without a signing key, cannot create a credential.
           strict_signing_key_usage: true,
         },
         issuedAtSeconds: seeds.issuedAtSeconds,

@@ -1,6 +1,6 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
-/** What a NATS client is told of TLS. */
+/** The TLS options of a NATS client. */
 export interface NatsTrust {
   readonly ca: string;
   readonly checkServerIdentity: (name: string, certificate: PeerCertificate) => Error | undefined;

@@ -33,7 +33,7 @@ export interface StartEnvironmentOptions {
   /** Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_CA_FILE, NATS_SERVER_BIN, DATABASE_URL, FAIRLEAD_CACHE. */
   readonly env?: NodeJS.ProcessEnv;
   readonly log?: (sentence: string) => void;
-  /** Where NATS listens; loopback unless told otherwise (agents on other hosts need another one), and elsewhere with TLS only. */
+  /** Where NATS listens; loopback by default (agents on other hosts need another address), and elsewhere with TLS only. */
   readonly natsHost?: string;
   /** The most that NATS keeps on disk; undefined: as nats-server chooses. */
   readonly natsStoreMaxBytes?: number;

@@ -10,7 +10,7 @@ const PREFIX = 'fairlead-test-';
 const UNLOCKED_AGE_MAX_MS = 10 * 60_000;
 
 /**
- * A new folder for an environment that no one keeps: in memory where there is plenty (PostgreSQL's two thousand files are a tenth of a
+ * A new folder for a temporary environment: in memory where there is plenty (PostgreSQL's two thousand files are a tenth of a
  * second there, and can be two on a disk), else among the temporary files. Those of test runs that were killed are removed.
  */
 export const throwawayFolder = (): string => {

@@ -9,7 +9,7 @@ const FOLDER_MODE = 0o777;
 
 /**
  * Makes a folder and those that are missing above it; answers whether it was missing. The `recursive` of mkdir does not do: below a file
- * system that makes no folders (/proc) it tries for ever.
+ * system that creates no folders (/proc) it never returns.
  */
 export const makeFolder = (folder: string, mode: number = FOLDER_MODE): boolean => {
   const missing = missingIn(resolve(folder));

@@ -122,7 +122,7 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
     }, 60_000);
     afterAll(() => program.remove());
 
-    /** What it said; a program that does not end has said too little. */
+    /** Its output; a program that does not exit has printed too little. */
     const opening = async (path: string, as: { uid?: number; gid?: number } = {}): Promise<string> => {
       const running = new Program(program.file, { args: [path], ...as });
       const overdue = setTimeout(() => running.process.kill('SIGKILL'), ENDS_WITHIN_MS);

@@ -13,7 +13,7 @@ export type LockResult =
 
 /**
  * Takes a lock file for this process. Held by a process that has ended, it is taken over. The file appears whole (by link), so that
- * no one can read a half-written holder and think it dead.
+ * a partially written holder can never be read and taken for dead.
  */
 export const takeLock = (file: string): LockResult => {
   const own = JSON.stringify(identityOf(process.pid) ?? { pid: process.pid, birth: null });
@@ -75,6 +75,6 @@ const parseHolder = (text: string): ProcessIdentity | undefined => {
     const birth = 'birth' in value && typeof value.birth === 'string' ? value.birth : null;
     return { pid: value.pid, birth };
   } catch {
-    return undefined; // Not ours, or damaged: no one holds it.
+    return undefined; // Not ours, or damaged: it is not held.
   }
 };

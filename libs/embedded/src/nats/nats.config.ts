@@ -4,13 +4,13 @@ import type { AccountToken } from '../credentials/operator.store.js';
 export interface NatsConfig {
   readonly host: string;
   readonly port: number;
-  /** Where monitoring, which asks for no credentials, listens; loopback unless told otherwise. */
+  /** Where monitoring, which requires no credentials, listens; loopback by default. */
   readonly monitorHost?: string;
   readonly monitorPort: number;
   readonly storeDir: string;
   /** The most that JetStream keeps on disk; undefined: three quarters of what it finds free, as nats-server chooses. */
   readonly storeMaxBytes?: number;
-  /** File with the server's certificate and key. With it the server talks to no one without TLS. */
+  /** File with the server's certificate and key. With it the server requires TLS. */
   readonly certificateFile?: string;
   readonly auth: {
     readonly operatorJwt: string;

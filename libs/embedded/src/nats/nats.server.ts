@@ -23,7 +23,7 @@ export interface StartNatsOptions {
   readonly auth: NatsCredentials;
   readonly port?: number;
   readonly monitorPort?: number;
-  /** Where clients may come from; loopback unless told otherwise. The monitoring port is always on loopback. */
+  /** The address to listen on; loopback by default. The monitoring port is always on loopback. */
   readonly host?: string;
   /** The most that JetStream keeps on disk; undefined: as nats-server chooses. */
   readonly storeMaxBytes?: number;
@@ -85,7 +85,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
   };
 };
 
-/** By what a client shows who it is, and knows who the server is; what is absent is not asked for. */
+/** How a client authenticates, and verifies the server; what is absent is not required. */
 export interface NatsIdentity {
   readonly credsFile: string | undefined;
   readonly caFile: string | undefined;

@@ -13,7 +13,7 @@ const ARCHIVE_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * Fetches the pinned release archive and checks its SHA-256 before anything of it is unpacked or run. Resolves to the reasons why it
- * could not be had; to none when `use` took the binary. `fetchArchive` is the network, replaced in tests.
+ * could not be downloaded; to none when `use` took the binary. `fetchArchive` is the network, replaced in tests.
  */
 export const withReleaseDownload = async (
   use: (binary: DownloadedBinary) => Promise<string | undefined>,
@@ -56,6 +56,6 @@ const fetchBounded = async (url: string): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** `fetch failed` alone says nothing; its cause does. */
+/** `fetch failed` alone is not helpful; its cause is. */
 const describeFetchError = (error: unknown): string =>
   error instanceof Error && error.cause !== undefined ? `${error.message} (${wordsOf(error.cause)})` : wordsOf(error);

@@ -38,7 +38,7 @@ timezone = 'UTC'
 log_timezone = 'UTC'
 `;
 
-/** Who may connect: from this machine, with a password. There is no socket and no other way in. */
+/** Connections are accepted only from this machine, with a password. There is no socket and no other access. */
 export const POSTGRES_HBA = `host all all 127.0.0.1/32 scram-sha-256
 `;
 

@@ -30,8 +30,8 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
 
   beforeAll(async () => {
     cacheDir = throwawayFolder();
-    chmodSync(cacheDir, 0o755); // As root: no one must be able to run what is in it.
-    dataDir = throwawayFolder(); // Mode 0700: no one cannot get into it by its path.
+    chmodSync(cacheDir, 0o755); // As root: the unprivileged user must be able to run what is in it.
+    dataDir = throwawayFolder(); // Mode 0700: the unprivileged user cannot enter it by its path.
     const options = { cacheDir, log: quiet, ...(source === 'npm' ? { systemFolder: '/nonexistent' } : {}) };
     binaries = await resolvePostgres(options);
     if (binaries.source !== source) return;

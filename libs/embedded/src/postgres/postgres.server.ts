@@ -16,7 +16,7 @@ export interface StartPostgresOptions {
   readonly dataDir: string;
   readonly binaries: PostgresBinaries;
   readonly port?: number;
-  /** True unless told otherwise: each commit is on the disk before it is answered. */
+  /** True by default: each commit is on disk before it is acknowledged. */
   readonly durable?: boolean;
   readonly supervisor?: Supervisor;
 }

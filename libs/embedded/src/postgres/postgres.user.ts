@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 
-/** PostgreSQL refuses to run as root, so root runs it as no one, who owns nothing else. */
+/** PostgreSQL refuses to run as root, so root runs it as `nobody`, which owns nothing else. */
 const NOBODY = { uid: 65534, gid: 65534 } as const;
 const FIRST_EXTRA_DESCRIPTOR = 3;
 
-/** How PostgreSQL's programs are run, and the name that they know their folder by. */
+/** How PostgreSQL's programs are run, and the path of their folder as they see it. */
 export interface PostgresUser {
   readonly identity?: { readonly uid: number; readonly gid: number };
   readonly folderHandle?: number;
@@ -13,7 +13,7 @@ export interface PostgresUser {
 }
 
 /**
- * As root the folder is handed over to no one and passed on as an open descriptor, and the programs reach it as `/proc/self/fd/3`: by its
+ * As root, the folder is given to `nobody` and passed on as an open descriptor, and the programs reach it as `/proc/self/fd/3`: by its
  * path they could not, where the checkout is under a home folder that is closed to others (as root's is). The programs inherit the
  * descriptor from each other. An ordinary user runs PostgreSQL as itself, by the path.
  */
@@ -31,7 +31,7 @@ export const postgresUser = (folder: string): PostgresUser => {
   };
 };
 
-/** Hands a file in the folder to whoever runs PostgreSQL. */
+/** Gives a file in the folder to the user that runs PostgreSQL. */
 export const giveTo = ({ identity }: PostgresUser, file: string): void => {
   if (identity !== undefined) chownSync(file, identity.uid, identity.gid);
 };

@@ -10,7 +10,7 @@ import { lastWordsOf, runCommand } from '../process/command.js';
 
 const COPY_TIMEOUT_MS = 60_000;
 const OTHERS_MAY_WRITE = 0o022;
-/** Where a server that runs as no one can reach programs when root's own cache is in a closed home folder. */
+/** Where a server that runs as `nobody` can reach programs when root's own cache is in a closed home folder. */
 const OPEN_CACHES = ['/var/cache/fairlead', join(tmpdir(), 'fairlead-cache')];
 
 export type ShippedPostgres =
@@ -42,7 +42,7 @@ export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promis
   }
 };
 
-/** The cache, unless we are root and no one could not get into it; then a cache that root alone can write. */
+/** The cache, unless we are root and `nobody` could not enter it; then a cache that only root can write. */
 const reachableCache = (cacheDir: string): string => {
   if (process.getuid?.() !== 0) return cacheDir;
   const usable = [cacheDir, ...OPEN_CACHES].find(isOpenCache);

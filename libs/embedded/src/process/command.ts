@@ -19,7 +19,7 @@ export interface CommandResult {
   readonly timedOut: boolean;
 }
 
-/** Runs a short command to its end, at most `timeoutMs`; then it and its children are killed. Never throws: the result tells. */
+/** Runs a short command to its end, at most `timeoutMs`; then it and its children are killed. Never throws: see the result. */
 export const runCommand = (command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> =>
   new Promise((resolve) => {
     const child = spawn(command, args, spawnOptions(options));
@@ -69,7 +69,7 @@ const signalOrGone = (target: number, signal: NodeJS.Signals): void => {
   }
 };
 
-/** What a failed command said last: one line for a sentence. */
+/** The last output of a failed command, as one line for an error message. */
 export const lastWordsOf = ({ stdout, stderr, code, timedOut }: CommandResult): string => {
   const words = (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' ').trim();
   if (timedOut) return `took too long and was stopped${words ? ` (${words})` : ''}`;

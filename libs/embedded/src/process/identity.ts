@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** A process for ever: its number alone may since have been given to another one. */
+/** Identifies a process permanently: its id alone may since have been reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Boot and start time of the process; null where the system does not tell. */
+  /** Boot and start time of the process; null where the system does not report it. */
   readonly birth: string | null;
 }
 

@@ -9,7 +9,7 @@ export const LOOPBACK = '127.0.0.1';
 const RANGE = { first: 20_000, size: 10_000 } as const;
 const PROBES_MAX = 500;
 
-/** Whether no one listens on that loopback port. */
+/** Whether that loopback port is free. */
 export const isPortFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer();

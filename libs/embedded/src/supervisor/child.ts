@@ -13,12 +13,12 @@ const PROBE_TIMEOUT_MS = 1_000;
 const LAST_WORDS_TIMEOUT_MS = 250;
 const TAIL_LINES = 80;
 const LINE_LENGTH_MAX = 1_000;
-/** A failure's message is bounded (4,000 characters); what the process said must leave room for the sentence before it. */
+/** A failure's message is bounded (4,000 characters); the quoted output must leave room for the sentence before it. */
 const QUOTE_LENGTH_MAX = 3_000;
 const QUOTE_LINES = 20;
 const STACK_FRAME = /^\s+at /;
 
-/** A program to run, and how to know that it is ready. With none of the three `ready…`, it is ready as soon as it runs. */
+/** A program to run, and how to detect that it is ready. With none of the three `ready…`, it is ready as soon as it runs. */
 export interface ProcessSpec {
   readonly name: string;
   readonly command: string;
@@ -33,9 +33,9 @@ export interface ProcessSpec {
   /** Ready when this resolves to true; it is asked again after false or an error. */
   readonly readyWhen?: () => Promise<boolean>;
   readonly readyTimeoutMs?: number;
-  /** What a line says that it waits for (a server that is away); while it says so, the time to become ready begins again. */
+  /** What the program waits for according to a line (a server that is down); each such line restarts the ready timeout. */
   readonly waitsFor?: (line: string) => string | undefined;
-  /** How to ask it to end: SIGTERM unless told otherwise; SIGKILL follows after the timeout. */
+  /** The signal that stops it, SIGTERM by default; SIGKILL follows after the timeout. */
   readonly stopSignal?: NodeJS.Signals;
   readonly stopTimeoutMs?: number;
   /** Run as someone else (only root may). */
@@ -51,7 +51,7 @@ export interface Exit {
   readonly error?: string;
 }
 
-/** One run of a program, in a process group of its own, so that a Ctrl-C in the terminal reaches only us. */
+/** One run of a program, in its own process group, so that a Ctrl-C in the terminal reaches only us. */
 export class Child {
   readonly exited: Promise<Exit>;
   private readonly process: ChildProcess;
@@ -66,7 +66,7 @@ export class Child {
   ) {
     this.process = spawn(spec.command, spec.args ?? [], {
       detached: true,
-      // The first descriptor is a pipe that is never written to: a child that wants to can notice our end by the end of its input.
+      // The first descriptor is a pipe that is never written to: a child can detect our exit by the end of its input.
       stdio: ['pipe', 'pipe', 'pipe', ...(spec.folderHandle === undefined ? [] : [spec.folderHandle])],
       ...(spec.env === undefined ? {} : { env: spec.env }),
       ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
@@ -88,13 +88,13 @@ export class Child {
     return !this.hasExited;
   }
 
-  /** The last lines that it said, oldest first. */
+  /** Its last output lines, oldest first. */
   get lastLines(): readonly string[] {
     return this.tail;
   }
 
   /**
-   * Resolves when it is ready; throws a fault with its last words when it ends before, or is not ready in time. `onWaits` hears what it
+   * Resolves when it is ready; throws a fault with its last output when it exits before, or is not ready in time. `onWaits` receives what it
    * waits for meanwhile.
    */
   async whenReady(onWaits: (waitsFor: string) => void = () => undefined): Promise<void> {
@@ -153,7 +153,7 @@ export class Child {
       if (readyUrl !== undefined) return (await fetch(readyUrl, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })).ok;
       return readyWhen === undefined || (await readyWhen());
     } catch {
-      return false; // Not yet: it is asked again until the deadline, which then tells what the process said.
+      return false; // Not yet: it is checked again until the deadline, whose error quotes the output of the process.
     }
   }
 
@@ -164,7 +164,7 @@ export class Child {
     for (const listener of this.lineListeners) listener(line);
   }
 
-  /** Ended means: the process is gone, its group is gone, and what it said last has been read. */
+  /** Ended means: the process is gone, its group is gone, and its last output has been read. */
   private watchExit(): Promise<Exit> {
     return new Promise((resolve) => {
       const end = (exit: Exit): void => {

@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 const SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * What a process says, in a file that stays below 8 MiB; one older file is kept beside it (`.1`).
+ * The output of a process, in a file that stays below 8 MiB; one older file is kept beside it (`.1`).
  * Writing is synchronous: it ends in the page cache, and nothing can be lost or reordered around a crash or a rotation. What a full disk
- * does not take is left out, and how many lines that were is said as soon as there is room.
+ * does not accept is dropped, and the number of dropped lines is written as soon as there is space.
  */
 export class LogFile {
   private descriptor: number;

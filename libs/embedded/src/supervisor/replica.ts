@@ -14,7 +14,7 @@ import {
 import type { Warden } from './warden.js';
 
 export type ReplicaState =
-  | { readonly status: 'starting'; /** What it says that it waits for. */ readonly waitsFor?: string }
+  | { readonly status: 'starting'; /** What it reports to wait for. */ readonly waitsFor?: string }
   | { readonly status: 'running'; readonly sinceMs: number }
   /** It ended, why, and when it is started again; `crashes` in a row, 0 when its end is explained. */
   | { readonly status: 'waiting'; readonly delayMs: number; readonly crashes: number; readonly reason: string }
@@ -39,7 +39,7 @@ export interface ReplicaSpec extends ProcessSpec {
 
 /** "Something that I need is away; start me again later" (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_DEPENDENCY_AWAY = 75;
-/** What it was told cannot be used; before it was ever ready, trying again cannot help. */
+/** Its configuration is invalid; before it was ever ready, a restart cannot help. */
 export const EXIT_CONFIGURATION = 2;
 
 interface End extends Ended {
@@ -47,7 +47,7 @@ interface End extends Ended {
   readonly final: boolean;
 }
 
-/** One supervised process through all its runs: started again, later each time that it crashes, until it is told to stop. */
+/** One supervised process through all its runs: restarted with a growing delay after crashes, until it is stopped. */
 export class Replica {
   state: ReplicaState = { status: 'stopped' };
   restarts = 0;
@@ -94,7 +94,7 @@ export class Replica {
     this.enter({ status: after });
   }
 
-  /** Runs it again and again; resolves when it was told to stop, throws when it was given up. */
+  /** Runs it repeatedly; resolves when it was stopped, throws when restarts were exhausted. */
   private async run(stop: AbortSignal, onReady: () => void): Promise<void> {
     const policy = this.spec.restart ?? RESTART_POLICY;
     while (!stop.aborted) {

@@ -1,6 +1,6 @@
 /** How a process is started again that ended unasked. */
 export interface RestartPolicy {
-  /** So many crashes before it was ready for the first time end its start. What was ready once is tried again for ever. */
+  /** So many crashes before it was ready for the first time fail its start. What was ready once is restarted indefinitely. */
   readonly startTriesMax: number;
   /** Doubles with each crash, up to the maximum. */
   readonly delayMs: number;
@@ -32,7 +32,7 @@ export interface RestartRecord {
 
 export const NO_CRASHES: RestartRecord = { crashes: 0, excuses: 0 };
 
-/** Whatever it depends on usually returns within seconds; looking often costs little. */
+/** Its dependencies usually return within seconds; checking often is cheap. */
 const EXCUSED_DELAY_MAX_MS = 2_000;
 /** 2 to the power of more is beyond any maximum. */
 const CRASHES_COUNTED_MAX = 24;

@@ -242,7 +242,7 @@ describe('a supervisor', () => {
     await until(() => identityOf(grandchild) === undefined);
   });
 
-  /** Runs a program until it has said its port, to learn a free one. */
+  /** Runs a program until it has printed its port, to find a free one. */
   const probe = async (script: string): Promise<{ said: string }> => {
     const other = new Supervisor({ dataDir: join(dataDir, 'probe') });
     await other.start(node('probe', script, { ready: (line) => line.startsWith('port') }));

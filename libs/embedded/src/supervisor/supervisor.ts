@@ -47,7 +47,7 @@ export class Supervisor {
 
   /**
    * Starts a process and resolves when it is ready. Throws an `EnvironmentFault` with its last words when it does not come up. Once it
-   * was ready, it is started again for ever: how often it crashes, and why, shows in its state, and others go on.
+   * was ready, it is restarted indefinitely: its state shows how often it crashes and why, and others continue.
    */
   async start(spec: SupervisedSpec): Promise<void> {
     if (this.specs.has(spec.name)) throw new Error(`there is a process ${spec.name} already`);
@@ -126,7 +126,7 @@ export class Supervisor {
     await replica.start();
   }
 
-  /** A full disk takes no note; the warden knows of the process all the same. */
+  /** Nothing can be recorded on a full disk; the warden tracks the process anyway. */
   private remember(name: string, pid: number | undefined): void {
     try {
       if (pid !== undefined) rememberProcess(this.runDir, name, pid);

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
  * Node offers no "die with your parent" (PR_SET_PDEATHSIG), and that would not reach grandchildren. So each owner of processes has a warden:
- * a small `sh` in a session of its own that reads from a pipe whose other end only the owner holds. However the owner ends, kill -9
- * included, the kernel closes the pipe; the warden then stops every process group that it was told about, and ends.
+ * a small `sh` in its own session that reads from a pipe whose other end only the owner holds. However the owner ends, kill -9
+ * included, the kernel closes the pipe; the warden then stops every process group that was registered, and exits.
  */
 const SCRIPT = `
 trap '' INT TERM HUP

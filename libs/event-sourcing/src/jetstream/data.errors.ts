@@ -1,4 +1,4 @@
-/** SQLSTATE classes that speak of what is written, not of the server: cardinality, data, constraints, limits of a row or an index. */
+/** SQLSTATE classes about the data, not the server: cardinality, data, constraints, limits of a row or an index. */
 const DATA_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '54']);
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 

@@ -24,7 +24,7 @@ const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * An envelope as Fairlead writes it, told without the schema, which takes several times as long: a replay reads every message
+ * Recognizes an envelope as Fairlead writes it without the schema, which takes several times as long: a replay reads every message
  * of the log. It accepts less than the schema, and what it does not accept the schema judges.
  */
 export const isUsualEnvelope = (value: unknown): value is Envelope => {

@@ -40,7 +40,7 @@ export type Decoded =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
-/** Largest messages: an agent tells of one node; a service may tell of all machines of a cluster, up to what NATS takes. */
+/** Largest messages: an agent reports on one node; a service may report on all machines of a cluster, up to the limit of NATS. */
 const AGENT_BYTES_MAX = 64 * 1_024;
 const SERVICE_BYTES_MAX = 1_024 * 1_024;
 

@@ -197,7 +197,7 @@ describe('a message on a subject of the log', () => {
 });
 
 describe('an event in which one field is of something else', () => {
-  /** Every name that an event could use to speak of something beside its subject. */
+  /** Every name in its data by which an event could refer to something other than its subject. */
   const foreign = { node: 'foreign-1', connection: 'foreign', service: 'infra-svc', name: 'foreign' };
 
   const fieldOf = (type: EventType): keyof typeof foreign | undefined =>

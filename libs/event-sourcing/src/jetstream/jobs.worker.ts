@@ -38,7 +38,7 @@ interface NoJob {
   readonly text: string;
 }
 
-/** undefined: whoever wrote it, it is none of ours. */
+/** undefined: it is not one of ours. */
 const jobIn = (message: JsMsg): Job | undefined => {
   try {
     const job = message.json<Partial<Job> | null>();
@@ -55,7 +55,7 @@ interface Held {
 
 /**
  * Works on a service's jobs: a durable pull consumer on a work queue, shared by all replicas. While a handler runs, the
- * server is told so; a failure gives the job back with a delay; the last one sends it to the dead letters.
+ * server is notified; a failure requeues the job with a delay; the last one sends it to the dead letters.
  */
 export class JobsWorker {
   private readonly held = new Map<string, Held>();

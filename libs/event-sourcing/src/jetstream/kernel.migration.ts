@@ -72,7 +72,7 @@ export class KernelTables1700000000000 implements MigrationInterface {
   }
 }
 
-/** Not logged: after a crash of the database no lease is held, which is what an expired one says too. */
+/** Unlogged: after a crash of the database no lease is held, the same as if all had expired. */
 export class TaskLeases1700000000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -5,7 +5,7 @@ import type { PartitionLog } from './partition.consumer.js';
 
 /** Advisory lock space of Fairlead's leases in a service's own database ("FAIR" in ASCII). */
 const LOCK_CLASS = 0x46414952;
-/** Lock numbers from here on say "this replica lives"; those below PARTITION_COUNT are partitions. */
+/** Lock numbers from here on mean "this replica is alive"; those below PARTITION_COUNT are partitions. */
 const REPLICA_SLOT_FIRST = 1_000;
 const REPLICA_SLOTS = 1_000;
 const POLL_MS = 250;

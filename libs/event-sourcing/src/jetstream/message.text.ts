@@ -1,4 +1,4 @@
-/** JSON escapes of what PostgreSQL cannot store: U+0000 and surrogates (a pair of them is fine; a closer look tells). */
+/** JSON escapes of what PostgreSQL cannot store: U+0000 and surrogates (a pair of them is valid; the full check decides). */
 const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 
 const REPLACEMENT = '\uFFFD';

@@ -3,7 +3,7 @@ import type { RejectionReason } from '../acceptance.js';
 /** `later`: it asked to be called again; `failed`: it is tried again; `buried`: it is not, and lies with the dead letters. */
 export type JobOutcome = 'done' | 'later' | 'failed' | 'buried';
 
-/** Is told what partitions and jobs do, for metrics. Must not throw. */
+/** Receives what partitions and jobs do, for metrics. Must not throw. */
 export interface Meter {
   /** All consumers of the service have these events now; ages in milliseconds since each was appended. */
   eventsTaken(agesMs: readonly number[]): void;

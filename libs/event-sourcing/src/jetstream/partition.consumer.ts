@@ -34,7 +34,7 @@ export interface PartitionConsumerOptions {
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
-  /** Called after a commit with what a process now knows of a cluster; undefined: it is forgotten. */
+  /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
   readonly onAdvance: (partition: number, seq: number) => void;
@@ -45,7 +45,7 @@ const IDLE_POLL_MS = 5_000;
 const FLUSH_AFTER_MS = 250;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
-/** A log or database that restarts fails a try or two; what fails more often is said. */
+/** A restart of NATS or PostgreSQL fails a try or two; more failures are logged. */
 const FAILURES_UNTIL_TOLD = 3;
 /** And again after so many more: about every minute. */
 const FAILURES_UNTIL_TOLD_AGAIN = 30;
@@ -74,7 +74,7 @@ export class PartitionConsumer {
   private readonly progress: PartitionProgress;
   private readonly quarantine: Quarantine;
   private readonly teller: RejectionTeller;
-  /** Quarantined, and not yet said in the log. */
+  /** Quarantined, and not yet recorded in the log. */
   private unannounced: Quarantined[number][] = [];
   private readonly handlersConsumer: readonly string[];
 
@@ -185,7 +185,7 @@ export class PartitionConsumer {
     }
     this.progress.waits(raw[0]?.seq ?? last.seq);
     const { events, rejected } = decodeBatch(raw);
-    // A release changes who is quarantined, so what comes after it is a batch of its own.
+    // A release changes what is quarantined, so the events after it are a separate batch.
     const release = events.findIndex(
       (event) => event.type === 'ClusterQuarantineReleased' && event.data.service === this.options.service,
     );
@@ -282,7 +282,7 @@ export class PartitionConsumer {
     await this.announce();
   }
 
-  /** What cannot be said in the log now is said later; no other cluster waits for it. */
+  /** What cannot be recorded in the log now is recorded later; no other cluster waits for it. */
   private async announce(): Promise<void> {
     const { announceQuarantined, store, log } = this.options;
     const left: Quarantined[number][] = [];

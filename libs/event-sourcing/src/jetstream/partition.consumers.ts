@@ -82,7 +82,7 @@ export class PartitionConsumers implements Partitions {
     return [...this.partitions.values()].map((consumer) => consumer.stall());
   }
 
-  /** Tells of every commit of this replica's partitions. */
+  /** Reports every commit of this replica's partitions. */
   onAdvance(listener: AdvanceListener): () => void {
     this.advanceListeners.add(listener);
     return () => this.advanceListeners.delete(listener);

@@ -2,14 +2,14 @@ import type { Position, PositionMove } from './partition.store.js';
 
 const NOWHERE: Position = { seq: 0, epoch: 0 };
 
-/** How far each consumer of a partition has come, and how far the database knows of it. */
+/** How far each consumer of a partition has read, and the position in the database. */
 export class PartitionCursor {
   private positions = new Map<string, Position>();
   private written = new Map<string, Position>();
 
   constructor(readonly consumers: readonly string[]) {}
 
-  /** Goes (back) to what the database says. */
+  /** Resets to the positions in the database. */
   load(written: ReadonlyMap<string, Position>): void {
     this.written = new Map(written);
     this.positions = new Map(written);

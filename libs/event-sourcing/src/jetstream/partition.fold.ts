@@ -103,7 +103,7 @@ export class PartitionFold {
     for (const { process, rows } of states) this.keep(process, rows);
   }
 
-  /** A replay folds the events of a consumer from nothing, whatever its rows say now. */
+  /** A replay folds the events of a consumer from the start, whatever its rows contain now. */
   startOver(consumer: string, events: readonly StoredEvent[]): void {
     const nothing = (keys: readonly string[]): void =>
       this.keep(

@@ -59,7 +59,7 @@ type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
 /** Writes a piece of a batch, or nothing of it: then it answers the data error. */
 export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
 
-/** Positions move by compare-and-set: whoever finds another number than it left has been replaced. */
+/** Positions move by compare-and-set: a consumer that finds another number than it wrote has been replaced. */
 const movePositions = async (client: PoolClient, { partition, positions }: ApartBase): Promise<void> => {
   if (positions.length === 0) return;
   const moved = await client.query(

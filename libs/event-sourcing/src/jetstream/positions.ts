@@ -45,7 +45,7 @@ export class DatabasePositions implements Positions {
         const reached = told >= seq && told > 0 ? told : Math.max(await this.written(partition), told);
         const left = deadline - Date.now();
         if (reached >= seq || left <= 0) return reached;
-        // This replica's own consumer tells at once; another replica's progress shows only in the database.
+        // This replica's own consumer notifies at once; another replica's progress is visible only in the database.
         if (!wakeSignal.isSet) await wakeSignal.pause(Math.min(POLL_MS, left));
       }
     } finally {
@@ -53,7 +53,7 @@ export class DatabasePositions implements Positions {
     }
   }
 
-  /** What the database says; a position that moved over events without any effect is written a moment later. */
+  /** The positions in the database; one that moved over events without any effect is written a moment later. */
   private async written(partition: number): Promise<number> {
     const { pool, consumers } = this.options;
     const found = await pool.query<{ n: string; seq: string | null }>(

@@ -33,7 +33,7 @@ const PLACE_TOKENS = 5;
 const TEXT_LENGTH_MAX = 300;
 const shortened = (text: string): string => storableText(text.slice(0, TEXT_LENGTH_MAX));
 
-/** The stream that a message is in. Types are free to choose for whoever writes to it, so they make no rows of their own. */
+/** The stream that a message is in. A writer can choose types freely, so types do not create separate rows. */
 const placeOf = (subject: string): string => shortened(subject.split('.').slice(0, PLACE_TOKENS).join('.'));
 
 interface Tally {
@@ -104,7 +104,7 @@ export const rejectedRows = async (
 const LINES_MAX = 3;
 const QUIET_MS = 10_000;
 
-/** Tells people of rejected messages: the first few at once, then at most so many lines in ten seconds. */
+/** Logs rejected messages: the first few at once, then at most so many lines in ten seconds. */
 export class RejectionTeller {
   private quietUntilMs = 0;
   private untold = 0;

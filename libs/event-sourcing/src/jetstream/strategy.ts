@@ -57,7 +57,7 @@ const STATE_FACTS_POLICY: JobPolicy = {
 };
 
 /**
- * Nest's way into JetStream. Its own NATS transport knows neither acknowledgements nor replay, so this strategy gives
+ * Connects Nest to JetStream. Nest's own NATS transport has neither acknowledgements nor replay, so this strategy gives
  * decorated methods the modes that an event-sourced service needs: events in order (OnEvent), jobs (OnJob), and tasks of reconcilers (OnTask).
  */
 export class JetStreamStrategy extends Server implements CustomTransportStrategy {

@@ -46,7 +46,7 @@ const olderThan = (version: string, min: string): boolean => {
 const tooOld = (nc: NatsConnection, message: string): WorldFailure =>
   new WorldFailure({ operation: 'check the NATS server', target: nc.getServer(), message, retryable: false });
 
-/** Throws a sentence that says what to do when the server cannot be trusted with the log. */
+/** Throws an error with instructions if the server is not suitable for the log. */
 export const checkServer = async (nc: NatsConnection): Promise<void> => {
   const version = nc.info?.version ?? 'unknown';
   if (olderThan(version, SERVER_VERSION_MIN)) {

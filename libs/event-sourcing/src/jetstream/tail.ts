@@ -6,7 +6,7 @@ import { decode } from './envelope.codec.js';
 
 /**
  * Follows the log: what matches the filter after a sequence, then what comes, until the signal aborts. A log that cannot be
- * reached for a while is asked again; nothing is missed or told twice.
+ * reached for a while is retried; nothing is missed or delivered twice.
  */
 export type Tail = (filter: string, afterSeq: number, signal: AbortSignal) => AsyncIterable<StoredEvent>;
 

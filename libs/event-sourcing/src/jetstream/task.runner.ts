@@ -73,7 +73,7 @@ interface Running {
   /** Withdrawing it does not abort it. */
   readonly finishes: boolean;
   readonly withdrawn: AbortController;
-  /** How many decisions of its own are under way. */
+  /** How many of its own decisions are in progress. */
   recording: number;
   /** It has stated itself what made it unwanted. */
   hasEnded: boolean;
@@ -156,7 +156,7 @@ export class TaskRunner {
     await this.decide(job, { type: 'RecordFailure', data: { ref: job.data, failure: recorded } });
   }
 
-  /** What a process wants of a cluster has changed: whatever runs and is not in it is looked at. undefined: the cluster is forgotten. */
+  /** The desired tasks of a cluster have changed: running tasks that are not among them are checked. undefined: the cluster's state is discarded. */
   noticed(consumer: string, clusterKey: string, known: unknown): void {
     const reconciled = known as Reconciled<unknown> | undefined;
     const isAbsent = ({ reconciler, job, hasEnded }: Running): boolean =>

@@ -101,7 +101,7 @@ export class TimersWorker {
     ]);
   }
 
-  /** A fault in pure code or in its data is that of its own timer: no other waits for it. */
+  /** A fault in pure code or in its data affects only its own timer: no other waits for it. */
   private async putOff(client: PoolClient, row: TimerRow, error: unknown): Promise<void> {
     this.options.log.error(
       `${row.process} cannot take the timer ${row.key} of ${row.cluster_key}; it is put off: ${

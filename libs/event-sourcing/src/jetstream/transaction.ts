@@ -1,7 +1,7 @@
 import { isDataError } from './data.errors.js';
 import type { Pool, PoolClient } from 'pg';
 
-/** The query that is under way rejects by itself; a connection that breaks between two queries is told here. */
+/** A query in progress rejects by itself; a connection that breaks between two queries is reported here. */
 const brokenBetweenQueries = (): undefined => undefined;
 
 /** Runs work in one transaction; a connection that broke is thrown away. */

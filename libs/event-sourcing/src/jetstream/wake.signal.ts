@@ -1,4 +1,4 @@
-/** A pause that a wake-up ends early, and a note of wake-ups that came while no one paused. */
+/** A pause that a wake-up ends early; wake-ups outside a pause are remembered. */
 export class WakeSignal {
   private woken = false;
   private endPause: (() => void) | undefined;

@@ -142,7 +142,7 @@ export class ClientNodeCluster implements ClusterApi {
       this.client.coordination.readNamespacedLease({ name, namespace: KUBE_SYSTEM }),
     );
     const { holderIdentity = '', renewTime } = lease?.spec ?? {};
-    // The library's type says a kind of Date, and it hands over the text. A lease that no one holds has none.
+    // The library's type says a kind of Date, and it returns the text. A lease without a holder has none.
     return renewTime === undefined
       ? undefined
       : { name, holder: holderIdentity, renewedAt: new Date(renewTime as Date | string).toISOString() };

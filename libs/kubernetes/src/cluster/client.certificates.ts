@@ -31,7 +31,7 @@ const requestOf = ({ name, csr, ttlSeconds }: SigningRequest): V1CertificateSign
 const refused = (name: string, message: string): WorldFailure =>
   new WorldFailure({ operation: OPERATION, target: name, message, retryable: false });
 
-/** kube-controller-manager signs what is approved a moment later, or says why not. */
+/** kube-controller-manager signs an approved request a moment later, or records why not. */
 const signed = async (client: KubernetesClient, name: string, signal: AbortSignal): Promise<string> => {
   const deadline = Date.now() + SIGNED_WITHIN_MS;
   while (Date.now() < deadline) {

@@ -7,7 +7,7 @@ const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 const labelsOf = async (client: KubernetesClient, node: string) =>
   (await client.core.readNode({ name: node })).metadata?.labels ?? {};
 
-/** Two workers that no one cordoned. */
+/** Two workers that are not cordoned. */
 export interface NodesUnderTest {
   readonly cluster: ClusterApi;
   readonly client: KubernetesClient;

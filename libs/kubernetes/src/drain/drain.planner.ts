@@ -10,7 +10,7 @@ export type DrainPod = Pick<
 export const DRAIN_ORDER = 'fairlead.dev/drain-order';
 /** system-cluster-critical and system-node-critical (kubernetes.io, priority and preemption). */
 const CRITICAL_PRIORITY = 2_000_000_000;
-/** What others stand on goes after them, unless the pod says otherwise. */
+/** Pods that others depend on are evicted after them, unless the pod has another order. */
 const CRITICAL_ORDER = 1_000;
 
 /** Static pods and DaemonSets' pods stay: they would come back at once. Pods that have ended stay, too. */

@@ -64,7 +64,7 @@ export class NodeDrain {
     return { left: left.map(nameOf), refusals: await this.evictAll(evict) };
   }
 
-  /** Deletes what is left, whatever budgets say. */
+  /** Deletes what is left, regardless of budgets. */
   async force(): Promise<DrainLook> {
     const { left } = nextEvictions(await this.cluster.podsOn(this.node), false);
     for (const pod of left.filter(({ uid, deleting }) => !deleting && !this.forced.has(uid))) {
@@ -91,7 +91,7 @@ export class NodeDrain {
   }
 
   private async evictOne(pod: DrainPod): Promise<EvictionAnswer> {
-    // Its volumes are looked up before it goes: afterwards nothing says whose they were.
+    // Its volumes are looked up before it is deleted: afterwards they cannot be assigned to it.
     const volumes = await Promise.all(pod.claims.map((claim) => this.cluster.volumeOf(pod.namespace, claim)));
     const answer = await this.cluster.evict(pod);
     if (answer.answer !== 'evicted') return answer;

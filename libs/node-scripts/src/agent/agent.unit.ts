@@ -8,7 +8,7 @@ const AGENT_TRIES_MAX = 3;
 /**
  * The systemd unit of the node agent. It changes packages, files, units and settings of its host, so it runs as root and sees
  * the whole of it: what is taken away is only what none of that needs. A restart of the agent leaves a package installation
- * that it has begun alone (KillMode=process): a killed dpkg needs a person. It never stops trying, since no one else repairs
+ * that it has begun alone (KillMode=process): a killed dpkg needs manual repair. It never stops trying, since nothing else repairs
  * the host, but from systemd 254 on ever more slowly.
  */
 export const agentUnit = (): string => `[Unit]

@@ -3,7 +3,7 @@ import { MONITOR_PORT, type ControlPlanePeer } from './haproxy.config.js';
 
 export interface SharedAddress {
   readonly address: string;
-  /** 1 to 255; tells groups of the same hosts apart. */
+  /** 1 to 255; distinguishes groups of the same hosts. */
   readonly routerId: number;
   /** keepalived reads the first 8 characters. */
   readonly password: string;
@@ -16,7 +16,7 @@ export const INTERFACE = '@interface@';
 const PRIORITY_FIRST = 200;
 
 /**
- * keepalived for the shared address. Peers are told one by one, since many networks carry no multicast. Whoever has the
+ * keepalived for the shared address. Peers are listed one by one (unicast), since many networks carry no multicast. Whoever has the
  * address keeps it (nopreempt), also when one with a higher priority comes back: each move costs every client its
  * connection. Priorities therefore only decide who is first, and who follows.
  */

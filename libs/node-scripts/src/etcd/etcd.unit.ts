@@ -2,7 +2,7 @@ import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { clientUrlOf, peerUrlOf, type EtcdPeer } from './etcd.paths.js';
 
 export interface EtcdUnit {
-  /** Members of one token find each other, and no one else. */
+  /** Members accept only members with the same token. */
   readonly token: string;
   /** `3.6.5` */
   readonly version: string;
@@ -11,7 +11,7 @@ export interface EtcdUnit {
   readonly members: readonly EtcdPeer[];
 }
 
-/** The same as kubeadm tells its own etcd of that minor; 3.6 has made gates and plain flags of what was experimental. */
+/** The same as kubeadm sets for its own etcd of that minor; in 3.6 experimental flags have become gates and plain flags. */
 const checks = (version: string): readonly string[] =>
   version.startsWith('3.5.')
     ? ['--experimental-initial-corrupt-check=true', '--experimental-watch-progress-notify-interval=5s']

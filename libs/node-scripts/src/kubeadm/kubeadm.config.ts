@@ -81,7 +81,7 @@ const kubeletConfiguration = (cluster: ClusterSettings): Document => ({
 export const PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
 
 /**
- * What the node's own kubelet is told beyond what the cluster tells all of them: every kubelet gets the configuration that
+ * Settings of the node's own kubelet in addition to those that the cluster has for all of them: every kubelet gets the configuration that
  * init wrote into the cluster, and a host may be of another kind than the first one. undefined: nothing differs.
  */
 export const kubeletPatch = (cluster: ClusterSettings, node: NodeSettings): string | undefined => {

@@ -21,7 +21,7 @@ export type StepName = (typeof STEPS)[number];
 
 export interface ScriptOptions {
   readonly step: StepName;
-  /** The host itself ends the step after this time, also when no one is connected any more. */
+  /** The host itself ends the step after this time, even if the connection is gone. */
   readonly limitSeconds: number;
   /** How long the step waits for another one that still runs on the host; null: it changes nothing, and waits for none. */
   readonly lockSeconds: number | null;

@@ -17,7 +17,7 @@ export interface EtcdRemoveMemberResult {
   readonly members: number;
 }
 
-/** etcd wants all members to have talked to each other for 5 s (its option --strict-reconfig-check). */
+/** etcd requires all members to have been connected for 5 s (its option --strict-reconfig-check). */
 const REMOVAL_TRIES_MAX = 8;
 
 /**

@@ -12,7 +12,7 @@ const PARTS = Object.keys(HOST_BASELINE) as (keyof HostBaseline)[];
 
 /**
  * One digest for each part of a host through which its last user could come back. What packages and Fairlead change while the
- * host is a node is left out: links that enable units, accounts that no one can log in to, Fairlead's own units.
+ * host is a node is left out: links that enable units, accounts that cannot log in, Fairlead's own units.
  */
 export const BASELINE = `
 entries() {
@@ -119,7 +119,7 @@ if [ -z "$root" ]; then quiet systemctl daemon-reload; fi
 rm -f ${[AGENT_PATHS.nodeArchive, ...(keepRuntime ? [] : [AGENT_PATHS.node])].map(hostPath).join(' ')}
 `;
 
-/** Looks whether all of it is gone, and what stays is as it was when the host was taken. `remains` hears of what is not. */
+/** Checks that all of it is gone, and that the rest is as it was when the host was taken. `remains` receives what is not. */
 export const wiped = ({ baseline, keepRuntime }: Wipe): string => `
 for folder in ${EMPTIED.join(' ')}; do
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi

@@ -24,13 +24,13 @@ const INIT_CONFIG = '/run/fairlead/kubeadm-init.yaml';
 /** Where it was before. */
 const OLD_INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
 
-/** No one has joined such a control plane, and its next authority would not be the one that these keys are signed by. */
+/** No node has joined such a control plane, and its next CA would not be the one that signed these keys. */
 const EMPTY_ETCD = `${ETCDCTL}
     run etcd del '' --prefix`;
 
 /**
- * `kubeadm init`, once for ever: a host that has finished it says so and changes nothing; one on which it was interrupted
- * is cleaned first (no one has joined such a control plane); one with someone else's control plane is refused.
+ * `kubeadm init`, exactly once: on a host that has finished it, it reports so and changes nothing; one on which it was interrupted
+ * is cleaned first (no node has joined such a control plane); one with another cluster's control plane is refused.
  */
 export const kubeadmInitScript = ({ uid, cluster, node, schedulable }: KubeadmInitInput): HostScript =>
   script(

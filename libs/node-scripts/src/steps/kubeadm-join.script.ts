@@ -97,7 +97,7 @@ ${resultOf(done)}
 
 /**
  * Joins a further control plane; a finished join is left alone. Of an interrupted one it says so and touches nothing, unless
- * it is told that etcd has no member of it any more: then it is cleaned and begun again.
+ * the caller states that etcd has no member of it any more: then it is cleaned and begun again.
  */
 export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
   script(

@@ -28,7 +28,7 @@ export interface KubeadmResetResult {
 const DEVICES =
   '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
-/** Chains, sets and tables of kube-proxy and of those plugins; no one else's rules are touched. */
+/** Chains, sets and tables of kube-proxy and of those plugins; no other rules are touched. */
 const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
 const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
 

@@ -89,7 +89,7 @@ export class Balancers {
     await Promise.all(this.all().map(({ name }) => this.turns.of(name, () => this.end(name))));
   }
 
-  /** Starts again what no one keeps up any more, as after the machine itself was switched off. */
+  /** Restarts what is no longer running, for example after the machine itself was switched off. */
   async resume(): Promise<void> {
     const lost = this.all().filter(({ name }) => !this.isKept(name));
     await Promise.all(

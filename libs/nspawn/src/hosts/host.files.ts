@@ -21,7 +21,7 @@ export interface HostIdentity {
 }
 
 /**
- * What makes a host this host. Its name server is the bridge, where no one listens on that port: a look-up of a foreign name is
+ * What makes a host this host. Its name server is the bridge, where nothing listens on that port: a look-up of a foreign name is
  * refused at once instead of timing out, and CoreDNS sees no loop, as it would at 127.0.0.1.
  */
 export const hostFiles = (host: HostIdentity): readonly HostFile[] => {

@@ -34,7 +34,7 @@ export interface DesiredHost {
   readonly memoryMiB: number | null;
   /** Folders of the machine that the host sees read-only: host path to machine path. Those that are not there are left out. */
   readonly readOnly: Readonly<Record<string, string>>;
-  /** Whatever its maker wants to find again with it. */
+  /** Arbitrary data of its creator. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -160,11 +160,11 @@ export class Hosts {
       if (first !== undefined) signalProcess(first, 'SIGKILL');
       const off = (): boolean => this.store.keeper(name) === undefined;
       await waitUntil(off, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS });
-      await this.end(this.known(name)); // Also of a host that no one keeps any more.
+      await this.end(this.known(name)); // Also of a host without a keeper.
     });
   }
 
-  /** No one reaches the host any more and it reaches no one, also after a reboot; it notices nothing but the silence. */
+  /** Cuts the host off in both directions, also after a reboot; its link stays up. */
   partition(name: string): Promise<void> {
     return this.turns.of(name, () => this.plugInto(name, VOID));
   }

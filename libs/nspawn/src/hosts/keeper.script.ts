@@ -63,7 +63,7 @@ const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder:
 
 /**
  * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
- * host itself, belongs to no one, and is found again by what it writes down; a second one for the same host ends by itself. The host's file
+ * host itself, has no owner process, and is found again by what it records; a second one for the same host ends by itself. The host's file
  * system is mounted for it alone, so the mount goes when it and the host have ended.
  * Arguments: the host's groups, one in each hierarchy.
  */

@@ -54,7 +54,7 @@ const kill = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself: that is what was desired. What cannot be killed keeps its group, which is told.
+    // It has ended by itself: that is what was desired. What cannot be killed keeps its group, which is reported.
   }
 };
 

@@ -4,8 +4,8 @@ import { closeSync, openSync } from 'node:fs';
 const SECRET_MODE = 0o600;
 
 /**
- * Starts a program in a session and a mount namespace of its own: it goes on without us, and its mounts are no one else's. What is
- * unmounted here is unmounted for it, too. `ended` tells whether it has, as far as this process lives to see it.
+ * Starts a program in its own session and mount namespace: it continues without us, and its mounts are private. What is
+ * unmounted here is unmounted for it, too. `ended` reports whether it has, as long as this process runs.
  */
 export const startDetached = (
   words: readonly string[],

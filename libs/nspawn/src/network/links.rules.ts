@@ -1,6 +1,6 @@
 import { overlap } from './addresses.rules.js';
 
-/** A device, as `ip -json address show` and `ip -json link show` tell it. */
+/** A device, as `ip -json address show` and `ip -json link show` print it. */
 export interface Link {
   readonly ifname: string;
   readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly family?: string }[];
@@ -10,10 +10,10 @@ export interface Link {
 export const linksIn = (printed: string): readonly Link[] =>
   printed.trim() === '' ? [] : (JSON.parse(printed) as readonly Link[]);
 
-/** What ip says of a device that is gone, as when it went with its namespace. */
+/** What `ip` prints for a device that is gone, for example with its namespace. */
 export const saysNoDevice = (words: string): boolean => /Cannot find device/.test(words);
 
-/** What ip says of an address that its device does not have. */
+/** What `ip` prints for an address that its device does not have. */
 export const saysNoAddress = (words: string): boolean =>
   /Address not found|Cannot assign requested address/.test(words);
 

@@ -7,7 +7,7 @@ import { tagOf } from '../places.js';
 import { addressPlanOf, HOST_RANGE, overlap, type AddressPlan } from './addresses.rules.js';
 import { addressWithin, linksIn, type Link } from './links.rules.js';
 
-/** A network of hosts: a namespace of its own with a bridge, and one veth pair that joins it to where Fairlead runs. */
+/** A network of hosts: a separate namespace with a bridge, and one veth pair that joins it to where Fairlead runs. */
 export interface HostNetwork {
   readonly name: string;
   readonly cidr: string;
@@ -21,7 +21,7 @@ export interface HostNetwork {
 }
 
 export const BRIDGE = 'br0';
-/** A bridge that is down: who hangs on it keeps a carrier and reaches no one. */
+/** A bridge that is down: hosts on it keep a carrier and reach nothing. */
 export const VOID = 'void';
 const UPLINK_PORT = 'uplink';
 const NAMESPACES = '/run/netns';

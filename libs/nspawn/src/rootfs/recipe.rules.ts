@@ -47,7 +47,7 @@ const RECIPE = {
 /** The ordinary user of every host, who may do anything by `sudo -n`. */
 export const SUDO_USER = { name: 'ops', id: 1000 } as const;
 
-/** Keys that a kubelet, or whoever prepares a host, sets for the whole kernel: each host gets a private file in their place. */
+/** Keys that a kubelet, or host preparation, sets for the whole kernel: each host gets a private file in their place. */
 const KERNEL_WIDE_KEYS = [
   'kernel/keys/root_maxbytes',
   'kernel/keys/root_maxkeys',
@@ -96,7 +96,7 @@ WantedBy=sysinit.target
 `;
 
 const ENABLED = ['systemd-networkd', 'ssh', 'containerd', 'machine-guard'];
-/** Whoever prepares a node starts these when it has configured them. */
+/** Node preparation starts these after configuring them. */
 const DISABLED = ['haproxy', 'keepalived'];
 const MASKED = [
   'apt-daily.timer',
@@ -133,7 +133,7 @@ rm -rf "$root"/var/lib/containerd "$root"/var/cache/apt/archives "$root"/var/lib
 mkdir -p "$root/opt/fairlead" "$root/var/lib/containerd" "$root/var/lib/apt/lists/partial" "$root/var/cache/apt/archives/partial"
 `;
 
-/** Documentation and translations are a third of it and no one reads them there. */
+/** Documentation and translations are a third of it, and unused there. */
 const LEFT_OUT = ['/usr/share/man/*', '/usr/share/doc/*', '/usr/share/locale/*', '/usr/share/info/*'];
 
 /** mmdebstrap's arguments; the customize script is in a file, because it reads hooks as shell. */

@@ -101,7 +101,7 @@ const buildBase = async (system: HostSystem, base: string, progress: Progress): 
 const failure = (target: string, message: string, retryable = true): WorldFailure =>
   new WorldFailure({ operation: 'build the root file system of local hosts', target, message, retryable });
 
-/** Runs a long command and passes on each line that it says. */
+/** Runs a long command and passes on each line of its output. */
 const follow = (
   [command = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -157,7 +157,7 @@ const publish = (partial: string, layer: string): void => {
   }
 };
 
-/** A Node that is linked against libraries which hosts do not have is of no use there: it is said here, not by an agent that dies. */
+/** A Node that is linked against libraries which hosts do not have does not work there: it is reported here, not by a failing agent. */
 const provesItself = async (layer: string, base: string): Promise<void> => {
   const target = process.execPath;
   const mount = 'mount -t overlay overlay -o "lowerdir=$1:$2" "$3" && exec chroot "$3" /opt/fairlead/node --version';
