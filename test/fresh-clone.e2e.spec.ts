@@ -56,7 +56,7 @@ class Newcomer {
     for (const path of [this.folder, this.home, this.npmrc]) chownSync(path, identity.uid, identity.gid);
   }
 
-  /** `npm start -- --once …`, in a process group of its own, which is ended at the deadline. */
+  /** `npm start -- --once …`, in its own process group, which is ended at the deadline. */
   async starts(timeoutMs: number): Promise<Ended> {
     const [port = 0] = await freePorts(this.folder, 1);
     const command = ['npm', 'start', '--', '--once', '--port', String(port), '--data', this.data];

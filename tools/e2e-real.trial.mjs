@@ -1,4 +1,4 @@
-// Run by tools/e2e-real.mjs in a network namespace of its own: can this machine have hosts, and a host containers? What only shows when
+// Run by tools/e2e-real.mjs in its own network namespace: can this machine have hosts, and a host containers? What only shows when
 // it is tried (mounts, cgroups, system calls that are forbidden) is found here, before a story fails for it.
 // Ends with 0, or with 1 and the words of what failed; nothing of the host is left either way.
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -78,7 +78,7 @@ export const checkSteps = (cached = false) => [
     [
       ...['--check', '--log-level', 'warn'],
       ...(cached ? cacheOptions('prettier') : []),
-      ...['apps', 'libs', 'test', 'tools', '*.js'],
+      ...['apps', 'libs', 'test', 'tools', 'docs', '*.js', '*.md'],
     ],
   ],
   [

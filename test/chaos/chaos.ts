@@ -47,7 +47,7 @@ const optionsOf = (args: readonly string[]): Options | undefined => {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Kills until the time is over; answers how often whom. */
+/** Kills until the time is over; returns how often whom. */
 const killLoop = async (
   instance: ChaosInstance,
   random: () => number,

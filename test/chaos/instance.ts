@@ -75,7 +75,7 @@ export class ChaosInstance {
     });
   }
 
-  /** Ends it as Ctrl-C does. Answers with what was wrong with that, and what is left running. */
+  /** Ends it as Ctrl-C does. Returns what was wrong with that, and what is left running. */
   async stop(): Promise<readonly string[]> {
     if (this.serves) this.up.kill('SIGINT');
     const deadline = Date.now() + STOP_TIMEOUT_MS;

@@ -190,7 +190,7 @@ export class Program {
       .catch((error: unknown) => life.dead || this.broken(error));
   }
 
-  /** Answers what is delivered later; undefined: it is done. */
+  /** Returns what is delivered later; undefined: it is done. */
   private async work({ job, attempt }: Queued, life: Life): Promise<Queued | undefined> {
     const context: JobContext = {
       attempt,

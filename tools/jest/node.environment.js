@@ -2,7 +2,7 @@ import { TestEnvironment } from 'jest-environment-node';
 import { types } from 'node:util';
 
 /**
- * Jest runs specs in a realm of their own, in which an error that Node's own modules throw is not `instanceof Error`.
+ * Jest runs specs in their own realm, in which an error that Node's own modules throw is not `instanceof Error`.
  * Programs have no such second realm, so here such an error counts as what it is.
  */
 export default class NodeEnvironment extends TestEnvironment {

@@ -1,7 +1,7 @@
 import { EVENTS, isEventType, type EventType } from './events/catalogue.js';
 
 /**
- * Where agents and services meet. Agents are clients of a NATS account of their own, which exports `agent.in.>` and `hb.>` to the
+ * Where agents and services meet. Agents are clients of their own NATS account, which exports `agent.in.>` and `hb.>` to the
  * account of the services and imports `agent.out.>` from it. Nothing else crosses, and no service uses a reply subject: an
  * answer goes to the subject that belongs to the node which asked.
  */

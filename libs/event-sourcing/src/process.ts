@@ -67,7 +67,7 @@ export interface Caused<R extends Reaction = Reaction> {
   readonly index: number;
 }
 
-/** What a batch of events does to a process. `state` undefined: the cluster is forgotten. */
+/** How a batch of events changes a process. `state` undefined: the cluster is forgotten. */
 export interface ProcessChanges<State> {
   readonly states: ReadonlyMap<string, { readonly seq: number; readonly state: State | undefined }>;
   readonly reactions: readonly Caused[];

@@ -22,7 +22,7 @@ export interface Poison {
   readonly error: string;
 }
 
-/** What a batch of events does to the rows of a projection. `doc` undefined: the row goes. */
+/** How a batch of events changes the rows of a projection. `doc` undefined: the row goes. */
 export interface RowChanges<Doc> {
   readonly rows: ReadonlyMap<string, { readonly seq: number; readonly doc: Doc | undefined }>;
   readonly poisons: readonly Poison[];

@@ -248,7 +248,7 @@ class Service {
       });
   }
 
-  /** As the worker of jobs does it. Answers what is delivered again. */
+  /** As the worker of jobs does it. Returns what is delivered again. */
   private async work({ job, failures, replica }: Working): Promise<Delivery | undefined> {
     const signal = new AbortController().signal;
     const context: JobContext = {

@@ -204,7 +204,7 @@ export interface ClusterApi {
   deletePod(pod: PodIdentity): Promise<void>;
   /** Removes the Node object; a node that does not exist is not an error. */
   deleteNode(node: string): Promise<void>;
-  /** Removes services that hold load balancers outside the cluster. Answers how many there were. */
+  /** Removes services that hold load balancers outside the cluster. Returns how many there were. */
   releaseLoadBalancers(): Promise<number>;
   /** State of a Job. */
   job(namespace: string, name: string): Promise<JobState>;
@@ -217,7 +217,7 @@ export interface ClusterApi {
   apply(manifests: readonly Manifest[]): Promise<void>;
   /**
    * Creates the request for the signer `kubernetes.io/kube-apiserver-client`, approves it, waits up to 10 s for the certificate and deletes the
-   * request. Answers the certificate as the API has it: PEM in base64, unchecked.
+   * request. Returns the certificate as the API has it: PEM in base64, unchecked.
    */
   signClientCertificate(request: SigningRequest, signal: AbortSignal): Promise<string>;
 }

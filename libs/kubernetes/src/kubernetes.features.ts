@@ -11,7 +11,7 @@ export interface ClusterUnderTest {
   readonly kubeconfig: string;
   /** `v1.34.4`, of the control plane and of kubelets. */
   readonly version: string;
-  /** Two at least; each has an API server of its own, and the first one's is the address in the kubeconfig. */
+  /** Two at least; each has its own API server, and the first one's is the address in the kubeconfig. */
   readonly controlPlanes: readonly { readonly name: string; readonly address: string }[];
   readonly workers: readonly [string, string];
   /** Ends the API server of one control plane. */

@@ -6,7 +6,7 @@ import { MirrorFile } from '@fairlead/contracts';
 import { digestOfFile, writeWhole } from '@fairlead/mirror';
 
 /**
- * A part of the work that is done or not done, never half: its files are made in a folder of their own, moved to where they
+ * A part of the work that is done or not done, never half: its files are made in their own folder, moved to where they
  * belong, and then a stamp records what they are and by which recipe. What has its stamp is not built again.
  */
 export interface Piece {

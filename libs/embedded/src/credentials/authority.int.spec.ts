@@ -7,7 +7,7 @@ import { throwawayFolder } from '../environment/throwaway-folder.js';
 import { ensureCertificates, natsTrustIn } from './authority.store.js';
 import { authenticatorOf } from './creds.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
+jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
 
 const NAMES = ['nats', '192.0.2.1'];
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -13,7 +13,7 @@ import { keyOfSeed, newKey } from './nkey.js';
 import { CREDENTIAL_NAMES, ensureCredentials, rotateCredentials, type NatsCredentials } from './operator.store.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
+jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
 
 describe('credentials', () => {
   let dataDir: string;

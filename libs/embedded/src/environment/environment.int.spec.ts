@@ -11,7 +11,7 @@ import { testEnvironment, type TestEnvironment } from '../testing.js';
 import { startEnvironment } from './environment.js';
 import { throwawayFolder } from './throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
+jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
 
 const FIRST_TIMEOUT_MS = 180_000; // Programs and the template may have to be fetched and made.
 

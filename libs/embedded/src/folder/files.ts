@@ -8,7 +8,7 @@ const PRIVATE_FOLDER_MODE = 0o700;
 const FOLDER_MODE = 0o777;
 
 /**
- * Makes a folder and those that are missing above it; answers whether it was missing. The `recursive` of mkdir does not do: below a file
+ * Makes a folder and those that are missing above it; returns whether it was missing. The `recursive` of mkdir does not do: below a file
  * system that creates no folders (/proc) it never returns.
  */
 export const makeFolder = (folder: string, mode: number = FOLDER_MODE): boolean => {

@@ -17,7 +17,7 @@ export interface ClusterContext {
 }
 
 /**
- * Makes `<folder>/data` if there is none. `initdb` works in a folder of its own, and the result is moved into place: whoever is killed in the
+ * Makes `<folder>/data` if there is none. `initdb` works in its own folder, and the result is moved into place: whoever is killed in the
  * middle leaves nothing that looks finished (`PG_VERSION` is among the first files).
  */
 export const ensureCluster = async (folder: string, context: ClusterContext): Promise<void> => {

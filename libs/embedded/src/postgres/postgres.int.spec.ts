@@ -8,7 +8,7 @@ import { resolvePostgres, type PostgresBinaries } from './postgres.resolver.js';
 import { postgresMajorOfData, startPostgres, type RunningPostgres } from './postgres.server.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has a deadline of its own.
+jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
 
 const quiet = (): void => undefined;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks until the answer is yes, or the deadline has passed. Answers whether it was yes. */
+/** Asks until the answer is yes, or the deadline has passed. Returns whether it was yes. */
 export const waitUntil = async (
   holds: () => boolean | Promise<boolean>,
   { timeoutMs, everyMs }: { timeoutMs: number; everyMs: number },

@@ -249,7 +249,7 @@ export class PartitionConsumer {
     await this.isolate(changes.quarantined);
   }
 
-  /** For a batch of which something cannot be written: that is quarantined, the rest is written. Answers what was quarantined. */
+  /** For a batch of which something cannot be written: that is quarantined, the rest is written. Returns what was quarantined. */
   private async commitApart(
     events: readonly StoredEvent[],
     concerns: (consumer: string, event: StoredEvent) => boolean,

@@ -26,7 +26,7 @@ export interface PartitionConsumersOptions {
 /** The partitions that this replica works on now. */
 export interface Partitions {
   owned(): ReadonlySet<number>;
-  /** Called after every change; answers how to stop. */
+  /** Called after every change; returns how to stop. */
   onChange(listener: (owned: ReadonlySet<number>) => void): () => void;
   /** How each of them stands: one whose events wait for long is stalled. */
   stalls(): readonly Stall[];

@@ -11,7 +11,7 @@ export interface QuarantineParts {
   readonly consumers: readonly string[];
   readonly fold: PartitionFold;
   readonly store: Pick<PartitionStore, 'commitApart'>;
-  /** Asks for the jobs; rejects with a data error when one cannot be put into words. */
+  /** Asks for the jobs; rejects with a data error when one cannot be serialized. */
   readonly publish: (jobs: PartitionChanges['jobs']) => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ const byCluster = (events: readonly StoredEvent[]): readonly (readonly StoredEve
 export class Quarantine {
   constructor(private readonly parts: QuarantineParts) {}
 
-  /** Answers who was quarantined, and where. */
+  /** Returns who was quarantined, and where. */
   async commit(events: readonly StoredEvent[], concerns: Concerns, base: ApartBase): Promise<Quarantined> {
     const quarantined: Quarantined[number][] = [];
     await this.parts.store.commitApart(base, async (write) => {

@@ -8,7 +8,7 @@ import type { PartitionConsumers } from './partition.consumers.js';
 export interface Positions {
   /** True when every consumer of the service has passed `seq`; false when the time is over; undefined when the log has no such event (yet). */
   waitFor(seq: number, timeoutMs: number): Promise<boolean | undefined>;
-  /** Waits until every consumer of the service has passed `seq` in its partition, or the time is over; answers how far all have come. */
+  /** Waits until every consumer of the service has passed `seq` in its partition, or the time is over; returns how far all have come. */
   reach(partition: number, seq: number, timeoutMs: number): Promise<number>;
 }
 

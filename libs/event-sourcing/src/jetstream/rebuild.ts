@@ -32,7 +32,7 @@ const digestOf = async (client: PoolClient, table: string): Promise<{ digest: st
   return { digest: found.rows[0]?.digest ?? 'empty', rows: Number(found.rows[0]?.rows ?? 0) };
 };
 
-/** Folds one partition's events in (after, upTo] into the shadow table; answers how many there were. */
+/** Folds one partition's events in (after, upTo] into the shadow table; returns how many there were. */
 const foldPartition = async (
   { nc, projection, pool }: Target,
   shadow: { readonly table: string; readonly client: Pool | PoolClient },

@@ -13,7 +13,7 @@ type Patch = { readonly metadata?: object; readonly spec?: object };
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 /**
- * Reads a node, decides on a patch (undefined: nothing to do) and applies it to exactly what was read. Answers with the node
+ * Reads a node, decides on a patch (undefined: nothing to do) and applies it to exactly what was read. Returns the node
  * that was read; undefined: there is none.
  */
 const patchNode = async (

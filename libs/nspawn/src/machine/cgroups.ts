@@ -39,7 +39,7 @@ const processesIn = (group: string): readonly number[] =>
 const REMOVAL_TRIES_MAX = 50;
 const REMOVAL_PAUSE_MS = 20;
 
-/** Ends all processes of the groups and removes the groups. Answers with the groups that could not be removed. */
+/** Ends all processes of the groups and removes the groups. Returns the groups that could not be removed. */
 export const removeGroups = async (groups: readonly string[]): Promise<readonly string[]> => {
   for (let tries = 0; tries < REMOVAL_TRIES_MAX; tries += 1) {
     for (const pid of new Set(groups.flatMap(processesIn))) kill(pid);
