@@ -27,7 +27,7 @@ export const mirrorPaths = {
     `release/${version}/bin/linux/${architecture}/${name}`,
   cniPlugins: (version: string, architecture: Architecture = 'amd64'): string =>
     `cni-plugins/${version}/cni-plugins-linux-${architecture}-${version}.tgz`,
-  /** Beside a file, as the official site has it: for people and `sha256sum --check`. Fairlead believes none of them. */
+  /** Beside a file, as the official site has it: for people and `sha256sum --check`. Fairlead does not use them. */
   sha256: (path: string): string => `${path}.sha256`,
   /** An archive that `ctr images import` and `docker load` read. */
   image: (version: string, name: string): string => `images/${version}/${name}.tar`,

@@ -11,7 +11,7 @@ export interface RegisteredNamespace {
   readonly since: number;
 }
 
-/** What exists beside the clusters: what a request for one has to name, and what it may take. */
+/** Namespaces, connections and quotas: what a request for a cluster refers to, and its limits. */
 export interface Registered {
   readonly namespaces: ReadonlyMap<string, RegisteredNamespace>;
   readonly connections: ReadonlyMap<string, RegisteredConnection>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MirrorPath, Sha256 } from './digests.js';
 
 /**
- * Why a mirror's content may be believed: the connection pins its catalogue, or names the keys that sign it, or pins the files
+ * Why the content of a mirror can be trusted: the connection pins its catalogue, or names the keys that sign it, or pins the files
  * themselves. Where and how bytes travel is not.
  */
 
@@ -35,7 +35,7 @@ export const usesCatalogue = ({ catalogueSha256, signedBy, unsigned }: MirrorTru
 
 const HINT = 'give catalogueSha256, signedBy or digests';
 
-/** Why files of this location cannot be believed, as the end of a sentence; undefined: they can be checked. */
+/** Why files of this location cannot be verified, as the end of a sentence; undefined: they can. */
 export const trustFault = (location: string, official: boolean, trust: MirrorTrust): string | undefined => {
   const isPinned = trust.catalogueSha256 !== undefined || trust.signedBy !== undefined;
   if (isPinned && trust.unsigned === true) return 'is unsigned and pinned or signed at the same time';

@@ -2,7 +2,7 @@ import type { KubernetesVersion } from './cluster-spec.js';
 import type { SoftwareVersions } from './events/node.events.js';
 import type { NodeRole } from './machines.js';
 
-/** One Kubernetes version that can be built. Data, not code: adding a version is adding a row. */
+/** One Kubernetes version that can be built. Data, not code: to add a version, add a row. */
 export interface KubernetesRelease {
   readonly version: string;
   readonly kubeadmApi: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';

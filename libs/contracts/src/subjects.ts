@@ -3,7 +3,7 @@ import { NONE } from './ids.js';
 /** Never changes: another number needs a new stream. */
 export const PARTITION_COUNT = 16;
 
-/** The streams of Fairlead. EVENTS is the truth; the others can be lost without losing history. */
+/** The streams of Fairlead. EVENTS is the source of truth; the others can be lost without losing history. */
 export const STREAMS = {
   events: 'EVENTS',
   heartbeats: 'HB',

@@ -3,13 +3,13 @@ import { KubernetesVersion } from './cluster-spec.js';
 import { NodeName, UpgradeId } from './ids.js';
 import { NodeRole } from './machines.js';
 
-/** So many nodes, or so many of each hundred. */
+/** A number of nodes, or a percentage. */
 export const NodeShare = z.union([z.int().min(0), z.string().regex(/^(100|[1-9]?\d)%$/)]);
 export type NodeShare = z.infer<typeof NodeShare>;
 
 export const DRAIN_TIMEOUT_POLICIES = ['stop', 'quarantine', 'force'] as const;
 
-/** How the workers of a pool go. Rules D1 to D7 of the upgrade rules. */
+/** How the workers of a pool are upgraded. Rules D1 to D7 of the upgrade rules. */
 export const PoolStrategy = z.strictObject({
   maxUnavailable: NodeShare.default(1),
   maxSurge: NodeShare.default(0),
@@ -23,14 +23,14 @@ export const PoolStrategy = z.strictObject({
 });
 export type PoolStrategy = z.infer<typeof PoolStrategy>;
 
-/** A question of the user's own before each node; failing holds the next node back and is asked again. */
+/** A check of the user's own before each node; while it fails, the next node waits and the check is repeated. */
 export const UserGate = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('http'), name: z.string(), url: z.url(), status: z.int().default(200) }),
   z.strictObject({ kind: z.literal('job'), name: z.string(), namespace: z.string(), manifest: z.string() }),
 ]);
 export type UserGate = z.infer<typeof UserGate>;
 
-/** A service or the API, asked all the time from several nodes; one failure pauses the rollout. */
+/** A service or the API, probed continuously from several nodes; one failure pauses the rollout. */
 export const Probe = z.strictObject({ name: z.string(), url: z.url(), everyMs: z.int().min(100).default(500) });
 export type Probe = z.infer<typeof Probe>;
 
@@ -74,7 +74,7 @@ export const UpgradeTarget = z.strictObject({
 export type UpgradeTarget = z.infer<typeof UpgradeTarget>;
 
 /**
- * The steps by which etcd is set back to a snapshot (G4), each taken by all nodes that it concerns before any takes the next.
+ * The steps of restoring etcd from a snapshot (G4), each completed by all nodes concerned before any begins the next.
  * `place` is done by bootstrap-svc and `verify` by upgrade-svc, the others by agents; `undo` only where one before `start` failed.
  */
 export const RESTORE_STEPS = ['place', 'stop', 'restore', 'start', 'verify', 'refresh', 'undo'] as const;
@@ -164,7 +164,7 @@ export const Finding = z.strictObject({
 });
 export type Finding = z.infer<typeof Finding>;
 
-/** How many nodes of a pool may be away at a time, in numbers. */
+/** How many nodes of a pool may be unavailable at a time, as numbers. */
 export const PlannedPool = z.strictObject({
   name: z.string(),
   nodes: z.int().min(0).describe('Nodes of the pool, held ones too: of these the shares are taken'),
@@ -258,7 +258,7 @@ const KUBE_SYSTEM = 'See "kubectl -n kube-system get pods -o wide" and the logs 
 const ETCD_MEMBER =
   'See the logs of etcd on the node ("crictl logs") and its disk; the gate is checked again until its time is over.';
 
-/** What is checked before an operation, after it, and at the end of a step. `user:<name>` is a gate of the user's own. */
+/** Checks before an operation, after it, and at the end of a step. `user:<name>` is a user gate. */
 export const GATES = {
   'cluster-healthy': {
     rule: 'B2',

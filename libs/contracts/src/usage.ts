@@ -25,7 +25,7 @@ interface Claim {
   readonly named: ReadonlyMap<string, Machines> | undefined;
 }
 
-/** What clusters take, or have asked for. */
+/** What clusters use, or have requested. */
 export interface Usage {
   readonly claims: ReadonlyMap<string, Claim>;
   /** CPUs of the sizes that each connection last offered. */

@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { writeWhole } from '@fairlead/embedded/process';
 import { CHECKOUT } from '../checkout.js';
-import type { DebuggableService, ProgramPlan } from './programs.planner.js';
+import type { ProgramPlan } from './programs.planner.js';
+import type { DebuggableService } from './up.settings.js';
 
 /** It holds the password of a database, so it lies with the keys, which backups of the data leave out. */
 const envFileOf = (dataDir: string, service: DebuggableService): string => join(dataDir, 'keys', `${service}.env`);

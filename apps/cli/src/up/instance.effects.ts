@@ -100,8 +100,7 @@ export const startInstance = async (
   const streams = (): Promise<void> => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
-    if (settings.without !== undefined) removeEnvFile(settings.dataDir, settings.without);
-    await stopAll(settings.dataDir, programs, environment, fast);
+    await stopAll(settings, programs, environment, fast);
     return localHosts?.release(withHosts);
   };
   try {
@@ -124,8 +123,7 @@ export const startInstance = async (
       lab: labOf(settings, labPort, keys.labToken),
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
-    const services = plans.filter(({ name }) => name !== 'lab' && name !== settings.without);
-    writeEnvFileOfLeftOut(settings, plans);
+    const services = startedOf(settings, plans).filter(({ name }) => name !== 'lab');
     const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
@@ -145,9 +143,11 @@ export const startInstance = async (
   }
 };
 
-const writeEnvFileOfLeftOut = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan[]): void => {
+/** All but the service that its developer starts, whose environment is written to a file. */
+const startedOf = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan[]): readonly ProgramPlan[] => {
   const plan = plans.find(({ name }) => name === without);
   if (without !== undefined && plan !== undefined) writeEnvFile(dataDir, without, plan);
+  return plans.filter((one) => one !== plan);
 };
 
 const labOf = ({ provider, delays, light }: UpSettings, port: number, token: string): Surroundings['lab'] =>
@@ -293,12 +293,13 @@ const instanceOf = (settings: UpSettings, tokenFile: string, natsUrl: string): I
 });
 
 const stopAll = async (
-  dataDir: string,
+  { dataDir, without }: UpSettings,
   programs: Supervisor,
   environment: Environment,
   fast: AbortSignal,
 ): Promise<void> => {
   removeInstance(dataDir);
+  if (without !== undefined) removeEnvFile(dataDir, without);
   const hurry = (): void => {
     for (const { name, pid } of programs.status()) if (pid !== undefined) programs.kill(name, 'SIGKILL');
   };

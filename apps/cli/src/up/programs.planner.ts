@@ -3,9 +3,6 @@ import type { HttpSettings, LabDelays } from './up.settings.js';
 /** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
 export const SERVICE_NAMES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
-/** Those that an instance can start without. The gateway is not one: `fairlead up` itself calls it. */
-export const DEBUGGABLE_SERVICES = ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
-export type DebuggableService = (typeof DEBUGGABLE_SERVICES)[number];
 export type ProgramName = ServiceName | 'revoker' | 'lab';
 
 /** Where what each program needs is found. */

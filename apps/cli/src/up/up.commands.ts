@@ -11,12 +11,13 @@ import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import { refuseUntrusted } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
 import { detachedArguments } from './detached.arguments.js';
-import { DEBUGGABLE_SERVICES, type DebuggableService } from './programs.planner.js';
 import {
+  DEBUGGABLE_SERVICES,
   DEFAULT_PORT,
   ETCDS,
   LAB_DELAYS,
   PROVIDERS,
+  type DebuggableService,
   type DemoSettings,
   type Etcd,
   type HttpSettings,

@@ -1,5 +1,3 @@
-import type { DebuggableService } from './programs.planner.js';
-
 /** What `fairlead up` was asked for, with every default filled in. */
 export interface UpSettings {
   readonly dataDir: string;
@@ -40,6 +38,10 @@ export type Etcd = (typeof ETCDS)[number];
 /** What this version can build machines with. */
 export const PROVIDERS = ['lab', 'nspawn'] as const;
 export type Provider = (typeof PROVIDERS)[number];
+
+/** Those that an instance can start without. The gateway is not one: `fairlead up` itself calls it. */
+export const DEBUGGABLE_SERVICES = ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+export type DebuggableService = (typeof DEBUGGABLE_SERVICES)[number];
 
 export const LAB_DELAYS = ['real', 'none'] as const;
 export type LabDelays = (typeof LAB_DELAYS)[number];

@@ -10,9 +10,8 @@ import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { debugCommand } from './env-file.store.js';
 import { greetingText, type Greeting } from './greeting.js';
-import type { DebuggableService } from './programs.planner.js';
 import { siteVerified } from './registration.effects.js';
-import { SITES, type UpSettings } from './up.settings.js';
+import { SITES, type DebuggableService, type UpSettings } from './up.settings.js';
 
 /** What became of the demo: Ready, failed, or none (not asked for, or deleted by its user). */
 interface DemoOutcome {

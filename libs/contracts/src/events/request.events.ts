@@ -9,7 +9,7 @@ import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
 
-/** What people ask for. Nothing of it exists yet. Written by the gateway. */
+/** Requests of users. Nothing of them exists yet. Written by the gateway. */
 export const requestEvents = {
   NamespaceCreated: defineEvent({
     version: 1,

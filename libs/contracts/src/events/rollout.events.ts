@@ -17,7 +17,7 @@ const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
 
 export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 
-/** What people ask of upgrades. Written by the gateway. */
+/** Requests about upgrades. Written by the gateway. */
 export const upgradeRequestEvents = {
   UpgradeRequested: request(
     'Someone asked for a change of software, certificates or boots. Nothing is touched yet.',
