@@ -16,7 +16,7 @@ describe('a cluster that is declared', () => {
     spec: { serviceType: 'single', controlPlane: { replicas: 1, ...machines }, pools },
   });
   const apply = (body: unknown, query = '') =>
-    system.call<ClusterManifestView & ErrorView>('PUT', `${path}${query}`, body);
+    system.call<ClusterManifestView & Omit<ErrorView, 'kind'>>('PUT', `${path}${query}`, body);
   const log = (): Promise<readonly StoredEvent[]> => system.events('shop');
   const read = async (): Promise<ClusterManifestView> => {
     const minSeq = (await log()).at(-1)?.meta.seq ?? 0;

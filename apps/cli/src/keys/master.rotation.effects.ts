@@ -6,16 +6,8 @@ import {
   type MasterKeys,
 } from '@fairlead/embedded/credentials';
 import { CliFailure } from '../failures.js';
+import type { OwnerKeys } from '../instance/owner.keys.store.js';
 import { nextStep } from './master.rotation.planner.js';
-
-/** The keys of owners in the bucket, each sealed under a master key. */
-export interface OwnerKeys {
-  names(): Promise<readonly string[]>;
-  /** undefined: it was destroyed. */
-  read(name: string): Promise<{ readonly sealed: string; readonly revision: number } | undefined>;
-  /** False: it was changed or destroyed since that revision. */
-  replace(name: string, sealed: string, revision: number): Promise<boolean>;
-}
 
 export interface RotationWorld {
   readonly ownerKeys: OwnerKeys;

@@ -31,7 +31,7 @@ import { readInstance } from '../instance/instance.store.js';
 import { handOut } from '../provision/holders.store.js';
 import { rotateAuthority, type AuthorityRotated, type AuthorityWorld } from './authority.rotation.effects.js';
 import { rotateMaster, type Rotated, type RotationWorld } from './master.rotation.effects.js';
-import { exportOwnerKeys, natsOwnerKeys } from './owner.keys.store.js';
+import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js';
 
 /** How to reach NATS as its administrator. */
 export interface NatsSettings {

@@ -18,8 +18,8 @@ import { join } from 'node:path';
 import { handOut } from '../provision/holders.store.js';
 import { fakeIo, run } from '../spec/io.fixtures.js';
 import { ensureKeys } from '../up/keys.store.js';
-import { rotateMaster, type OwnerKeys, type RotationWorld } from './master.rotation.effects.js';
-import { natsOwnerKeys } from './owner.keys.store.js';
+import { rotateMaster, type RotationWorld } from './master.rotation.effects.js';
+import { natsOwnerKeys, type OwnerKeys } from '../instance/owner.keys.store.js';
 
 let environment: TestEnvironment;
 let admin: NatsConnection;

@@ -4,7 +4,7 @@ import { ensureStreams } from '@fairlead/event-sourcing/streams';
 import { natsTrustIn, type NatsAccess } from '@fairlead/embedded';
 import { authenticatorOf } from '@fairlead/embedded/credentials';
 import { connect } from '@nats-io/transport-node';
-import { provideOwnerKeys } from '../keys/owner.keys.store.js';
+import { provideOwnerKeys } from '../instance/owner.keys.store.js';
 
 /**
  * Makes the streams, with the administrator's rights, before the first service asks for them, and brings the keys of secrets that a restored backup has in

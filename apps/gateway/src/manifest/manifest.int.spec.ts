@@ -17,9 +17,9 @@ const read = async (): Promise<ClusterManifestView> => {
   return (await gateway.ask<ClusterManifestView>('GET', `${path}?minSeq=${last}`)).body;
 };
 const put = (body: unknown, query = '', headers = {}) =>
-  gateway.ask<ClusterManifestView & ErrorView>('PUT', `${path}${query}`, { body, headers });
+  gateway.ask<ClusterManifestView & Omit<ErrorView, 'kind'>>('PUT', `${path}${query}`, { body, headers });
 const patch = (body: unknown, query = '') =>
-  gateway.ask<ClusterManifestView & ErrorView>('PATCH', `${path}${query}`, {
+  gateway.ask<ClusterManifestView & Omit<ErrorView, 'kind'>>('PATCH', `${path}${query}`, {
     body,
     headers: { 'content-type': 'application/merge-patch+json' },
   });

@@ -5,7 +5,15 @@ import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { CliFailure } from '../failures.js';
-import type { OwnerKeys } from './master.rotation.effects.js';
+
+/** The keys of owners in the bucket, each sealed under a master key. */
+export interface OwnerKeys {
+  names(): Promise<readonly string[]>;
+  /** undefined: it was destroyed. */
+  read(name: string): Promise<{ readonly sealed: string; readonly revision: number } | undefined>;
+  /** False: it was changed or destroyed since that revision. */
+  replace(name: string, sealed: string, revision: number): Promise<boolean>;
+}
 
 const OWNER_KEYS = '*.key.>';
 /** By which JetStream refuses a write because the subject has a newer message. */
