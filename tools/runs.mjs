@@ -174,7 +174,8 @@ export const rerunFailed = (counts, options, { env = {} } = {}) => {
   if (failedFiles.length === 0 || failedFiles.length > RERUN_MAX) return counts;
   const paths = failedFiles.map(({ path }) => path);
   const title = `again, one by one: ${paths.map((path) => relative(root, path)).join(', ')}`;
-  const rerun = jest(title, [...options, '--maxWorkers=1', '--forceExit', '--runTestsByPath', ...paths], { env });
+  const others = options.filter((option) => !option.startsWith('--maxWorkers'));
+  const rerun = jest(title, [...others, '--maxWorkers=1', '--forceExit', '--runTestsByPath', ...paths], { env });
   const failedTwice = new Set((rerun.failedFiles ?? []).map(({ path }) => path));
   const first = sum(failedFiles.map(({ passed, skipped }) => ({ passed, skipped, failed: 0 })));
   return {
