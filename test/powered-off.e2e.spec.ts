@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 300_000;
-/** Renewed after a third of it; a day where nobody says otherwise. */
+/** Renewed after a third of it; a day by default. */
 const LIFETIME_S = 60;
 
 /** The whole product in the lab, and a worker that is powered off. */

@@ -166,7 +166,7 @@ export const jestInBackground = (title, options, { filters = [], env = {} } = {}
   });
 
 /**
- * Runs the files that failed once more, one after the other, when nothing else runs, to tell a busy machine from a wrong program. What
+ * Runs the files that failed once more, one after the other, when nothing else runs, to distinguish a busy machine from a real fault. What
  * passes only then is counted as passed and listed as flaky; what fails again has failed.
  */
 export const rerunFailed = (counts, options, { env = {} } = {}) => {
