@@ -238,7 +238,7 @@ describe('in the background', () => {
 
 it('serves until Ctrl-C, and ends then in good order with 0, whoever holds a connection open', async () => {
   const running = up();
-  await running.says('Fairlead serves.');
+  await running.says('Fairlead is ready.');
   const idle = connect(port, '127.0.0.1').on('error', () => undefined); // As browsers do, in advance.
   await new Promise((resolve) => idle.once('connect', resolve));
   running.child.kill('SIGINT');
@@ -250,7 +250,7 @@ it('serves until Ctrl-C, and ends then in good order with 0, whoever holds a con
 
 it('that was killed leaves nothing running, and down and up find their way', async () => {
   const running = up();
-  await running.says('Fairlead serves.');
+  await running.says('Fairlead is ready.');
   running.child.kill('SIGKILL');
   await running.ended;
   await eventually(() => processesOf(dataDir).length === 0, {
@@ -259,7 +259,7 @@ it('that was killed leaves nothing running, and down and up find their way', asy
   });
   expect((await succeeds(fairlead('down'))).stderr).toContain('was not running any more');
   const again = up();
-  await again.says('Fairlead serves.');
+  await again.says('Fairlead is ready.');
   again.child.kill('SIGTERM');
   expect((await again.ended).code).toBe(0);
 });

@@ -63,7 +63,7 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--pod-cidr <cidr>', 'network of the pods')
     .option('--service-cidr <cidr>', 'network of the services')
     .option('--description <text>', 'what it is for')
-    .option('--idempotency-key <key>', 'asking again with the same key asks for the same cluster (default: drawn)');
+    .option('--idempotency-key <key>', 'asking again with the same key asks for the same cluster (default: generated)');
   addWaitOptions(command).action(runs(io, create));
 };
 

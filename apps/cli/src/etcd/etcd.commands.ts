@@ -25,7 +25,7 @@ export const addEtcdCommands = (program: Command, io: Io): void => {
 type EtcdOptions = WaitOptions & { readonly idempotencyKey?: string };
 
 const keyOption = (command: Command): Command =>
-  command.option('--idempotency-key <key>', 'asking again with the same key asks once (default: drawn)');
+  command.option('--idempotency-key <key>', 'asking again with the same key asks once (default: generated)');
 
 const addSnapshot = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {

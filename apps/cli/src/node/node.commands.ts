@@ -68,7 +68,7 @@ const addAdd = (parent: Command, io: Io): void => {
         'what becomes of the new machines if the request fails (default: rollback)',
       ).choices(ON_FAILURES),
     )
-    .option('--idempotency-key <key>', 'asking again with the same key adds nothing more (default: drawn)');
+    .option('--idempotency-key <key>', 'asking again with the same key adds nothing more (default: generated)');
   addWaitOptions(command).action(
     runs(io, async (session, name: string, options: AddOptions) => {
       checkWaitOptions(options);

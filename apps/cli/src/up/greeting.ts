@@ -38,8 +38,8 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
     '',
     cluster === undefined
       ? serves !== 'no more'
-        ? 'Fairlead serves.'
-        : 'Fairlead has served.'
+        ? 'Fairlead is ready.'
+        : 'Fairlead was ready.'
       : `The cluster ${colors.bold(cluster.name)} is Ready. Its machines are ${greeting.site.machines}.`,
     '',
     ...facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
@@ -50,8 +50,8 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
           ...next.map((line) => `  ${colors.cyan(line)}`),
           '',
           serves === 'here'
-            ? `It serves until Ctrl-C; ${command} up starts it again where it was.`
-            : `It serves in the background; ${command} down stops it, and ${command} up starts it again where it was.`,
+            ? `Press Ctrl-C to stop; ${command} up continues where it left off.`
+            : `It runs in the background; ${command} down stops it, and ${command} up continues where it left off.`,
           '',
         ]
       : []),

@@ -61,7 +61,7 @@ const addUp = (program: Command, io: Io): void => {
     usage: 'up',
     summary: 'Start Fairlead on this machine',
     description:
-      'Start everything on this machine: nats-server, PostgreSQL, the services and the lab (a simulation of a cloud and its hosts), with all data in one folder. It serves until Ctrl-C; started again, it goes on where it was.',
+      'Start everything on this machine: nats-server, PostgreSQL, the services and the lab (a simulation of a cloud and its hosts), with all data in one folder. Press Ctrl-C to stop it; the next start continues where it left off.',
     shared: 'none',
     examples: [
       ['fairlead up --demo', 'Start, make a cluster of 3 control planes and 2 workers, and serve'],

@@ -203,7 +203,7 @@ describe('the greeting', () => {
 
   it('speaks of the background where it serves there', () => {
     const told = text({ ...base, cluster, serves: 'in the background' });
-    expect(told).toContain('It serves in the background; npx fairlead down stops it');
+    expect(told).toContain('It runs in the background; npx fairlead down stops it');
     expect(told).not.toContain('Ctrl-C');
   });
 

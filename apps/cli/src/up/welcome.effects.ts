@@ -76,7 +76,7 @@ const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
     message: `The cluster ${DEMO_AT.cluster} was not Ready yet`,
     help:
       serves === 'in the background'
-        ? `Fairlead serves in the background and goes on with it: "fairlead cluster describe ${DEMO_AT.cluster}" shows how far it is.`
+        ? `Fairlead runs in the background and continues: "fairlead cluster describe ${DEMO_AT.cluster}" shows how far it is.`
         : 'Start again on the same data folder: it goes on where it was.',
     cause,
   });

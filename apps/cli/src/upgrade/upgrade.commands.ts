@@ -83,7 +83,7 @@ export const addStartOptions = (command: Command): Command =>
     .option('-y, --yes', 'approve the plan without being asked')
     .option('--detach', 'end when the rollout has begun')
     .option('--timeout <duration>', 'give up watching after so long; the rollout goes on', duration)
-    .option('--idempotency-key <key>', 'asking again with the same key asks for the same upgrade (default: drawn)');
+    .option('--idempotency-key <key>', 'asking again with the same key asks for the same upgrade (default: generated)');
 
 const addStart = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {

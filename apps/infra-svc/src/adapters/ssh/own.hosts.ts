@@ -156,7 +156,7 @@ export class OwnHosts {
         const { stdout } = await session.run({ name, operation, text: script, input, limitMs }, signal);
         const parsed = result.safeParse(parseResult(stdout));
         if (parsed.success) return parsed.data;
-        throw new WorldFailure({ operation, target: host.name, message: 'it ended without the result that it owes' });
+        throw new WorldFailure({ operation, target: host.name, message: 'the step produced no result' });
       } catch (error) {
         signal.throwIfAborted();
         if (!mayBeStale || !(error instanceof WorldFailure)) throw error;
