@@ -25,6 +25,7 @@ import { ConnectionAccess } from './connections/connection.access.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
 import { RegistrationChecks } from './connections/registration.checks.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
+import { OrphansHttp } from './connections/orphans.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
 import { EtcdHttp } from './etcd/etcd.http.js';
@@ -77,6 +78,7 @@ const logFailure: RecordJobFailure = async (job, { cause }) =>
 const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
   ConnectionsHttp,
+  OrphansHttp,
   SpecsHttp,
   ClustersHttp,
   KubeconfigHttp,

@@ -13,6 +13,8 @@ const Environment = z.object({
   INFRA_OFFERS_FRESH_FOR_MS: milliseconds(10_000),
   INFRA_RESOURCES_FRESH_FOR_MS: milliseconds(60_000),
   INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
+  INFRA_WATCH_INTERVAL_MS: z.coerce.number().int().min(100).default(60_000),
+  INFRA_WATCH_TIMEOUT_MS: milliseconds(30_000),
 });
 
 /** What this service needs to know beyond what every service does; parsed once, frozen. */
@@ -31,6 +33,10 @@ export interface Settings {
   readonly resourcesFreshForMs: number;
   /** Ensuring the shared resources of a connection may take so long. */
   readonly resourcesTimeoutMs: number;
+  /** Between two looks at the machines of a connection. */
+  readonly watchIntervalMs: number;
+  /** A provider has so long to list the machines of a connection. */
+  readonly watchTimeoutMs: number;
   /** How often a replica looks whether another one is done with them. */
   readonly resourcesPollMs: number;
 }
@@ -46,6 +52,8 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     offersFreshForMs: parsed.INFRA_OFFERS_FRESH_FOR_MS,
     resourcesFreshForMs: parsed.INFRA_RESOURCES_FRESH_FOR_MS,
     resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
+    watchIntervalMs: parsed.INFRA_WATCH_INTERVAL_MS,
+    watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

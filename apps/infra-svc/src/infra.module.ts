@@ -1,5 +1,11 @@
-import { JOB_FAILURES, type Job, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
-import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import {
+  JOB_FAILURES,
+  TASK_LEASES,
+  type Job,
+  type RecordJobFailure,
+  type TaskLeases,
+} from '@fairlead/event-sourcing/jetstream';
+import { METRICS, SECRETS, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
@@ -28,6 +34,12 @@ import type { Stock, Trust } from './stock/stock.ports.js';
 import { LogTrust } from './stock/trust.log.effects.js';
 import * as tokens from './tokens.js';
 import { WorldValidation } from './validation/validation.effects.js';
+import { FindingsLog } from './watch/findings.log.effects.js';
+import { ConnectionLook } from './watch/look.effects.js';
+import { DELETE_ORPHAN, OrphanJobs, type OfOrphan } from './watch/orphans.effects.js';
+import { PlannedMachines } from './watch/planned.machines.effects.js';
+import { ProviderWatch } from './watch/watch.effects.js';
+import { WatchQueries } from './watch/watch.queries.js';
 
 /** A provider is known to Fairlead by being listed here. */
 const kindsOf = (
@@ -44,9 +56,11 @@ const kindsOf = (
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 const failuresOf =
-  (connections: ConnectionFailures): RecordJobFailure =>
+  (connections: ConnectionFailures, orphans: OrphanJobs): RecordJobFailure =>
   (job, failure) =>
-    connections.record(job as Job<OfConnection>, failure);
+    job.type === DELETE_ORPHAN
+      ? orphans.failed(job as Job<OfOrphan>, failure)
+      : connections.record(job as Job<OfConnection>, failure);
 
 const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.SETTINGS, useValue: settings },
@@ -68,7 +82,7 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.TENANCY, useClass: LogTenancy },
   { provide: tokens.OFFERS, useClass: ProviderOffers },
   { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
-  { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures] },
+  { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphanJobs] },
   ConnectionsQueries,
   ResourcesQueries,
   ResourcesLog,
@@ -78,12 +92,22 @@ const providersOf = (settings: Settings): Provider[] => [
   Placement,
   AnswerDeadline,
   ConnectionFailures,
+  WatchQueries,
+  PlannedMachines,
+  FindingsLog,
+  ConnectionLook,
+  {
+    provide: ProviderWatch,
+    useFactory: (eye: ConnectionLook, queries: WatchQueries, leases: TaskLeases, metrics: ServiceMetrics) =>
+      new ProviderWatch({ eye, queries, leases, settings, metrics }),
+    inject: [ConnectionLook, WatchQueries, TASK_LEASES, METRICS],
+  },
 ];
 
 /** Where ports meet adapters. A module class of its own for each settings, as Nest requires. */
 export const infraModule = (settings: Settings): Type<unknown> => {
   @Module({
-    controllers: [AdmissionEffects, CreationEffects, DeletionEffects, ConnectionJobs],
+    controllers: [AdmissionEffects, CreationEffects, DeletionEffects, ConnectionJobs, OrphanJobs],
     providers: providersOf(settings),
   })
   class InfraModule implements OnApplicationShutdown {

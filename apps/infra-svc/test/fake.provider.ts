@@ -5,6 +5,7 @@ import type {
   GroupRef,
   Image,
   InfrastructureProvider,
+  ListedMachine,
   LoadBalancer,
   LoadBalancerSpec,
   MachineAnswer,
@@ -129,6 +130,12 @@ export class FakeProvider implements InfrastructureProvider {
       [...this.cloud.machines.values()]
         .filter((machine) => machine.group === group.name)
         .map(({ name }) => this.reportOf(name)),
+    );
+  }
+
+  listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
+    return this.call('list machines', signal, () =>
+      [...this.cloud.machines.values()].map(({ name, group }) => ({ ...this.reportOf(name), group })),
     );
   }
 

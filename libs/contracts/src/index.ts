@@ -44,6 +44,7 @@ export * from './registered.js';
 export { hasQuota, NO_USAGE, quotaRefusal, USAGE_FILTERS, usageAfter, type Usage, type Desired } from './usage.js';
 export * from './permissions.js';
 export * from './quorum.js';
+export * from './watch.js';
 export * from './refusals.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';

@@ -42,6 +42,13 @@ export const SshEndpoint = z.strictObject({
 });
 export type SshEndpoint = z.infer<typeof SshEndpoint>;
 
+/** Where a machine is reached. */
+export interface MachineAddresses {
+  readonly publicIp: string;
+  readonly privateIp: string;
+  readonly ssh: { readonly host: string; readonly port: number };
+}
+
 /** A machine that runs. */
 export const Machine = z.strictObject({
   name: NodeName,
@@ -62,3 +69,14 @@ export const Machine = z.strictObject({
   surge,
 });
 export type Machine = z.infer<typeof Machine>;
+
+/** The machine at new addresses; how it is trusted stays as it is. */
+export const machineAt = (
+  machine: Machine,
+  { publicIp, privateIp, ssh: { host, port } }: MachineAddresses,
+): Machine => ({
+  ...machine,
+  publicIp,
+  privateIp,
+  ssh: { ...machine.ssh, host, port },
+});

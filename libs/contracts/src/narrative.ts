@@ -67,6 +67,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
   ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
   StockClosed: ({ connection, uid }) => `${uid} takes nothing from ${connection} any more`,
+  OrphanVmRemovalRequested: ({ name, id }) => `the deletion of the orphaned machine ${id} of ${name} was requested`,
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
@@ -106,6 +107,25 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
   VmDeleted: ({ name }) => `machine ${name} is gone`,
+  VmGone: ({ node, connection, repair, reason }) =>
+    `machine ${node} no longer exists at ${connection}${repair === 'replace' ? '; it will be replaced' : `; it is not replaced automatically: ${reason}`}`,
+  VmsMissing: ({ connection, missing, total, nodes }) =>
+    `${connection} no longer lists ${missing} of ${total} machines (${nodes.join(', ')}); nothing is repaired automatically`,
+  VmReturned: ({ node }) => `the provider lists machine ${node} again`,
+  VmStopped: ({ node }) => `the provider reports that machine ${node} is stopped`,
+  VmStarted: ({ node }) => `machine ${node} runs again`,
+  VmAddressChanged: ({ node, publicIp, privateIp }) =>
+    `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
+  OrphanVmFound: ({ connection, id, name }) =>
+    `${connection} lists machine ${name} (${id}), which no cluster has planned`,
+  OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
+  OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
+  OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
+  NodeMissing: ({ node }) => `Kubernetes no longer lists node ${node}`,
+  NodeFound: ({ node }) => `Kubernetes lists node ${node} again`,
+  NodeWithoutMachineFound: ({ kubernetesNode, ready }) =>
+    `Kubernetes lists ${kubernetesNode}, which is ${ready ? 'Ready' : 'not Ready'} and no machine of this cluster`,
+  NodeWithoutMachineGone: ({ kubernetesNode }) => `Kubernetes no longer lists ${kubernetesNode}`,
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,

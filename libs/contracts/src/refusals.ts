@@ -84,6 +84,11 @@ export const REFUSALS = {
     '{name} is not a connection name',
     'Use lower-case letters, digits and dashes, at most 63.',
   ),
+  'connection.orphan-unknown': definition(
+    404,
+    "The connection '{connection}' has no orphaned machine {orphan}",
+    'List them with GET /connections/{connection}/orphans.',
+  ),
   'connection.secret-in-settings': definition(
     400,
     'The setting {field} looks like a secret',

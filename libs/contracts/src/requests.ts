@@ -7,6 +7,7 @@ import { HostKey } from './own-hosts.js';
 import { Quota } from './quota.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
+import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
  * Bodies and queries of the REST API. The field names and defaults are CB-Ladybug's.
@@ -262,6 +263,9 @@ export const HostAcceptance = z
   .strictObject({ host: NodeName.describe('Its name in the inventory') })
   .meta({ id: 'HostAcceptance' });
 export type HostAcceptance = z.infer<typeof HostAcceptance>;
+/** A machine that no cluster has planned, by the provider's id. */
+export const OrphanPath = z.object({ connection: ConnectionName, orphan: z.string().min(1).max(PROVIDER_ID_MAX) });
+export type OrphanPath = z.infer<typeof OrphanPath>;
 export const TokenPath = z.object({ token: z.string().min(1).max(63) });
 export type TokenPath = z.infer<typeof TokenPath>;
 

@@ -1,4 +1,4 @@
-import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
+import { machineAt, type EventData, type Machine, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import {
@@ -80,6 +80,16 @@ const withMachines = (cluster: Cluster, machines: readonly Machine[]): Cluster =
   };
   const hosts = { ...cluster.hosts, ...Object.fromEntries(fresh.map((machine) => [machine.name, hostOf(machine)])) };
   return { ...cluster, sets: set, hosts };
+};
+
+/** The balancers of all control planes name the address of each: they are written again. */
+const moved = (cluster: Cluster, data: EventData<'VmAddressChanged'>): Cluster => {
+  const host = cluster.hosts[data.node];
+  if (host === undefined) return cluster;
+  const after = withHost(cluster, data.node, { machine: machineAt(host.machine, data) });
+  if (host.machine.role !== 'control-plane') return after;
+  const hosts = Object.entries(after.hosts).map(([name, one]): [string, Host] => [name, { ...one, balances: [] }]);
+  return { ...after, hosts: Object.fromEntries(hosts) };
 };
 
 const withUnrevoked = (cluster: Cluster, credentials: AgentCredentials | undefined): Cluster => {
@@ -302,6 +312,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'SurgeReleased':
     case 'SurgeFailed':
       return endSurge(cluster, event.data);
+    case 'VmAddressChanged':
+      return moved(cluster, event.data);
     case 'VmDeleted':
       return withoutHost(cluster, event.data.name);
     case 'NodeRemovalRequested':

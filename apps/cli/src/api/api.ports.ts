@@ -16,6 +16,7 @@ export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenReq
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
+export type OrphanView = Schemas['Orphan'];
 export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
@@ -99,6 +100,10 @@ export interface Api {
   acceptHostKey(name: string, host: string | null, hostKey: string): Promise<void>;
   acceptHost(name: string, host: string): Promise<void>;
   deleteConnection(name: string): Promise<void>;
+  /** Machines that no cluster has planned. */
+  orphans(connection: string): Promise<readonly OrphanView[]>;
+  /** Accepted is not done: it is checked again first. */
+  deleteOrphan(connection: string, id: string): Promise<void>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */

@@ -148,6 +148,8 @@ type ConnectionMethods = Pick<
   | 'acceptHostKey'
   | 'acceptHost'
   | 'deleteConnection'
+  | 'orphans'
+  | 'deleteOrphan'
 >;
 
 const connectionMethods = (access: Access, client: FairleadClient): ConnectionMethods => {
@@ -168,6 +170,14 @@ const connectionMethods = (access: Access, client: FairleadClient): ConnectionMe
     acceptHost: (name, host) =>
       done(client.POST('/connections/{connection}/accept-host', { ...named(name), body: { host } })),
     deleteConnection: (name) => done(client.DELETE('/connections/{connection}', named(name))),
+    orphans: (name) =>
+      allItemsOf(access, (query) =>
+        client.GET('/connections/{connection}/orphans', { params: { path: { connection: name }, query } }),
+      ),
+    deleteOrphan: (name, orphan) =>
+      done(
+        client.DELETE('/connections/{connection}/orphans/{orphan}', { params: { path: { connection: name, orphan } } }),
+      ),
   };
 };
 

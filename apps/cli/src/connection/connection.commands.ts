@@ -9,6 +9,7 @@ import type { Session } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { addOrphans } from './orphans.commands.js';
 import { addGrant, addQuota } from './grant.commands.js';
 import { addAcceptHost, addAcceptHostKey, addDescribe } from './trust.commands.js';
 import { untilVerified } from './verification.effects.js';
@@ -26,6 +27,7 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   addAcceptHost(connection, io);
   addGrant(connection, io);
   addQuota(connection, io);
+  addOrphans(connection, io);
   addDelete(connection, io);
 };
 

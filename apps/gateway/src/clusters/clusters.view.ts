@@ -1,7 +1,7 @@
 import { type ClusterView, type ConditionView, oldestVersion } from '@fairlead/contracts';
 import type { HoldsDoc } from '../holds/holds.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
-import { nodeView } from '../nodes/nodes.view.js';
+import { isAway, nodeProgress, nodeView } from '../nodes/nodes.view.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
@@ -17,7 +17,7 @@ export interface ClusterRows {
   readonly holds?: HoldsDoc | undefined;
 }
 
-const isReady = (node: NodeDoc): boolean => node.isReady && !node.isLost;
+const isReady = (node: NodeDoc): boolean => node.isReady && !isAway(node);
 
 const condition = (cluster: ClusterDoc, type: ConditionView['type'], mark: Mark): ConditionView => {
   const at = cluster.marks[mark];
@@ -49,11 +49,29 @@ const readyCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
   };
 };
 
+/** What the looks at providers and at Kubernetes have found: each machine that is away, and each node that belongs to no machine. */
+const machinesCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
+  const base = { ...condition(cluster, 'InfrastructureReady', 'machines'), type: 'MachinesPresent' as const };
+  const strangers = Object.entries(cluster.strangers ?? {});
+  const gone = nodes.filter(({ away }) => away !== undefined);
+  if (base.status !== 'True' || strangers.length + gone.length === 0) return base;
+  const since = [...gone.map(({ away }) => away?.since ?? ''), ...strangers.map(([, stranger]) => stranger.since)];
+  const words = [
+    ...gone.map((node) => `${node.name}: ${nodeProgress(node).reason}`),
+    ...strangers.map(
+      ([name, { ready }]) => `${name} is ${ready ? 'a Ready node' : 'a node that is not Ready'} without a machine`,
+    ),
+  ];
+  const reason = gone.length > 0 ? 'MachinesAway' : 'NodesWithoutMachine';
+  return { ...base, status: 'False', reason, message: words.join('; '), lastTransitionTime: since.sort().at(-1) ?? '' };
+};
+
 const conditionsOf = (rows: ClusterRows): ConditionView[] => [
   condition(rows.cluster, 'Accepted', 'accepted'),
   condition(rows.cluster, 'InfrastructureReady', 'machines'),
   condition(rows.cluster, 'ControlPlaneReady', 'controlPlane'),
   condition(rows.cluster, 'NetworkReady', 'network'),
+  machinesCondition(rows),
   readyCondition(rows),
 ];
 

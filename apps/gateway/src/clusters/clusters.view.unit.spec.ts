@@ -41,6 +41,7 @@ describe('the view of a cluster', () => {
       'InfrastructureReady=True',
       'ControlPlaneReady=True',
       'NetworkReady=True',
+      'MachinesPresent=True',
       'Ready=True',
     ]);
     expect(view.progress).toMatchObject({

@@ -13,6 +13,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
+import { ConnectionQueries } from './connections.queries.js';
 import { RegistrationChecks } from './registration.checks.js';
 
 const SHARED = 'shared';
@@ -23,6 +24,7 @@ export class ConnectionCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(RegistrationChecks) private readonly checks: RegistrationChecks,
+    @Inject(ConnectionQueries) private readonly queries: ConnectionQueries,
   ) {}
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
@@ -57,6 +59,14 @@ export class ConnectionCommands {
 
   async acceptHost(name: ConnectionName, host: NodeName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'AcceptHost', data: { name, host, usedBy: await this.checks.userOf(name, host) } } as const;
+    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  /** Whether it still is one, infra-svc checks again before it deletes anything. */
+  async removeOrphan(name: ConnectionName, id: string, caller: Caller): Promise<Decided<ConnectionsState>> {
+    const doc = await this.queries.one(name);
+    const isOrphan = doc?.orphans?.[id] !== undefined;
+    const command = { type: 'RequestOrphanRemoval', data: { name, id, isOrphan } } as const;
     return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 

@@ -51,6 +51,11 @@ export type AcceptHostKey = Command<
   'AcceptHostKey',
   { readonly name: ConnectionName; readonly host: NodeName | null; readonly hostKey: string }
 >;
+/** `isOrphan`: the rows list it as one. */
+export type RequestOrphanRemoval = Command<
+  'RequestOrphanRemoval',
+  { readonly name: ConnectionName; readonly id: string; readonly isOrphan: boolean }
+>;
 /** `usedBy`: the cluster that has the host now. */
 export type AcceptHost = Command<
   'AcceptHost',
@@ -77,7 +82,12 @@ const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant): 
 export type ConnectionsState = ReadonlyMap<string, Registered>;
 
 type ConnectionFact = Fact<
-  'ConnectionRegistered' | 'ConnectionVerificationRequested' | 'ConnectionRemoved' | 'HostKeyAccepted' | 'HostAccepted'
+  | 'ConnectionRegistered'
+  | 'ConnectionVerificationRequested'
+  | 'ConnectionRemoved'
+  | 'HostKeyAccepted'
+  | 'HostAccepted'
+  | 'OrphanVmRemovalRequested'
 >;
 
 /** A host of the inventory, or the jump host (null); undefined: the connection has no such. */
@@ -124,7 +134,7 @@ const register = (state: ConnectionsState, { data }: RegisterConnection): readon
 /** All connections; registering one again replaces its settings. */
 export const connections: Decider<
   ConnectionsState,
-  RegisterConnection | VerifyConnection | RemoveConnection | AcceptHostKey | AcceptHost,
+  RegisterConnection | VerifyConnection | RemoveConnection | AcceptHostKey | AcceptHost | RequestOrphanRemoval,
   ConnectionFact
 > = {
   initial: new Map(),
@@ -142,6 +152,12 @@ export const connections: Decider<
         return acceptHostKey(state, command);
       case 'AcceptHost':
         return acceptHost(state, command);
+      case 'RequestOrphanRemoval': {
+        const { name, id, isOrphan } = command.data;
+        if (!state.has(name)) return refuse('connection.not-found', { connection: name });
+        if (!isOrphan) return refuse('connection.orphan-unknown', { connection: name, orphan: id });
+        return [{ type: 'OrphanVmRemovalRequested', data: { name, id } }];
+      }
       case 'RemoveConnection': {
         const { name, usedBy } = command.data;
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });

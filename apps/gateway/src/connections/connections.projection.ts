@@ -14,6 +14,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
+import { isOrphanEvent, orphansAfter, type Orphans } from './orphans.evolve.js';
 
 interface Registration {
   readonly provider: string;
@@ -44,6 +45,8 @@ export interface ConnectionDoc {
   readonly lastNamespaces?: Readonly<Record<string, string>>;
   /** Host keys that were pinned or accepted, by the id of their server. Absent in rows of earlier releases. */
   readonly hostKeys?: Readonly<Record<string, KnownHostKey>>;
+  /** Machines that no cluster has planned, by the provider's id. Absent in rows of earlier releases. */
+  readonly orphans?: Orphans;
 }
 
 interface StockEntry {
@@ -129,6 +132,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'ConnectionRegistered':
       case 'ConnectionRemoved':
       case 'HostKeyAccepted':
+      case 'OrphanVmRemovalRequested':
         return [event.data.name];
       case 'ConnectionVerified':
       case 'ConnectionUnverified':
@@ -137,6 +141,10 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'HostWithheld':
       case 'HostReadmitted':
       case 'HostKeyPinned':
+      case 'OrphanVmFound':
+      case 'OrphanVmGone':
+      case 'OrphanVmDeleted':
+      case 'OrphanVmKept':
         return [event.data.connection];
       default:
         return [];
@@ -145,6 +153,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
 
   evolve: (doc, event, key) => {
     const before = doc ?? unknown(key);
+    if (isOrphanEvent(event)) return { ...before, orphans: orphansAfter(before.orphans ?? {}, event) };
     switch (event.type) {
       case 'ConnectionRegistered': {
         const { name: _name, secretRef, ...given } = event.data;

@@ -66,7 +66,7 @@ export class FleetMetrics {
 
   private async nodes(): Promise<readonly Reading[]> {
     const rows = await this.database.query<NodeCount[]>(
-      `select (doc->>'isRemoving')::bool as "isRemoving", (doc->>'isLost')::bool as "isLost", (doc->>'isReady')::bool as "isReady",
+      `select (doc->>'isRemoving')::bool as "isRemoving", (doc->>'isLost')::bool or doc ? 'away' as "isLost", (doc->>'isReady')::bool as "isReady",
               doc->'milestones' ? 'ready' as "wasReady", doc->'milestones' ? 'bootstrapped' as bootstrapped,
               doc->>'machine' is not null as "hasMachine", doc->'software'->>'kubelet' as version, count(*) as n
          from nodes group by 1, 2, 3, 4, 5, 6, 7`,

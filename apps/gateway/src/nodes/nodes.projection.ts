@@ -1,4 +1,11 @@
-import { sentenceOf, type ClusterUid, type Machine, type MachinePlan, type StoredEvent } from '@fairlead/contracts';
+import {
+  machineAt,
+  sentenceOf,
+  type ClusterUid,
+  type Machine,
+  type MachinePlan,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 
@@ -16,6 +23,15 @@ export const MILESTONES = [
 ] as const;
 export type Milestone = (typeof MILESTONES)[number];
 
+/** A machine or a node that is not where it should be. */
+export interface Away {
+  readonly what: 'machine-gone' | 'machine-missing' | 'machine-stopped' | 'node-missing';
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why nothing is done about it; empty: it is being repaired, or there is nothing to say. */
+  readonly message: string;
+}
+
 /** A node, from the plan of its machine to the machine's end. */
 export interface NodeDoc extends MachinePlan {
   readonly namespace: string;
@@ -30,6 +46,8 @@ export interface NodeDoc extends MachinePlan {
   readonly isReady: boolean;
   readonly isLost: boolean;
   readonly isRemoving: boolean;
+  /** What the provider says of its machine, or Kubernetes of its node, where that is not as it should be. Absent: nothing. */
+  readonly away?: Away;
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
   readonly changedAt: string;
@@ -43,6 +61,8 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return [event.data.machine.name];
     case 'VmDeleted':
       return [event.data.name];
+    case 'VmsMissing':
+      return event.data.nodes;
     case 'VmsFailed':
     case 'VmDeletionFailed':
       return event.data.machines;
@@ -67,6 +87,13 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeRemovalRequested':
     case 'NodeDrained':
     case 'NodeRemoved':
+    case 'VmGone':
+    case 'VmReturned':
+    case 'VmStopped':
+    case 'VmStarted':
+    case 'VmAddressChanged':
+    case 'NodeMissing':
+    case 'NodeFound':
       return [event.data.node];
     default:
       return [];
@@ -139,7 +166,47 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(doc, event);
+      return failing(awayAfter(doc, event), event);
+  }
+};
+
+const present = ({ away: _away, ...doc }: NodeDoc, time: string): NodeDoc => ({ ...doc, changedAt: time });
+
+const away = (doc: NodeDoc, what: Away['what'], since: string, message = ''): NodeDoc => ({
+  ...doc,
+  away: { what, since, message },
+  changedAt: since,
+});
+
+/** What the looks at providers and at Kubernetes have found. */
+const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time } = event.meta;
+  const { what } = doc.away ?? {};
+  switch (event.type) {
+    case 'VmGone': {
+      const { repair, reason } = event.data;
+      return { ...away(doc, 'machine-gone', time, reason), isRemoving: doc.isRemoving || repair === 'replace' };
+    }
+    case 'VmsMissing': {
+      const { missing, total } = event.data;
+      return away(doc, 'machine-missing', time, `${missing} of ${total} machines are missing at once`);
+    }
+    case 'VmStopped':
+      return away(doc, 'machine-stopped', time);
+    case 'VmReturned':
+      return present(doc, time);
+    case 'VmStarted':
+      return what === 'machine-stopped' ? present(doc, time) : doc;
+    case 'NodeMissing':
+      return what === undefined ? away(doc, 'node-missing', time) : doc;
+    case 'NodeFound':
+      return what === 'node-missing' ? present(doc, time) : doc;
+    case 'VmAddressChanged': {
+      const { machine } = doc;
+      return machine === null ? doc : { ...doc, machine: machineAt(machine, event.data), changedAt: time };
+    }
+    default:
+      return doc;
   }
 };
 

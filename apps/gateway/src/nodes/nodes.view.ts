@@ -1,8 +1,22 @@
 import type { MachineView, NodePhase, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
-import { MILESTONES, type Milestone, type NodeDoc } from './nodes.projection.js';
+import { MILESTONES, type Away, type Milestone, type NodeDoc } from './nodes.projection.js';
+
+const AWAY: Readonly<Record<Away['what'], string>> = {
+  'machine-gone': 'the machine no longer exists at its provider',
+  'machine-missing': 'the provider no longer lists the machine',
+  'machine-stopped': 'the provider reports that the machine is stopped',
+  'node-missing': 'Kubernetes no longer lists the node',
+};
+
+/** `the machine no longer exists at its provider since 2026-…`, and why nothing is done about it. */
+const awaySentence = ({ what, since, message }: Away): string =>
+  `${AWAY[what]} since ${since}${message === '' ? '' : `; not repaired automatically: ${message}`}`;
 
 const LOST = 'no heartbeat of its agent comes';
+
+/** Nobody hears of it, or it has no machine that runs, or Kubernetes does not know it. */
+export const isAway = ({ isLost, away }: Pick<NodeDoc, 'isLost' | 'away'>): boolean => isLost || away !== undefined;
 
 /** What the phase of a node follows from. */
 export type NodeCondition = Pick<NodeDoc, 'isRemoving' | 'isLost' | 'isReady'> & {
@@ -23,6 +37,7 @@ export const nodePhase = (node: NodeCondition): NodePhase => {
 const phaseOf = ({ milestones, machine, ...doc }: NodeDoc): NodePhase =>
   nodePhase({
     ...doc,
+    isLost: isAway(doc),
     wasReady: milestones.ready !== undefined,
     bootstrapped: milestones.bootstrapped !== undefined,
     hasMachine: machine !== null,
@@ -50,17 +65,20 @@ const stageOf = (doc: NodeDoc): NodeStage => {
 
 const stateOf = (doc: NodeDoc): NodeProgressView['state'] => {
   const stage = stageOf(doc);
-  if (doc.isLost) return 'lost';
+  if (isAway(doc)) return 'lost';
   if (stage === 'ready') return doc.isReady ? 'ready' : 'not-ready';
   return stage === 'planned' ? 'waiting' : 'running';
 };
 
-const reasonOf = (doc: NodeDoc): string => (doc.isLost ? LOST : doc.reason);
+const reasonOf = ({ away, isLost, reason }: NodeDoc): string => {
+  if (away !== undefined) return awaySentence(away);
+  return isLost ? LOST : reason;
+};
 
 const sinceOf = (doc: NodeDoc): string => {
   const last = lastMilestone(doc);
   const reached = (last && doc.milestones[last]) ?? doc.plannedAt;
-  return doc.isLost || stateOf(doc) === 'not-ready' ? doc.changedAt : reached;
+  return isAway(doc) || stateOf(doc) === 'not-ready' ? doc.changedAt : reached;
 };
 
 /** How far a node is. */
@@ -96,7 +114,7 @@ export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   stage: stageOf(doc),
   leader: doc.leader,
   connection: doc.connection,
-  ready: doc.isReady && !doc.isLost,
+  ready: doc.isReady && !isAway(doc),
   reason: reasonOf(doc),
   software: doc.software,
   pool: doc.pool,

@@ -15,6 +15,8 @@ import type {
 export interface ProviderUnderTest {
   /** Opened again for the same connection: it must remember nothing that the provider does not know. */
   open(): InfrastructureProvider;
+  /** The name of the connection. */
+  readonly connection: string;
   readonly region: string;
   /** A machine size that can run a control plane. */
   readonly spec: string;
@@ -43,7 +45,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     const newGroup = (): GroupRef => {
       const uid = randomUUID() as ClusterUid;
       const cluster = `c${uid.slice(0, 6)}`;
-      const group = { name: `spec.${cluster}.c`, namespace: 'spec' as Namespace, cluster, uid };
+      const group = { name: `spec.${cluster}.${under.connection}`, namespace: 'spec' as Namespace, cluster, uid };
       started.push(group);
       return group;
     };
@@ -153,6 +155,25 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       const again = await collect(under.open().ensureMachines(group, signal()));
       expect(again.map(({ id }) => id).sort()).toEqual(answers.map(({ id }) => id).sort());
       expect(await under.open().describeMachines(group, signal())).toHaveLength(2);
+    });
+
+    it('lists the machines of every group at once, with their groups, while they exist', async () => {
+      const groups = [desired(newGroup(), 1), desired(newGroup(), 2)];
+      for (const group of groups) await collect(under.open().ensureMachines(group, signal()));
+      const mine = async () =>
+        (await under.open().listMachines(signal()))
+          .filter(({ group }) => groups.some(({ name: own }) => own === group))
+          .map(({ group, name: machine, uid, status }) => [group, machine, uid, status]);
+      const expected = groups.flatMap(({ name: group, uid, machines }) =>
+        machines.map((machine) => [group, machine.name, uid, 'running']),
+      );
+      expect((await mine()).sort()).toEqual(expected.sort());
+      await under.open().deleteGroup(groups[0]!, signal());
+      await untilGone(groups[0]!);
+      expect((await mine()).map(([group]) => group)).toEqual([groups[1]!.name, groups[1]!.name]);
+      await under.open().deleteGroup(groups[1]!, signal());
+      await untilGone(groups[1]!);
+      expect(await mine()).toEqual([]);
     });
 
     it('makes only what is missing of a group, and touches nothing else', async () => {

@@ -16,6 +16,10 @@ export const connectionsProcess: Process<null> = {
         const { name, host } = event.data;
         return [job('AcceptHost', { connection: name, host, asOf: event.meta.seq })];
       }
+      case 'OrphanVmRemovalRequested': {
+        const { name, id } = event.data;
+        return [job('DeleteOrphan', { connection: name, id })];
+      }
       default:
         return [];
     }

@@ -21,6 +21,7 @@ import {
   type PresentMachines,
 } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';
+import { factsOfLook, type ClusterLook } from './sights.js';
 import { isDesiredSurge, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
 /** The first deletion after one that failed; each further one waits twice as long as the one before. */
@@ -39,6 +40,7 @@ export type MachinesCommand =
   | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
   | Command<'RecordMachine', About<{ machine: Machine }>>
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
+  | Command<'RecordLook', About<ClusterLook>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
@@ -52,6 +54,12 @@ export type MachinesFact = Fact<
   | 'VmsPlanned'
   | 'VmCreated'
   | 'VmsCreated'
+  | 'VmGone'
+  | 'VmsMissing'
+  | 'VmReturned'
+  | 'VmStopped'
+  | 'VmStarted'
+  | 'VmAddressChanged'
   | 'LoadBalancerReady'
   | 'InfrastructureStepFailed'
   | 'InfrastructureFailed'
@@ -169,9 +177,11 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
     case 'RecordLoadBalancer': {
-      if (cluster.balanced || status === 'leaving') return nothing;
+      if ((cluster.balanced && !cluster.rebalance) || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerReady', data: command.data }];
     }
+    case 'RecordLook':
+      return status === 'desired' || status === 'failed' ? factsOfLook(cluster, command.data) : nothing;
     case 'RecordRemoval':
       return recordRemoval(state, command.data.name);
     case 'RecordDeletion':

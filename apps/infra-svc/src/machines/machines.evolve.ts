@@ -1,4 +1,4 @@
-import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import { machineAt, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import {
   NO_ADDITIONS,
   withAbandoned,
@@ -13,6 +13,7 @@ import {
   type Additions,
 } from './additions.js';
 import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
 
 export const ABSENT: Machines = { status: 'absent' };
@@ -29,6 +30,8 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
     balanced: false,
+    rebalance: false,
+    sights: NO_SIGHTS,
     workersEver: 0,
     poolsEver: 0,
     desiredSince: meta.time,
@@ -161,8 +164,14 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
       return { ...cluster, created: { ...cluster.created, [event.data.machine.name]: event.data.machine } };
     case 'VmsCreated':
       return { ...cluster, announced: [...cluster.announced, ...event.data.machines.map(({ name }) => name)] };
+    case 'VmAddressChanged': {
+      const machine = cluster.created[event.data.node];
+      if (machine === undefined) return cluster;
+      const created = { ...cluster.created, [machine.name]: machineAt(machine, event.data) };
+      return { ...cluster, created, rebalance: cluster.rebalance || machine.role === 'control-plane' };
+    }
     case 'LoadBalancerReady':
-      return { ...cluster, balanced: true };
+      return { ...cluster, balanced: true, rebalance: false };
     case 'LoadBalancerDeleted':
       return { ...cluster, balanced: false };
     case 'VmDeleted':
@@ -174,7 +183,9 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster.additions, event);
-  const changed = clusterAfter(additions === cluster.additions ? cluster : { ...cluster, additions }, event);
+  const sights = sightsAfter(cluster.sights, event, cluster.announced);
+  const isSame = additions === cluster.additions && sights === cluster.sights;
+  const changed = clusterAfter(isSame ? cluster : { ...cluster, additions, sights }, event);
   if (changed === cluster) return cluster;
   const givenUp = unannouncedOf(changed).map(({ name }) => name);
   return withDeletions(changed, givenUp, event.meta.time);

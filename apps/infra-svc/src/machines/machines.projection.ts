@@ -1,12 +1,13 @@
-import type {
-  Cause,
-  ClusterUid,
-  ConnectionName,
-  EventType,
-  Machine,
-  NodeName,
-  NodeRole,
-  StoredEvent,
+import {
+  machineAt,
+  type Cause,
+  type ClusterUid,
+  type ConnectionName,
+  type EventType,
+  type Machine,
+  type NodeName,
+  type NodeRole,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
@@ -19,6 +20,10 @@ export interface MachineRow {
   readonly connection: ConnectionName;
   /** null until it runs. */
   readonly machine: Machine | null;
+  /** Its provider no longer lists it. Absent: it does. */
+  readonly lost?: boolean;
+  /** Its provider reports that it is stopped. Absent: it does not. */
+  readonly stopped?: boolean;
 }
 
 const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
@@ -40,6 +45,25 @@ const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
 
 const rowKey = ({ meta }: StoredEvent, name: string): string => `${meta.namespace}/${meta.cluster}/${name}`;
 
+/** What a look at its provider has found. */
+const seen = (row: MachineRow, event: StoredEvent): MachineRow => {
+  switch (event.type) {
+    case 'VmGone':
+    case 'VmsMissing':
+      return { ...row, lost: true };
+    case 'VmReturned':
+      return { ...row, lost: false };
+    case 'VmStopped':
+      return { ...row, stopped: true };
+    case 'VmStarted':
+      return { ...row, stopped: false };
+    case 'VmAddressChanged':
+      return row.machine === null ? row : { ...row, machine: machineAt(row.machine, event.data) };
+    default:
+      return row;
+  }
+};
+
 /** Every machine of every cluster. */
 export const machinesProjection: Projection<MachineRow> = {
   name: 'machines',
@@ -50,6 +74,14 @@ export const machinesProjection: Projection<MachineRow> = {
         return event.data.machines.map(({ name }) => rowKey(event, name));
       case 'VmCreated':
         return [rowKey(event, event.data.machine.name)];
+      case 'VmGone':
+      case 'VmReturned':
+      case 'VmStopped':
+      case 'VmStarted':
+      case 'VmAddressChanged':
+        return [rowKey(event, event.data.node)];
+      case 'VmsMissing':
+        return event.data.nodes.map((name) => rowKey(event, name));
       case 'VmDeleted':
         return [rowKey(event, event.data.name)];
       default:
@@ -70,7 +102,7 @@ export const machinesProjection: Projection<MachineRow> = {
       case 'VmDeleted':
         return undefined;
       default:
-        return row;
+        return row === undefined ? undefined : seen(row, event);
     }
   },
 };

@@ -1,5 +1,6 @@
 import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
+import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
 
 /** The deletion of a machine, or of everything that a cluster made. */
@@ -25,6 +26,9 @@ export interface Cluster {
   readonly additions: Additions;
   readonly surges: Surges;
   readonly balanced: boolean;
+  /** A control plane has moved since: the balancer still has its former address. */
+  readonly rebalance: boolean;
+  readonly sights: Sights;
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
   readonly poolsEver: number;

@@ -13,6 +13,7 @@ const REASONS = {
   'ensure SSH key': 'CreateSSHKeyFailedReason',
   'create machines': 'CreateMCISFailedReason',
   'describe machines': 'GetMCISFailedReason',
+  'list machines': 'GetMCISFailedReason',
   'delete machine': 'DeleteMCISFailedReason',
   'delete machines': 'DeleteMCISFailedReason',
   'ensure load balancer': 'CreateNLBFailedReason',

@@ -32,8 +32,10 @@ const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonl
 /** A machine is named before it is asked for, so that asking twice is safe. */
 const ensureCluster = (cluster: Cluster): readonly Task[] => {
   const missing = ensure(cluster, null, {});
-  if (missing.length > 0 || cluster.balanced) return missing;
-  return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
+  if (missing.length > 0) return missing;
+  if (!cluster.balanced)
+    return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
+  return cluster.rebalance ? [task({ type: 'EnsureLoadBalancer', reason: 'a control plane has a new address' })] : [];
 };
 
 const ensureRequest = (cluster: Cluster, { requestId, machines, failed }: NodesRequest): readonly Task[] => {

@@ -36,6 +36,7 @@ export const PROVIDER_OPERATIONS = [
   'ensure SSH key',
   'create machines',
   'describe machines',
+  'list machines',
   'delete machine',
   'delete machines',
   'ensure load balancer',
@@ -158,6 +159,12 @@ export type MachineReport =
       readonly labels?: Readonly<Record<string, string>>;
     });
 
+/** A machine in the list of a whole connection. */
+export type ListedMachine = MachineReport & {
+  /** The group that it was requested in, e.g. `default.demo.lab`. */
+  readonly group: string;
+};
+
 /** The two answers that end the waiting for a machine. */
 export type MachineAnswer = Extract<MachineReport, { status: 'running' | 'failed' }>;
 
@@ -224,6 +231,11 @@ export interface InfrastructureProvider {
   ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer>;
   /** All machines of the group that the provider knows, of whatever incarnation. */
   describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
+  /**
+   * Every machine of the connection that carries this connection's marks, whatever cluster it was requested for, in one call. The list is
+   * complete, or the call fails: a machine that is not in it does not exist.
+   */
+  listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]>;
   /** Of a provider that has a stock and makes nothing: why it cannot give these machines now. Nothing is taken. */
   checkCapacity?(request: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined>;
   /** Of the same: another try to clean what was given back and could not be cleaned then. */

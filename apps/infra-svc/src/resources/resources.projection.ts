@@ -11,6 +11,8 @@ export interface ResourcesRow {
   readonly firewall: string | null;
   readonly sshKey: { readonly name: string; readonly publicKey: string } | null;
   readonly image: { readonly name: string; readonly os: string } | null;
+  /** Machines with the marks of the connection that no cluster has planned. Absent: none was found. */
+  readonly orphans?: readonly { readonly id: string }[];
   readonly specs: Readonly<Record<string, Pick<MachineSpec, 'cpuCount' | 'memoryGiB'>>>;
 }
 
@@ -33,7 +35,7 @@ export const resourcesProjection: Projection<ResourcesRow> = {
   name: 'resources',
   table: 'resources',
   keys: (event) => {
-    const connection = connectionIn(event.data);
+    const connection = event.meta.context.startsWith('resources-') ? connectionIn(event.data) : undefined;
     return connection === undefined ? [] : [connection];
   },
   evolve: (before, event, key) => {
@@ -57,6 +59,11 @@ export const resourcesProjection: Projection<ResourcesRow> = {
         const { spec, cpuCount, memoryGiB } = event.data;
         return { ...row, specs: { ...row.specs, [spec]: { cpuCount, memoryGiB } } };
       }
+      case 'OrphanVmFound':
+        return { ...row, orphans: [...(row.orphans ?? []), { id: event.data.id }] };
+      case 'OrphanVmGone':
+      case 'OrphanVmDeleted':
+        return { ...row, orphans: (row.orphans ?? []).filter(({ id }) => id !== event.data.id) };
       default:
         return before;
     }

@@ -109,7 +109,7 @@ const machineRoutes = ({ groups }: Cloud): readonly Route[] => [
   {
     method: 'GET',
     path: '/v1/machines',
-    handle: () => ok({ items: groups.all().map(({ record }) => machineView(record)) }),
+    handle: () => ok({ items: groups.list() }),
   },
   {
     method: 'GET',

@@ -147,6 +147,15 @@ export class Groups {
     return [...this.machines.values()];
   }
 
+  /** Every machine, with the group that it was requested in. */
+  list() {
+    return this.all().map(({ record }) => ({
+      ...machineView(record),
+      group: record.group,
+      uid: this.groups.get(record.group)?.stored.uid ?? '',
+    }));
+  }
+
   find(id: string): Machine | undefined {
     return this.machines.get(id);
   }

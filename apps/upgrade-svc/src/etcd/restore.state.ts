@@ -74,6 +74,12 @@ const withMachines = (state: Restores, machines: readonly Machine[]): Restores =
   },
 });
 
+const moved = (state: Restores, { node, privateIp }: EventData<'VmAddressChanged'>): Restores => {
+  const known = state.nodes[node];
+  if (known === undefined) return state;
+  return { ...state, nodes: { ...state.nodes, [node]: { ...known, peerUrl: peerUrlOf(privateIp) } } };
+};
+
 const withoutNode = (state: Restores, name: NodeName): Restores => {
   const { [name]: _gone, ...nodes } = state.nodes;
   return { ...state, nodes, permitted: state.permitted.filter((node) => node !== name) };
@@ -162,6 +168,8 @@ export const evolve = (state: Restores, event: StoredEvent): Restores => {
       return NO_RESTORES;
     case 'VmsCreated':
       return withMachines(state, event.data.machines);
+    case 'VmAddressChanged':
+      return moved(state, event.data);
     case 'VmDeleted':
       return withoutNode(state, event.data.name);
     case 'NodeRemoved':

@@ -6,6 +6,7 @@ import { quarantineEvents } from './quarantine.events.js';
 import { rolloutFactEvents, upgradeRequestEvents } from './rollout.events.js';
 import { stockEvents } from './stock.events.js';
 import { requestEvents } from './request.events.js';
+import { watchEvents } from './watch.events.js';
 
 /** Every public event, by type. Append-only: a released version never changes; a new one comes with an upcaster. */
 export const EVENTS = {
@@ -13,6 +14,7 @@ export const EVENTS = {
   ...upgradeRequestEvents,
   ...machinesEvents,
   ...stockEvents,
+  ...watchEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,

@@ -5,6 +5,7 @@ import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js'
 import { DeclaredSpec } from '../manifest/declared.js';
 import { HostKey } from '../own-hosts.js';
 import { Quota } from '../quota.js';
+import { PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -62,6 +63,14 @@ export const requestEvents = {
     scope: 'installation',
     doc: 'Someone asked for another look at what the connection offers; hosts that were kept out of its stock are reset.',
     data: z.strictObject({ name: ConnectionName }),
+  }),
+  OrphanVmRemovalRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'An administrator requested that an orphaned machine is deleted. It is checked again before that.',
+    data: z.strictObject({ name: ConnectionName, id: z.string().min(1).max(PROVIDER_ID_MAX) }),
   }),
   ConnectionRemoved: defineEvent({
     version: 1,

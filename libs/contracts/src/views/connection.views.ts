@@ -89,6 +89,24 @@ export const ConnectionList = z
   .meta({ id: 'ConnectionList' });
 export type ConnectionList = z.infer<typeof ConnectionList>;
 
+export const OrphanView = z
+  .strictObject({
+    id: z.string().describe("The provider's id"),
+    name: z.string(),
+    group: z.string().describe('The group that it was requested in: <namespace>.<cluster>.<connection>'),
+    status: z.enum(['creating', 'running', 'stopped', 'failed']).describe('When it was found'),
+    foundTime: time,
+    deletion: z.enum(['none', 'requested', 'refused']),
+    reason: z.string().describe('Why it was not deleted; empty: its deletion was not requested, or is in progress'),
+  })
+  .meta({ id: 'Orphan', description: "A machine that carries a connection's marks, and that no cluster has planned" });
+export type OrphanView = z.infer<typeof OrphanView>;
+
+export const OrphanList = z
+  .strictObject({ kind: z.literal('OrphanList'), items: z.array(OrphanView), ...paged })
+  .meta({ id: 'OrphanList' });
+export type OrphanList = z.infer<typeof OrphanList>;
+
 export const SpecList = z
   .strictObject({
     kind: z.literal('specList'),

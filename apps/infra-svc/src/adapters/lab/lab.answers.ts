@@ -32,6 +32,9 @@ export const LabMachine = z.object({
 });
 export type LabMachine = z.infer<typeof LabMachine>;
 
+/** The list of all machines names the group of each. */
+export const LabMachines = z.object({ items: z.array(LabMachine.extend({ group: z.string(), uid: z.string() })) });
+
 export const LabGroup = z.object({
   group: z.string(),
   uid: z.string(),

@@ -21,6 +21,7 @@ describeProvider('lab', async () => {
   const lab = await startLab();
   return {
     open: () => open(lab.endpoint, LAB_TOKEN),
+    connection: 'lab',
     region: 'lab-1',
     spec: 'lab.medium',
     publicKey: opensshKeys.generate('spec').publicKey,

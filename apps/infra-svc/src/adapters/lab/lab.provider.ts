@@ -5,6 +5,7 @@ import type {
   GroupRef,
   Image,
   InfrastructureProvider,
+  ListedMachine,
   LoadBalancer,
   LoadBalancerSpec,
   MachineAnswer,
@@ -19,6 +20,7 @@ import {
   LabGroup,
   LabImage,
   LabLoadBalancer,
+  LabMachines,
   LabNetwork,
   LabRegion,
   LabSpecs,
@@ -160,6 +162,15 @@ export class LabProvider implements InfrastructureProvider {
     } as const;
     const found = await this.client.find(this.on(request), LabGroup);
     return (found?.machines ?? []).map((machine) => reportOf(machine, found?.uid ?? ''));
+  }
+
+  /** The lab has no accounts: the name of a group says which connection its machines belong to. */
+  async listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
+    const request = { operation: 'list machines', method: 'GET', path: '/v1/machines', signal } as const;
+    const { items } = await this.client.get(this.on(request), LabMachines);
+    return items
+      .filter(({ group }) => group.endsWith(`.${this.connection}`))
+      .map((machine) => ({ ...reportOf(machine, machine.uid), group: machine.group }));
   }
 
   deleteMachine(id: string, signal: AbortSignal): Promise<void> {

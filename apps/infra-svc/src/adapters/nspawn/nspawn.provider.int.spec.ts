@@ -28,6 +28,7 @@ if (isInOwnNetwork()) {
     const settings = { stateDir, mirror: stateDir, networkCidr: '198.18.77.0/24' };
     return {
       open: () => open(settings),
+      connection: 'local',
       region: 'local',
       spec: 'nspawn.medium',
       publicKey: opensshKeys.generate('spec').publicKey,

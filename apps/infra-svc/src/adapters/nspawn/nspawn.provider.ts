@@ -16,6 +16,7 @@ import type {
   GroupRef,
   Image,
   InfrastructureProvider,
+  ListedMachine,
   LoadBalancer,
   LoadBalancerSpec,
   MachineAnswer,
@@ -134,6 +135,14 @@ export class NspawnProvider implements InfrastructureProvider {
   async describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]> {
     signal.throwIfAborted();
     return this.hostsOf(group).map((host) => this.reportOf(host));
+  }
+
+  async listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
+    signal.throwIfAborted();
+    return this.local.hosts.all().flatMap((host) => {
+      const group = host.labels[LABEL.group] ?? '';
+      return group.endsWith(`.${this.options.connection}`) ? [{ ...this.reportOf(host), group }] : [];
+    });
   }
 
   async deleteMachine(id: string, signal: AbortSignal): Promise<void> {

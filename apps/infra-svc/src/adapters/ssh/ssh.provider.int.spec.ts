@@ -12,6 +12,7 @@ describeProvider('ssh', async () => {
   const settings = { apiAddress: '127.0.71.200', networkCidr: '192.168.77.0/24' };
   return {
     open: () => rack.open(settings),
+    connection: SITE,
     region: 'here',
     spec: 'ssh.any',
     publicKey: rack.key.publicKey.replace(/ rack$/, ` ${SITE}`),

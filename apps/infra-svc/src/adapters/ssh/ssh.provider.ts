@@ -20,6 +20,7 @@ import type {
   HostState,
   Image,
   InfrastructureProvider,
+  ListedMachine,
   LoadBalancer,
   LoadBalancerSpec,
   MachineAnswer,
@@ -156,6 +157,17 @@ export class SshProvider implements InfrastructureProvider {
     return held
       .filter(({ namespace, cluster }) => namespace === group.namespace && cluster === group.cluster)
       .map((holding) => this.runningOf(holding, keys));
+  }
+
+  /** A host that a cluster has is one of its machines until it is given back, also while it is off. */
+  async listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
+    signal.throwIfAborted();
+    const { held } = await this.stock.look(this.connection.name);
+    const keys = await this.trust.hostKeys();
+    return held.map((holding) => ({
+      ...this.runningOf(holding, keys),
+      group: `${holding.namespace}.${holding.cluster}.${this.connection.name}`,
+    }));
   }
 
   async deleteMachine(id: string, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,177 @@
+import {
+  c8MayRemove,
+  isMassDisappearance,
+  type ConnectionName,
+  type Fact,
+  type Machine,
+  type MachineAddresses,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import type { Cluster } from './machines.state.js';
+
+/** What the provider last said of the machines of a cluster, where that differs from what was requested. */
+export interface Sights {
+  /** Machines that it does not list. `held`: so many were missing at once that nothing is repaired. */
+  readonly lost: Readonly<Record<string, 'gone' | 'held'>>;
+  readonly stopped: readonly NodeName[];
+  /** Nodes that are on their way out by request or by replacement. */
+  readonly departing: readonly NodeName[];
+  /** Nodes that were part of the cluster when it was Ready last. */
+  readonly joined: readonly NodeName[];
+  /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
+  readonly goneEver: number;
+}
+
+export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: [], joined: [], goneEver: 0 };
+
+/** One way in which a provider's list differs from the log. Two looks in a row have found it. */
+export type Difference = { readonly node: NodeName } & (
+  | { readonly kind: 'gone' | 'returned' | 'stopped' | 'started' }
+  | { readonly kind: 'moved'; readonly addresses: MachineAddresses }
+);
+
+export interface ClusterLook {
+  readonly connection: ConnectionName;
+  /** Every machine of the cluster on this connection that this look did not find. */
+  readonly absent: readonly NodeName[];
+  readonly differences: readonly Difference[];
+}
+
+type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged'>;
+
+/** Machines that are expected to exist: those that were announced and are not on their way out at the provider. */
+const expected = ({ created, announced, deletions }: Cluster): readonly Machine[] =>
+  Object.values(created).filter(({ name }) => announced.includes(name) && deletions[name] === undefined);
+
+const controlPlaneRefusal = (machines: readonly Machine[], lost: ReadonlySet<string>): string => {
+  const members = machines.filter(({ role }) => role === 'control-plane');
+  const healthy = members.filter(({ name }) => !lost.has(name)).length;
+  return c8MayRemove({ members: members.length, healthy }, false)
+    ? ''
+    : `${healthy} of ${members.length} control planes have a machine, which is no quorum of etcd`;
+};
+
+/** Why a machine that is gone is not replaced automatically; empty: it is. */
+const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>): string => {
+  const { departing, joined } = cluster.sights;
+  if (departing.includes(machine.name)) return 'its node is being removed already';
+  if (machine.surge !== undefined) return 'it is a surge machine of an upgrade';
+  if (!joined.includes(machine.name)) return 'its node had not joined the cluster yet';
+  return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
+};
+
+/** Each further control plane that is replaced counts as lost for the next one: the order of the names decides. */
+const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: ClusterLook): readonly SightFact[] => {
+  const lost = new Set([...Object.keys(cluster.sights.lost), ...machines.map(({ name }) => name)]);
+  return machines.map((machine, at) => {
+    const reason = refusalOf(cluster, machine, lost);
+    const requestId = `gone-${machine.name}-${cluster.sights.goneEver + at + 1}`;
+    const { name: node, providerId } = machine;
+    const repair = reason === '' ? 'replace' : 'none';
+    return {
+      type: 'VmGone',
+      data: { uid: cluster.uid, node, requestId, connection, providerId, repair, reason },
+    } satisfies SightFact;
+  });
+};
+
+/** Machines that the provider does not list any more: each is gone, or all of them are held because they are too many. */
+const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterLook): readonly SightFact[] => {
+  const all = expected(cluster);
+  const fresh = machines.filter(({ name }) => cluster.sights.lost[name] === undefined);
+  if (fresh.length === 0) return [];
+  const isSuspicious = ({ name }: Machine): boolean =>
+    cluster.sights.lost[name] === 'held' || (cluster.sights.lost[name] === undefined && look.absent.includes(name));
+  const suspicious = all.filter(isSuspicious).length;
+  return isMassDisappearance(suspicious, all.length)
+    ? [
+        {
+          type: 'VmsMissing',
+          data: {
+            uid: cluster.uid,
+            connection: look.connection,
+            nodes: fresh.map(({ name }) => name),
+            missing: suspicious,
+            total: all.length,
+          },
+        },
+      ]
+    : gone(cluster, fresh, look);
+};
+
+const isAt = ({ publicIp, privateIp, ssh }: Machine, at: MachineAddresses): boolean =>
+  publicIp === at.publicIp && privateIp === at.privateIp && ssh.host === at.ssh.host && ssh.port === at.ssh.port;
+
+/** What a difference of a machine that the provider lists means; nothing if the log says so already. */
+const listed = ({ uid, sights }: Cluster, machine: Machine, difference: Difference): readonly SightFact[] => {
+  const { name: node, providerId } = machine;
+  const isStopped = sights.stopped.includes(node);
+  switch (difference.kind) {
+    case 'gone':
+      return [];
+    case 'returned':
+      return sights.lost[node] === undefined ? [] : [{ type: 'VmReturned', data: { uid, node, providerId } }];
+    case 'stopped':
+      return isStopped ? [] : [{ type: 'VmStopped', data: { uid, node } }];
+    case 'started':
+      return isStopped ? [{ type: 'VmStarted', data: { uid, node } }] : [];
+    case 'moved':
+      return isAt(machine, difference.addresses)
+        ? []
+        : [{ type: 'VmAddressChanged', data: { uid, node, ...difference.addresses } }];
+  }
+};
+
+/** What a look at a provider states about one cluster. */
+export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly SightFact[] => {
+  const known = new Map(expected(cluster).map((machine) => [machine.name, machine]));
+  const of = ({ node }: Difference): readonly Machine[] => [known.get(node)].filter((one) => one !== undefined);
+  const vanishing = look.differences.filter(({ kind }) => kind === 'gone').flatMap(of);
+  return [
+    ...look.differences.flatMap((difference) =>
+      of(difference).flatMap((machine) => listed(cluster, machine, difference)),
+    ),
+    ...vanished(cluster, vanishing, look),
+  ];
+};
+
+const without = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
+
+/** The machine is deleted: nothing more is to be said of it. */
+export const withoutSight = ({ goneEver, lost, ...lists }: Sights, name: NodeName): Sights => ({
+  goneEver,
+  lost: without(lost, name),
+  stopped: lists.stopped.filter((one) => one !== name),
+  departing: lists.departing.filter((one) => one !== name),
+  joined: lists.joined.filter((one) => one !== name),
+});
+
+export const sightsAfter = (sights: Sights, event: StoredEvent, announced: readonly string[]): Sights => {
+  switch (event.type) {
+    case 'VmGone': {
+      const { node, repair } = event.data;
+      const departing = repair === 'replace' ? [...sights.departing, node] : sights.departing;
+      return { ...sights, departing, lost: { ...sights.lost, [node]: 'gone' }, goneEver: sights.goneEver + 1 };
+    }
+    case 'VmsMissing': {
+      const held = Object.fromEntries(event.data.nodes.map((node) => [node, 'held' as const]));
+      return { ...sights, lost: { ...sights.lost, ...held } };
+    }
+    case 'VmReturned':
+      return { ...sights, lost: without(sights.lost, event.data.node) };
+    case 'VmStopped':
+      return { ...sights, stopped: [...sights.stopped, event.data.node] };
+    case 'VmStarted':
+      return { ...sights, stopped: sights.stopped.filter((name) => name !== event.data.node) };
+    case 'NodeRemovalRequested':
+      return { ...sights, departing: [...sights.departing, event.data.node] };
+    case 'ClusterReady':
+      return { ...sights, joined: announced as readonly NodeName[] };
+    case 'VmDeleted':
+      return withoutSight(sights, event.data.name);
+    default:
+      return sights;
+  }
+};

@@ -1,0 +1,182 @@
+import {
+  PROVIDER_ID_MAX,
+  PROVIDER_TEXT_MAX,
+  type ClusterUid,
+  type EventData,
+  type MachineAddresses,
+  type Namespace,
+  type NodeName,
+} from '@fairlead/contracts';
+import type { ClusterLook, Difference } from '../machines/sights.js';
+import type { ListedMachine } from '../providers/provider.ports.js';
+
+/** At most so many new orphans are recorded by one look; the next look records more. */
+const ORPHANS_PER_LOOK_MAX = 100;
+
+/** A machine as the rows of the log have it. */
+export interface RecordedMachine {
+  readonly namespace: Namespace;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+  readonly name: NodeName;
+  /** What it has since it runs; null before. */
+  readonly running: { readonly id: string; readonly addresses: MachineAddresses } | null;
+  readonly lost: boolean;
+  readonly stopped: boolean;
+}
+
+export type Orphan = Pick<EventData<'OrphanVmFound'>, 'id' | 'name' | 'group' | 'status'>;
+
+/** What the look before has found, by what it is about. */
+export type Memory = ReadonlyMap<string, string>;
+
+export const NO_MEMORY: Memory = new Map();
+
+export interface ClusterFindings extends Pick<ClusterLook, 'absent' | 'differences'> {
+  readonly namespace: Namespace;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+}
+
+export interface Comparison {
+  /** Clusters for which two looks in a row have found the same differences. */
+  readonly clusters: readonly ClusterFindings[];
+  /** Machines that no cluster has planned, and recorded orphans that are none any more; both twice in a row. */
+  readonly orphans: { readonly found: readonly Orphan[]; readonly gone: readonly string[] };
+  /** For the next look. */
+  readonly memory: Memory;
+}
+
+export interface World {
+  /** As the rows were before the provider was asked. */
+  readonly recorded: readonly RecordedMachine[];
+  readonly listed: readonly ListedMachine[];
+  /** Ids of the orphans that are recorded. */
+  readonly orphans: readonly string[];
+}
+
+const keyOf = ({ namespace, cluster, name }: Pick<RecordedMachine, 'namespace' | 'cluster' | 'name'>): string =>
+  `${namespace}/${cluster}/${name}`;
+
+/** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
+export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
+  const [namespace, cluster, connection, ...rest] = group.split('.');
+  return namespace && cluster && connection && rest.length === 0 ? { namespace, cluster } : undefined;
+};
+
+const addressesOf = ({
+  publicIp,
+  privateIp,
+  ssh,
+}: Extract<ListedMachine, { status: 'running' }>): MachineAddresses => ({
+  publicIp,
+  privateIp,
+  ssh: { host: ssh.host, port: ssh.port },
+});
+
+const isSame = (one: MachineAddresses, other: MachineAddresses): boolean =>
+  one.publicIp === other.publicIp &&
+  one.privateIp === other.privateIp &&
+  one.ssh.host === other.ssh.host &&
+  one.ssh.port === other.ssh.port;
+
+/** How the list differs from the row of a machine that runs; a machine that is being created or has failed tells nothing. */
+const differenceOf = (
+  { name: node, lost, stopped }: RecordedMachine,
+  recorded: MachineAddresses,
+  report: ListedMachine | undefined,
+): Difference | undefined => {
+  if (report === undefined) return lost ? undefined : { node, kind: 'gone' };
+  if (lost) return { node, kind: 'returned' };
+  if (report.status === 'stopped') return stopped ? undefined : { node, kind: 'stopped' };
+  if (report.status !== 'running') return undefined;
+  if (stopped) return { node, kind: 'started' };
+  const addresses = addressesOf(report);
+  return addresses.ssh.host === '' || isSame(addresses, recorded) ? undefined : { node, kind: 'moved', addresses };
+};
+
+/** Collects what is found and says whether the look before has found the same. */
+class Twice {
+  readonly memory = new Map<string, string>();
+
+  constructor(private readonly before: Memory) {}
+
+  confirms(about: string, found: string): boolean {
+    this.memory.set(about, found);
+    return this.before.get(about) === found;
+  }
+}
+
+interface Findings {
+  readonly machine: RecordedMachine;
+  readonly absent: NodeName[];
+  readonly differences: Difference[];
+}
+
+const compareMachines = (
+  recorded: readonly RecordedMachine[],
+  byId: ReadonlyMap<string, ListedMachine>,
+  twice: Twice,
+): readonly ClusterFindings[] => {
+  const clusters = new Map<string, Findings>();
+  for (const machine of recorded) {
+    if (machine.running === null) continue;
+    const { id, addresses } = machine.running;
+    const report = byId.get(id);
+    const difference = differenceOf(machine, addresses, report);
+    if (report !== undefined && difference === undefined) continue;
+    const clusterKey = `${machine.namespace}/${machine.cluster}`;
+    const findings = clusters.get(clusterKey) ?? { machine, absent: [], differences: [] };
+    clusters.set(clusterKey, findings);
+    if (report === undefined) findings.absent.push(machine.name);
+    if (difference !== undefined && twice.confirms(keyOf(machine), JSON.stringify([id, difference])))
+      findings.differences.push(difference);
+  }
+  return [...clusters.values()]
+    .filter(({ differences }) => differences.length > 0)
+    .map(({ machine: { namespace, cluster, uid }, absent, differences }) => ({
+      namespace,
+      cluster,
+      uid,
+      absent,
+      differences,
+    }));
+};
+
+/** A machine of this name is planned, and it is this one or not created yet. */
+const isPlanned = (report: ListedMachine, byKey: ReadonlyMap<string, RecordedMachine>): boolean => {
+  const at = clusterOfGroup(report.group);
+  const row = at && byKey.get(`${at.namespace}/${at.cluster}/${report.name}`);
+  return row !== undefined && (row.running === null || row.running.id === report.id);
+};
+
+const orphanOf = ({ id, name, group, status }: ListedMachine): Orphan => ({
+  id,
+  name: name.slice(0, PROVIDER_TEXT_MAX),
+  group: group.slice(0, PROVIDER_TEXT_MAX),
+  status,
+});
+
+const isNameable = ({ id }: ListedMachine): boolean => id !== '' && id.length <= PROVIDER_ID_MAX;
+
+const compareOrphans = ({ recorded, listed, orphans }: World, twice: Twice): Comparison['orphans'] => {
+  const byKey = new Map(recorded.map((machine) => [keyOf(machine), machine]));
+  const known = new Set(orphans);
+  const unplanned = listed.filter((report) => isNameable(report) && !isPlanned(report, byKey));
+  const found = unplanned
+    .filter(({ id }) => !known.has(id))
+    .slice(0, ORPHANS_PER_LOOK_MAX)
+    .filter(({ id }) => twice.confirms(`orphan/${id}`, 'found'));
+  const still = new Set(unplanned.map(({ id }) => id));
+  const gone = orphans.filter((id) => !still.has(id)).filter((id) => twice.confirms(`orphan/${id}`, 'gone'));
+  return { found: found.map(orphanOf), gone };
+};
+
+/** What a complete list of a connection's machines says, compared with the rows. A difference counts when two lists in a row show it. */
+export const compare = (world: World, before: Memory): Comparison => {
+  const twice = new Twice(before);
+  const byId = new Map(world.listed.map((report) => [report.id, report]));
+  const clusters = compareMachines(world.recorded, byId, twice);
+  const orphans = compareOrphans(world, twice);
+  return { clusters, orphans, memory: twice.memory };
+};

@@ -1,0 +1,49 @@
+import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { inTime } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../config.js';
+import { openConnection } from '../connections/open.connection.js';
+import type { Connections, InfrastructureProvider, ListedMachine } from '../providers/provider.ports.js';
+import { CONNECTIONS, SETTINGS } from '../tokens.js';
+import { compare, type Memory } from './comparison.planner.js';
+import { FindingsLog } from './findings.log.effects.js';
+import { WatchQueries } from './watch.queries.js';
+
+/** A provider that lists more than this for one connection is not believed. */
+const LISTED_MAX = 100_000;
+
+/** One look at a connection: a single call to its provider, and an event for each change that two looks agree on. */
+@Injectable()
+export class ConnectionLook {
+  constructor(
+    @Inject(CONNECTIONS) private readonly connections: Pick<Connections, 'open'>,
+    @Inject(WatchQueries) private readonly queries: Pick<WatchQueries, 'recorded' | 'orphans'>,
+    @Inject(FindingsLog) private readonly log: Pick<FindingsLog, 'record'>,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'watchTimeoutMs'>,
+  ) {}
+
+  /** Resolves to what the next look needs to know of this one. Rejects when the provider has not answered completely. */
+  async look(name: ConnectionName, before: Memory, signal: AbortSignal): Promise<Memory> {
+    const { provider } = await openConnection(this.connections, name, { retryable: true });
+    // The rows come first: what was created after them is in the list and not missed, and never the other way round.
+    const recorded = await this.queries.recorded(name);
+    const orphans = await this.queries.orphans(name);
+    const listed = await this.list(name, provider, signal);
+    const comparison = compare({ recorded, listed, orphans }, before);
+    await this.log.record(name, comparison);
+    return comparison.memory;
+  }
+
+  private async list(
+    name: ConnectionName,
+    provider: InfrastructureProvider,
+    signal: AbortSignal,
+  ): Promise<readonly ListedMachine[]> {
+    const listed = await inTime(this.settings.watchTimeoutMs, (late) =>
+      provider.listMachines(AbortSignal.any([signal, late])),
+    );
+    if (listed.length <= LISTED_MAX) return listed;
+    const message = `it lists ${listed.length} machines, more than ${LISTED_MAX}`;
+    throw new WorldFailure({ operation: 'list machines', target: name, message, retryable: false });
+  }
+}

@@ -1,0 +1,30 @@
+import { ClusterName, Namespace } from '@fairlead/contracts';
+import { reconcilerDecider, type Cause } from '@fairlead/event-sourcing';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { providerIdOf } from '../machines/machines.planner.js';
+import { machinesReconciler } from '../machines/machines.reconciler.js';
+import { orRetry } from '../outcome.effects.js';
+import { clusterOfGroup, type Orphan } from './comparison.planner.js';
+
+const readOnly = reconcilerDecider(machinesReconciler);
+
+/** Asks the log itself, not rows, whether a cluster has planned a machine. */
+@Injectable()
+export class PlannedMachines {
+  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  /** `<namespace>/<cluster>` that has planned it; undefined: nobody has. */
+  async by({ id, name, group }: Pick<Orphan, 'id' | 'name' | 'group'>, cause: Cause): Promise<string | undefined> {
+    const at = clusterOfGroup(group);
+    const namespace = Namespace.safeParse(at?.namespace);
+    const cluster = ClusterName.safeParse(at?.cluster);
+    if (!namespace.success || !cluster.success) return undefined;
+    const stream = { namespace: namespace.data, cluster: cluster.data, context: 'machines' };
+    const look = { type: 'Look', data: null } as const;
+    const { state } = orRetry(await this.handle(readOnly, stream, look, cause), cluster.data);
+    if (state.status === 'absent' || !state.cluster.planned.some((plan) => plan.name === name)) return undefined;
+    const made = state.cluster.created[name];
+    return made === undefined || providerIdOf(made) === id ? `${namespace.data}/${cluster.data}` : undefined;
+  }
+}

@@ -1,0 +1,188 @@
+import { wordsOf, type ConnectionName } from '@fairlead/contracts';
+import type { Lease, TaskLeases } from '@fairlead/event-sourcing/jetstream';
+import { deadlineAfter, type ServiceMetrics } from '@fairlead/service-kit';
+import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Settings } from '../config.js';
+import { NO_MEMORY, type Memory } from './comparison.planner.js';
+import type { ConnectionLook } from './look.effects.js';
+import { firstLookAt, nextLookAt } from './schedule.planner.js';
+import type { WatchQueries } from './watch.queries.js';
+
+/** Scope of the leases on connections that are watched. */
+const LEASES = 'watch';
+const LOOKS_AT_ONCE_MAX = 32;
+const TICK_MAX_MS = 1_000;
+const TICKS_PER_INTERVAL = 10;
+/** A replica that does not hold a connection asks for it again after this time: its holder may have died. */
+const LEASE_AGAIN_MAX_MS = 15_000;
+
+type Outcome = 'answered' | 'failed' | 'elsewhere' | 'unanswered';
+
+export interface WatchWorld {
+  readonly eye: Pick<ConnectionLook, 'look'>;
+  readonly queries: Pick<WatchQueries, 'connections' | 'counts'>;
+  readonly leases: Pick<TaskLeases, 'acquire'>;
+  readonly settings: Pick<Settings, 'watchIntervalMs' | 'watchTimeoutMs'>;
+  readonly metrics: Pick<ServiceMetrics, 'addCounter' | 'addGauge'>;
+}
+
+/** A connection, as this replica watches it. */
+interface Watched {
+  nextAtMs: number;
+  /** From the start of a look until its call has really ended, which may be long after it was given up. */
+  underWay: Promise<void> | undefined;
+  /** It was given up, and its call has not ended yet. */
+  abandoned: boolean;
+  lease: Lease | undefined;
+  memory: Memory;
+}
+
+/**
+ * Looks at the provider of every connection, again and again. One replica looks at a connection at a time, and keeps it as long as it lives.
+ * Looks do not wait for each other, and a call that never ends costs its own connection only.
+ */
+export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('watch');
+  private readonly stopping = new AbortController();
+  private readonly watched = new Map<ConnectionName, Watched>();
+  private readonly count: (of: { readonly outcome: Outcome }) => void;
+  private timer: NodeJS.Timeout | undefined;
+  private ticking: Promise<void> | undefined;
+  private listedAtMs = Number.NEGATIVE_INFINITY;
+  private looking = 0;
+
+  constructor(private readonly world: WatchWorld) {
+    const { metrics, queries } = world;
+    this.count = metrics.addCounter({
+      name: 'fairlead_provider_looks_total',
+      help: 'Looks at the providers of connections: answered, failed, unanswered in time, or held by another replica',
+      labels: ['outcome'],
+    });
+    metrics.addGauge({
+      name: 'fairlead_machines_off',
+      help: 'Machines that their provider does not list any more (gone), or lists as stopped, and machines that no cluster has planned (orphaned)',
+      labels: ['state'],
+      read: async () => {
+        const { lost, stopped, orphans } = await queries.counts();
+        return Object.entries({ gone: lost, stopped, orphaned: orphans }).map(([state, value]) => ({
+          labels: { state },
+          value,
+        }));
+      },
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.timer !== undefined) return;
+    const everyMs = Math.min(TICK_MAX_MS, this.world.settings.watchIntervalMs / TICKS_PER_INTERVAL);
+    this.timer = setInterval(() => this.tickSoon(), everyMs);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.stopping.abort(new Error('the service stops'));
+    await this.ticking;
+    await Promise.all(
+      [...this.watched.values()].flatMap(({ lease }) => (lease === undefined ? [] : [lease.release()])),
+    );
+  }
+
+  private tickSoon(): void {
+    this.ticking ??= this.tick()
+      .catch((error: unknown) => this.logger.warn(`connections could not be read: ${wordsOf(error)}`))
+      .finally(() => {
+        this.ticking = undefined;
+      });
+  }
+
+  /** Begins every look that is due; it does not wait for them. */
+  private async tick(): Promise<void> {
+    await this.refresh();
+    for (const [name, watched] of this.watched) {
+      if (this.looking >= LOOKS_AT_ONCE_MAX) return;
+      if (watched.nextAtMs <= performance.now()) this.begin(name, watched);
+    }
+  }
+
+  private async refresh(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.listedAtMs < this.world.settings.watchIntervalMs) return;
+    const names = new Set(await this.world.queries.connections());
+    this.listedAtMs = nowMs;
+    for (const name of names) if (!this.watched.has(name)) this.watched.set(name, this.fresh(nowMs));
+    for (const [name, { lease }] of this.watched) {
+      if (names.has(name)) continue;
+      this.watched.delete(name);
+      await lease?.release();
+    }
+  }
+
+  private fresh(nowMs: number): Watched {
+    const nextAtMs = firstLookAt(nowMs, this.world.settings.watchIntervalMs, Math.random());
+    return { nextAtMs, underWay: undefined, abandoned: false, lease: undefined, memory: NO_MEMORY };
+  }
+
+  private begin(name: ConnectionName, watched: Watched): void {
+    const { watchIntervalMs } = this.world.settings;
+    watched.nextAtMs = nextLookAt(performance.now(), watchIntervalMs, Math.random());
+    if (watched.underWay !== undefined) {
+      if (watched.abandoned) this.count({ outcome: 'unanswered' });
+      return;
+    }
+    this.looking += 1;
+    const ended = (): void => {
+      watched.underWay = undefined;
+      watched.abandoned = false;
+    };
+    const look = this.lookAt(name, watched);
+    watched.underWay = look.then(ended, ended);
+    void this.untilGivenUp(look, watched).finally(() => {
+      this.looking -= 1;
+    });
+  }
+
+  /** The place of a look is free after its time at the latest, also when its call ignores that it was aborted. */
+  private async untilGivenUp(look: Promise<void>, watched: Watched): Promise<void> {
+    const late = deadlineAfter(2 * this.world.settings.watchTimeoutMs);
+    const givenUp = new Promise<void>((resolve) => {
+      late.signal.addEventListener('abort', () => {
+        watched.abandoned = true;
+        resolve();
+      });
+    });
+    await Promise.race([look, givenUp]);
+    late.clear();
+  }
+
+  private async lookAt(name: ConnectionName, watched: Watched): Promise<void> {
+    try {
+      const lease = await this.leaseOf(name, watched);
+      if (lease === undefined) {
+        watched.nextAtMs = Math.min(watched.nextAtMs, performance.now() + LEASE_AGAIN_MAX_MS);
+        this.count({ outcome: 'elsewhere' });
+        return;
+      }
+      const signal = AbortSignal.any([lease.signal, this.stopping.signal]);
+      watched.memory = await this.world.eye.look(name, watched.memory, signal);
+      this.count({ outcome: 'answered' });
+    } catch (error) {
+      // Two answers in a row must agree: one before an outage and one after it do not.
+      watched.memory = NO_MEMORY;
+      if (this.stopping.signal.aborted) return;
+      this.count({ outcome: 'failed' });
+      this.logger.warn(`${name} was not looked at: ${wordsOf(error)}`);
+    }
+  }
+
+  /** undefined: another replica watches it. */
+  private async leaseOf(name: ConnectionName, watched: Watched): Promise<Lease | undefined> {
+    const { lease } = watched;
+    if (lease !== undefined && !lease.signal.aborted) return lease;
+    watched.lease = undefined;
+    watched.memory = NO_MEMORY;
+    await lease?.release();
+    watched.lease = await this.world.leases.acquire(LEASES, name);
+    return watched.lease;
+  }
+}

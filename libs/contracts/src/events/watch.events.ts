@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { ClusterUid, ConnectionName, NodeName } from '../ids.js';
+import { NODE_TEXT_MAX, PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from '../watch.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const connection = ConnectionName;
+const node = NodeName;
+const requestId = z.string().min(1).max(200);
+const providerId = z.string().describe("<provider>://<the provider's id>");
+const orphanId = z.string().min(1).max(PROVIDER_ID_MAX).describe("The provider's id");
+/** A node of Kubernetes may have any name that its kubelet registered. */
+const kubernetesNode = z.string().min(1).max(NODE_TEXT_MAX);
+
+/** What infra-svc finds when it lists the machines of a connection. Each change is stated once. */
+const providerEvents = {
+  VmGone: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider no longer lists a machine that runs according to the log. Two looks in a row agree; a provider that does not answer has not said so.',
+    data: z.strictObject({
+      uid,
+      node,
+      requestId: requestId.describe('Identifies the replacement that follows from it'),
+      connection,
+      providerId,
+      repair: z.enum(['replace', 'none']).describe('replace: the node is removed, and its pool is filled again'),
+      reason: z.string().describe('Why it is not replaced automatically; empty: it is'),
+    }),
+  }),
+  VmsMissing: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: "The provider no longer lists a large share of a cluster's machines. Nothing is repaired until they are listed again, or an operator replaces or removes their nodes.",
+    data: z.strictObject({
+      uid,
+      connection,
+      nodes: z.array(node).min(1).describe('Machines that are missing now and were not before'),
+      missing: z.int().min(1).describe('All machines of the cluster that this look did not find'),
+      total: z.int().min(1).describe('Machines of the cluster that run according to the log'),
+    }),
+  }),
+  VmReturned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider lists a machine again that was gone or missing.',
+    data: z.strictObject({ uid, node, providerId }),
+  }),
+  VmStopped: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider reports that a machine is stopped. It still exists.',
+    data: z.strictObject({ uid, node }),
+  }),
+  VmStarted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider reports that a machine that was stopped runs again.',
+    data: z.strictObject({ uid, node }),
+  }),
+  VmAddressChanged: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider reports other addresses of a machine. Its SSH host key stays pinned.',
+    data: z.strictObject({
+      uid,
+      node,
+      publicIp: z.string(),
+      privateIp: z.string(),
+      ssh: z.strictObject({ host: z.string(), port: z.int().min(1).max(65_535) }),
+    }),
+  }),
+  OrphanVmFound: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The provider lists a machine that carries our marks, and that no cluster has planned. It is never deleted automatically.',
+    data: z.strictObject({
+      connection,
+      id: orphanId,
+      name: z.string().max(PROVIDER_TEXT_MAX),
+      group: z.string().max(PROVIDER_TEXT_MAX).describe('<namespace>.<cluster>.<connection>'),
+      status: z.enum(['creating', 'running', 'stopped', 'failed']),
+    }),
+  }),
+  OrphanVmGone: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'The provider no longer lists an orphaned machine, or a cluster has planned it by now.',
+    data: z.strictObject({ connection, id: orphanId }),
+  }),
+  OrphanVmDeleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'An orphaned machine was deleted at the request of an administrator.',
+    data: z.strictObject({ connection, id: orphanId }),
+  }),
+  OrphanVmKept: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'An orphaned machine was not deleted although an administrator requested it.',
+    data: z.strictObject({ connection, id: orphanId, reason: z.string() }),
+  }),
+} as const;
+
+/** What upgrade-svc finds when it compares the Node objects of a cluster with its machines. */
+const kubernetesEvents = {
+  NodeMissing: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'rollout',
+    doc: 'A node has joined, and the Kubernetes API no longer lists it. Two looks in a row agree.',
+    data: z.strictObject({ uid, node }),
+  }),
+  NodeFound: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'rollout',
+    doc: 'The Kubernetes API lists a node again that was missing.',
+    data: z.strictObject({ uid, node }),
+  }),
+  NodeWithoutMachineFound: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'rollout',
+    doc: 'The Kubernetes API lists a node that no machine of the cluster belongs to. A Ready one is an alarm; none is ever deleted automatically.',
+    data: z.strictObject({ uid, kubernetesNode, ready: z.boolean() }),
+  }),
+  NodeWithoutMachineGone: defineEvent({
+    version: 1,
+    writer: 'upgrade-svc',
+    context: 'rollout',
+    doc: 'The Kubernetes API no longer lists a node without a machine.',
+    data: z.strictObject({ uid, kubernetesNode }),
+  }),
+} as const;
+
+export const watchEvents = { ...providerEvents, ...kubernetesEvents } as const;
