@@ -158,6 +158,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/orphans': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The orphaned machines of a connection
+     * @description Machines that the provider lists with the marks of this connection, and that no cluster has planned. They are never deleted automatically.
+     */
+    get: operations['listOrphans'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/connections/{connection}/orphans/{orphan}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Delete an orphaned machine
+     * @description The provider and the log are asked again first. A machine that a cluster has planned by then stays, and the list says so.
+     */
+    delete: operations['deleteOrphan'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/mcir/connections/{connection}/specs': {
     parameters: {
       query?: never;
@@ -1117,6 +1157,31 @@ export interface components {
       /** @description Its name in the inventory */
       host: string;
     };
+    OrphanList: {
+      /** @enum {string} */
+      kind: 'OrphanList';
+      items: components['schemas']['Orphan'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description A machine that carries a connection's marks, and that no cluster has planned */
+    Orphan: {
+      /** @description The provider's id */
+      id: string;
+      name: string;
+      /** @description The group that it was requested in: <namespace>.<cluster>.<connection> */
+      group: string;
+      /**
+       * @description When it was found
+       * @enum {string}
+       */
+      status: 'creating' | 'running' | 'stopped' | 'failed';
+      /** @description RFC 3339, UTC */
+      foundTime: string;
+      /** @enum {string} */
+      deletion: 'none' | 'requested' | 'refused';
+      /** @description Why it was not deleted; empty: nobody requested it, or it is being deleted */
+      reason: string;
+    };
     SpecList: {
       /** @enum {string} */
       kind: 'specList';
@@ -1248,7 +1313,7 @@ export interface components {
     /** @description One thing that is true of a cluster or not */
     Condition: {
       /** @enum {string} */
-      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'Ready';
+      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'MachinesPresent' | 'Ready';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
       reason: string;
@@ -4270,6 +4335,272 @@ export interface operations {
         };
       };
       /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listOrphans: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The machines, as they were found */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['OrphanList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  deleteOrphan: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+        orphan: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It will be checked again and deleted */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found, connection.orphan-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
