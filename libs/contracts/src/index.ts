@@ -45,6 +45,8 @@ export { hasQuota, NO_USAGE, quotaRefusal, USAGE_FILTERS, usageAfter, type Usage
 export * from './permissions.js';
 export * from './quorum.js';
 export * from './refusals.js';
+export * from './replacement-orders.js';
+export * from './replacements.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';
 export * from './software.js';

@@ -1,4 +1,11 @@
-import { sentenceOf, type ClusterUid, type Machine, type MachinePlan, type StoredEvent } from '@fairlead/contracts';
+import {
+  replacedIn,
+  sentenceOf,
+  type ClusterUid,
+  type Machine,
+  type MachinePlan,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 
@@ -68,8 +75,10 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeDrained':
     case 'NodeRemoved':
       return [event.data.node];
-    default:
-      return [];
+    default: {
+      const leaving = replacedIn(event);
+      return leaving === undefined ? [] : [leaving];
+    }
   }
 };
 
@@ -139,6 +148,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
+      if (replacedIn(event) === doc.name) return { ...doc, isRemoving: true, changedAt: time };
       return failing(doc, event);
   }
 };
