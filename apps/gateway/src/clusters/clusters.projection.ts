@@ -1,4 +1,5 @@
 import {
+  replacementIn,
   sentenceOf,
   type ClusterPhase,
   type ClusterSpec,
@@ -121,7 +122,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
-      return doc;
+      return replacementIn(event) === undefined ? doc : { ...doc, reason: '', message: '' };
   }
 };
 
@@ -152,12 +153,14 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterDeleted',
 ]);
 
+const isChanging = (event: StoredEvent): boolean => CHANGING.has(event.type) || replacementIn(event) !== undefined;
+
 /** One row per cluster that exists. Facts about single nodes do not touch it. */
 export const clustersProjection: Projection<ClusterDoc> = {
   name: 'clusters',
   table: 'clusters',
 
-  keys: (event) => (CHANGING.has(event.type) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
+  keys: (event) => (isChanging(event) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
 
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') return begin(event);

@@ -1,5 +1,6 @@
 import {
   machineAt,
+  replacedIn,
   sentenceOf,
   type ClusterUid,
   type Machine,
@@ -95,8 +96,10 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeMissing':
     case 'NodeFound':
       return [event.data.node];
-    default:
-      return [];
+    default: {
+      const leaving = replacedIn(event);
+      return leaving === undefined ? [] : [leaving];
+    }
   }
 };
 
@@ -166,9 +169,12 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(awayAfter(doc, event), event);
+      return failing(replaced(awayAfter(doc, event), event), event);
   }
 };
+
+const replaced = (doc: NodeDoc, event: StoredEvent): NodeDoc =>
+  replacedIn(event) === doc.name ? { ...doc, isRemoving: true, changedAt: event.meta.time } : doc;
 
 const present = ({ away: _away, ...doc }: NodeDoc, time: string): NodeDoc => ({ ...doc, changedAt: time });
 
@@ -183,10 +189,8 @@ const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
   const { what } = doc.away ?? {};
   switch (event.type) {
-    case 'VmGone': {
-      const { repair, reason } = event.data;
-      return { ...away(doc, 'machine-gone', time, reason), isRemoving: doc.isRemoving || repair === 'replace' };
-    }
+    case 'VmGone':
+      return away(doc, 'machine-gone', time, event.data.reason);
     case 'VmsMissing': {
       const { missing, total } = event.data;
       return away(doc, 'machine-missing', time, `${missing} of ${total} machines are missing at once`);

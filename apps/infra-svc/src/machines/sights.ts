@@ -1,6 +1,7 @@
 import {
   c8MayRemove,
   isMassDisappearance,
+  replacementIn,
   type ConnectionName,
   type Fact,
   type Machine,
@@ -15,15 +16,15 @@ export interface Sights {
   /** Machines that it does not list. `held`: so many were missing at once that nothing is repaired. */
   readonly lost: Readonly<Record<string, 'gone' | 'held'>>;
   readonly stopped: readonly NodeName[];
-  /** Nodes that are on their way out by request or by replacement. */
-  readonly departing: readonly NodeName[];
+  /** Nodes on their way out, with the replacement that may still fail and leave them; empty: nothing does. */
+  readonly departing: Readonly<Record<string, string>>;
   /** Nodes that were part of the cluster when it was Ready last. */
   readonly joined: readonly NodeName[];
   /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
   readonly goneEver: number;
 }
 
-export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: [], joined: [], goneEver: 0 };
+export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: [], goneEver: 0 };
 
 /** One way in which a provider's list differs from the log. Two looks in a row have found it. */
 export type Difference = { readonly node: NodeName } & (
@@ -55,9 +56,10 @@ const controlPlaneRefusal = (machines: readonly Machine[], lost: ReadonlySet<str
 /** Why a machine that is gone is not replaced automatically; empty: it is. */
 const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>): string => {
   const { departing, joined } = cluster.sights;
-  if (departing.includes(machine.name)) return 'its node is being removed already';
+  if (departing[machine.name] !== undefined) return 'its node is being removed or replaced already';
   if (machine.surge !== undefined) return 'it is a surge machine of an upgrade';
   if (!joined.includes(machine.name)) return 'its node had not joined the cluster yet';
+  if (machine.leader) return 'the initial control plane is not replaced automatically';
   return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
 };
 
@@ -140,20 +142,35 @@ const without = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly
   Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
 
 /** The machine is deleted: nothing more is to be said of it. */
-export const withoutSight = ({ goneEver, lost, ...lists }: Sights, name: NodeName): Sights => ({
+const withoutSight = ({ goneEver, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({
   goneEver,
   lost: without(lost, name),
+  departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
-  departing: lists.departing.filter((one) => one !== name),
   joined: lists.joined.filter((one) => one !== name),
 });
 
-export const sightsAfter = (sights: Sights, event: StoredEvent, announced: readonly string[]): Sights => {
+/** A replacement that makes the new node first leaves the old one where it is until then. */
+const withReplacement = (sights: Sights, event: StoredEvent): Sights => {
+  const replacement = replacementIn(event);
+  if (replacement === undefined) return sights;
+  const { node, order, requestId } = replacement;
+  return { ...sights, departing: { ...sights.departing, [node]: order === 'create-first' ? requestId : '' } };
+};
+
+const withoutReplacement = (sights: Sights, requestId: string): Sights => {
+  const staying = Object.entries(sights.departing).filter(([, by]) => by !== requestId);
+  return staying.length === Object.keys(sights.departing).length
+    ? sights
+    : { ...sights, departing: Object.fromEntries(staying) };
+};
+
+export const sightsAfter = (before: Sights, event: StoredEvent, announced: readonly string[]): Sights => {
+  const sights = withReplacement(before, event);
   switch (event.type) {
     case 'VmGone': {
-      const { node, repair } = event.data;
-      const departing = repair === 'replace' ? [...sights.departing, node] : sights.departing;
-      return { ...sights, departing, lost: { ...sights.lost, [node]: 'gone' }, goneEver: sights.goneEver + 1 };
+      const lost = { ...sights.lost, [event.data.node]: 'gone' as const };
+      return { ...sights, lost, goneEver: sights.goneEver + 1 };
     }
     case 'VmsMissing': {
       const held = Object.fromEntries(event.data.nodes.map((node) => [node, 'held' as const]));
@@ -166,7 +183,12 @@ export const sightsAfter = (sights: Sights, event: StoredEvent, announced: reado
     case 'VmStarted':
       return { ...sights, stopped: sights.stopped.filter((name) => name !== event.data.node) };
     case 'NodeRemovalRequested':
-      return { ...sights, departing: [...sights.departing, event.data.node] };
+      return { ...sights, departing: { ...sights.departing, [event.data.node]: '' } };
+    case 'NodesRejected':
+    case 'NodesAbandoned':
+    case 'NodesFailed':
+    case 'VmsFailed':
+      return withoutReplacement(sights, event.data.requestId);
     case 'ClusterReady':
       return { ...sights, joined: announced as readonly NodeName[] };
     case 'VmDeleted':

@@ -90,7 +90,7 @@ describe('a machine that its provider no longer lists', () => {
     expect(types(cluster.look([{ node: cluster.at(1), kind: 'returned' }]))).toEqual(['VmReturned']);
     expect(cluster.look([{ node: cluster.at(1), kind: 'returned' }])).toEqual([]);
     expect(cluster.gone(cluster.at(1))).toMatchObject([
-      { data: { requestId: `gone-${cluster.at(1)}-2`, repair: 'none', reason: 'its node is being removed already' } },
+      { data: { requestId: `gone-${cluster.at(1)}-2`, repair: 'none', reason: 'its node is being removed or replaced already' } },
     ]);
   });
 
@@ -113,16 +113,23 @@ describe('a machine that its provider no longer lists', () => {
 
 describe('a control plane whose machine is gone', () => {
   it.each([
-    [1, 1, 'none', '0 of 1 control planes have a machine, which is no quorum of etcd'],
     [3, 1, 'replace', ''],
     [3, 2, 'none', '1 of 3 control planes have a machine, which is no quorum of etcd'],
     [5, 2, 'replace', ''],
     [5, 3, 'none', '2 of 5 control planes have a machine, which is no quorum of etcd'],
   ])('of %i, %i gone: %s [Cluster API 22]', (controlPlanes, gone, repair, reason) => {
     const cluster = new Seen(controlPlanes, 20).ready();
-    const facts = cluster.gone(...cluster.names.slice(0, gone));
+    const facts = cluster.gone(...cluster.names.slice(controlPlanes - gone, controlPlanes));
     expect(facts).toHaveLength(gone);
     for (const fact of facts) expect(fact).toMatchObject({ type: 'VmGone', data: { repair, reason } });
+  });
+});
+
+describe('the initial control plane', () => {
+  it('is never replaced automatically', () => {
+    const cluster = new Seen(3, 2).ready();
+    const reason = 'the initial control plane is not replaced automatically';
+    expect(cluster.gone(cluster.at(0))).toMatchObject([{ type: 'VmGone', data: { repair: 'none', reason } }]);
   });
 });
 
