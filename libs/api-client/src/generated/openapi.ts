@@ -1199,7 +1199,7 @@ export interface components {
       foundTime: string;
       /** @enum {string} */
       deletion: 'none' | 'requested' | 'refused';
-      /** @description Why it was not deleted; empty: nobody requested it, or it is being deleted */
+      /** @description Why it was not deleted; empty: its deletion was not requested, or is in progress */
       reason: string;
     };
     SpecList: {
