@@ -36,7 +36,7 @@ import * as tokens from './tokens.js';
 import { WorldValidation } from './validation/validation.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
-import { DELETE_ORPHAN, OrphanJobs, type OfOrphan } from './watch/orphans.effects.js';
+import { DELETE_ORPHAN, OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
 import { PlannedMachines } from './watch/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
 import { WatchQueries } from './watch/watch.queries.js';
@@ -56,10 +56,10 @@ const kindsOf = (
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 const failuresOf =
-  (connections: ConnectionFailures, orphans: OrphanJobs): RecordJobFailure =>
+  (connections: ConnectionFailures, orphans: OrphansLog): RecordJobFailure =>
   (job, failure) =>
     job.type === DELETE_ORPHAN
-      ? orphans.failed(job as Job<OfOrphan>, failure)
+      ? orphans.keep((job as Job<OfOrphan>).data, failure.cause.message, job.cause)
       : connections.record(job as Job<OfConnection>, failure);
 
 const providersOf = (settings: Settings): Provider[] => [
@@ -82,7 +82,7 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.TENANCY, useClass: LogTenancy },
   { provide: tokens.OFFERS, useClass: ProviderOffers },
   { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
-  { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphanJobs] },
+  { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog] },
   ConnectionsQueries,
   ResourcesQueries,
   ResourcesLog,
@@ -94,6 +94,7 @@ const providersOf = (settings: Settings): Provider[] => [
   ConnectionFailures,
   WatchQueries,
   PlannedMachines,
+  OrphansLog,
   FindingsLog,
   ConnectionLook,
   {

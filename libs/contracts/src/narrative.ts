@@ -123,11 +123,6 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
-  NodeMissing: ({ node }) => `Kubernetes no longer lists node ${node}`,
-  NodeFound: ({ node }) => `Kubernetes lists node ${node} again`,
-  NodeWithoutMachineFound: ({ kubernetesNode, ready }) =>
-    `Kubernetes lists ${kubernetesNode}, which is ${ready ? 'Ready' : 'not Ready'} and no machine of this cluster`,
-  NodeWithoutMachineGone: ({ kubernetesNode }) => `Kubernetes no longer lists ${kubernetesNode}`,
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,

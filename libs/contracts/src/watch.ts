@@ -4,9 +4,6 @@ export const PROVIDER_ID_MAX = 256;
 /** Longest name of a machine or group that is taken from a provider's list. */
 export const PROVIDER_TEXT_MAX = 512;
 
-/** Longest name of a Node object: a DNS subdomain. */
-export const NODE_TEXT_MAX = 253;
-
 /** Of a cluster's machines: when more than this share, and at least this many, are missing at once, nothing is repaired. */
 export const VANISHED_SHARE_MAX = 0.4;
 export const VANISHED_MIN = 3;

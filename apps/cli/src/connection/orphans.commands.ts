@@ -22,7 +22,7 @@ const addList = (parent: Command, io: Io): void => {
     summary: 'List the orphaned machines of a connection',
     description:
       'List the orphaned machines of a connection: the provider lists them with the marks of the connection, and no cluster has planned them. They are never deleted automatically.',
-    examples: [['fairlead connection orphans lab', 'What may cost money for nothing']],
+    examples: [['fairlead connection orphans list lab', 'What may cost money for nothing']],
     isDefault: true,
   }).action(
     runs(io, async (session, name: string) => {

@@ -28,8 +28,6 @@ export interface ClusterDoc {
   readonly createdAt: string;
   readonly changedAt: string;
   readonly marks: { readonly [M in Mark]?: string };
-  /** Nodes of Kubernetes that belong to no machine, by name. Absent: none. */
-  readonly strangers?: Readonly<Record<string, { readonly ready: boolean; readonly since: string }>>;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -111,14 +109,6 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
-    case 'NodeWithoutMachineFound': {
-      const { kubernetesNode, ready } = event.data;
-      return { ...doc, strangers: { ...doc.strangers, [kubernetesNode]: { ready, since: time } } };
-    }
-    case 'NodeWithoutMachineGone': {
-      const left = Object.entries(doc.strangers ?? {}).filter(([name]) => name !== event.data.kubernetesNode);
-      return { ...doc, strangers: Object.fromEntries(left) };
-    }
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
@@ -147,8 +137,6 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesAbandoned',
   'VmDeleted',
   'ClusterRetryRequested',
-  'NodeWithoutMachineFound',
-  'NodeWithoutMachineGone',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);

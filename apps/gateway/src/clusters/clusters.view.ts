@@ -49,21 +49,16 @@ const readyCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
   };
 };
 
-/** What the looks at providers and at Kubernetes have found: each machine that is away, and each node that belongs to no machine. */
+/** What the looks at providers have found: each machine that is gone, missing or stopped. */
 const machinesCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
   const base = { ...condition(cluster, 'InfrastructureReady', 'machines'), type: 'MachinesPresent' as const };
-  const strangers = Object.entries(cluster.strangers ?? {});
-  const gone = nodes.filter(({ away }) => away !== undefined);
-  if (base.status !== 'True' || strangers.length + gone.length === 0) return base;
-  const since = [...gone.map(({ away }) => away?.since ?? ''), ...strangers.map(([, stranger]) => stranger.since)];
-  const words = [
-    ...gone.map((node) => `${node.name}: ${nodeProgress(node).reason}`),
-    ...strangers.map(
-      ([name, { ready }]) => `${name} is ${ready ? 'a Ready node' : 'a node that is not Ready'} without a machine`,
-    ),
-  ];
-  const reason = gone.length > 0 ? 'MachinesAway' : 'NodesWithoutMachine';
-  return { ...base, status: 'False', reason, message: words.join('; '), lastTransitionTime: since.sort().at(-1) ?? '' };
+  const since = nodes.flatMap(({ away }) => away?.since ?? []).sort();
+  const latest = since.at(-1);
+  if (base.status !== 'True' || latest === undefined) return base;
+  const words = nodes
+    .filter(({ away }) => away !== undefined)
+    .map((node) => `${node.name}: ${nodeProgress(node).reason}`);
+  return { ...base, status: 'False', reason: 'MachinesAway', message: words.join('; '), lastTransitionTime: latest };
 };
 
 const conditionsOf = (rows: ClusterRows): ConditionView[] => [

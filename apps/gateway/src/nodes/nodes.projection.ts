@@ -24,9 +24,9 @@ export const MILESTONES = [
 ] as const;
 export type Milestone = (typeof MILESTONES)[number];
 
-/** A machine or a node that is not where it should be. */
+/** A machine that is not as it should be. */
 export interface Away {
-  readonly what: 'machine-gone' | 'machine-missing' | 'machine-stopped' | 'node-missing';
+  readonly what: 'machine-gone' | 'machine-missing' | 'machine-stopped';
   /** RFC 3339. */
   readonly since: string;
   /** Why nothing is done about it; empty: it is being repaired, or there is nothing to say. */
@@ -47,7 +47,7 @@ export interface NodeDoc extends MachinePlan {
   readonly isReady: boolean;
   readonly isLost: boolean;
   readonly isRemoving: boolean;
-  /** What the provider says of its machine, or Kubernetes of its node, where that is not as it should be. Absent: nothing. */
+  /** What its provider says of its machine, where that is not as it should be. Absent: nothing. */
   readonly away?: Away;
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
@@ -93,8 +93,6 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'VmStopped':
     case 'VmStarted':
     case 'VmAddressChanged':
-    case 'NodeMissing':
-    case 'NodeFound':
       return [event.data.node];
     default: {
       const leaving = replacedIn(event);
@@ -184,7 +182,7 @@ const away = (doc: NodeDoc, what: Away['what'], since: string, message = ''): No
   changedAt: since,
 });
 
-/** What the looks at providers and at Kubernetes have found. */
+/** What the looks at providers have found. */
 const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
   const { what } = doc.away ?? {};
@@ -201,10 +199,6 @@ const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return present(doc, time);
     case 'VmStarted':
       return what === 'machine-stopped' ? present(doc, time) : doc;
-    case 'NodeMissing':
-      return what === undefined ? away(doc, 'node-missing', time) : doc;
-    case 'NodeFound':
-      return what === 'node-missing' ? present(doc, time) : doc;
     case 'VmAddressChanged': {
       const { machine } = doc;
       return machine === null ? doc : { ...doc, machine: machineAt(machine, event.data), changedAt: time };

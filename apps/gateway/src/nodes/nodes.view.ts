@@ -6,7 +6,6 @@ const AWAY: Readonly<Record<Away['what'], string>> = {
   'machine-gone': 'the machine no longer exists at its provider',
   'machine-missing': 'the provider no longer lists the machine',
   'machine-stopped': 'the provider reports that the machine is stopped',
-  'node-missing': 'Kubernetes no longer lists the node',
 };
 
 /** `the machine no longer exists at its provider since 2026-…`, and why nothing is done about it. */
@@ -15,7 +14,7 @@ const awaySentence = ({ what, since, message }: Away): string =>
 
 const LOST = 'no heartbeat of its agent comes';
 
-/** Nobody hears of it, or it has no machine that runs, or Kubernetes does not know it. */
+/** Its agent is not heard, or its machine does not run. */
 export const isAway = ({ isLost, away }: Pick<NodeDoc, 'isLost' | 'away'>): boolean => isLost || away !== undefined;
 
 /** What the phase of a node follows from. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterUid, ConnectionName, NodeName } from '../ids.js';
-import { NODE_TEXT_MAX, PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from '../watch.js';
+import { PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -9,11 +9,9 @@ const node = NodeName;
 const requestId = z.string().min(1).max(200);
 const providerId = z.string().describe("<provider>://<the provider's id>");
 const orphanId = z.string().min(1).max(PROVIDER_ID_MAX).describe("The provider's id");
-/** A node of Kubernetes may have any name that its kubelet registered. */
-const kubernetesNode = z.string().min(1).max(NODE_TEXT_MAX);
 
 /** What infra-svc finds when it lists the machines of a connection. Each change is stated once. */
-const providerEvents = {
+export const watchEvents = {
   VmGone: defineEvent({
     version: 1,
     writer: 'infra-svc',
@@ -111,37 +109,3 @@ const providerEvents = {
     data: z.strictObject({ connection, id: orphanId, reason: z.string() }),
   }),
 } as const;
-
-/** What upgrade-svc finds when it compares the Node objects of a cluster with its machines. */
-const kubernetesEvents = {
-  NodeMissing: defineEvent({
-    version: 1,
-    writer: 'upgrade-svc',
-    context: 'rollout',
-    doc: 'A node has joined, and the Kubernetes API no longer lists it. Two looks in a row agree.',
-    data: z.strictObject({ uid, node }),
-  }),
-  NodeFound: defineEvent({
-    version: 1,
-    writer: 'upgrade-svc',
-    context: 'rollout',
-    doc: 'The Kubernetes API lists a node again that was missing.',
-    data: z.strictObject({ uid, node }),
-  }),
-  NodeWithoutMachineFound: defineEvent({
-    version: 1,
-    writer: 'upgrade-svc',
-    context: 'rollout',
-    doc: 'The Kubernetes API lists a node that no machine of the cluster belongs to. A Ready one is an alarm; none is ever deleted automatically.',
-    data: z.strictObject({ uid, kubernetesNode, ready: z.boolean() }),
-  }),
-  NodeWithoutMachineGone: defineEvent({
-    version: 1,
-    writer: 'upgrade-svc',
-    context: 'rollout',
-    doc: 'The Kubernetes API no longer lists a node without a machine.',
-    data: z.strictObject({ uid, kubernetesNode }),
-  }),
-} as const;
-
-export const watchEvents = { ...providerEvents, ...kubernetesEvents } as const;

@@ -1,0 +1,136 @@
+import type { ClusterManifestView, ClusterView, NodeList, OrphanList, StoredEvent } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSystem, type System } from './system/system.js';
+
+const TIMEOUT_MS = 240_000;
+const INTERVAL_MS = 400;
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+
+interface LabMachine {
+  readonly id: string;
+  readonly name: string;
+  readonly group: string;
+}
+
+describe('the machines of a connection', () => {
+  let system: System;
+  const path = '/ns/default/clusters/shop';
+  const log = (): Promise<readonly StoredEvent[]> => system.events('shop');
+  const labMachines = async () =>
+    (await system.lab<{ items: readonly LabMachine[] }>('GET', '/v1/machines')).body.items;
+  const orphans = async () => (await system.call<OrphanList>('GET', '/connections/lab/orphans')).body.items;
+
+  /** How many looks had this outcome, as infra-svc counts them. */
+  const looks = async (outcome: string): Promise<number> => {
+    const printed = readFileSync(join(system.environment.dataDir, 'logs', 'infra-svc.log'), 'utf8');
+    const port = [...printed.matchAll(/^FAIRLEAD READY infra-svc (\d+)$/gmu)].at(-1)?.[1];
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const line = new RegExp(`^fairlead_provider_looks_total\\{.*outcome="${outcome}".*\\} (\\d+)$`, 'mu');
+    return Number(line.exec(text)?.[1] ?? 0);
+  };
+  const looksMore = async (outcome: string, count: number): Promise<void> => {
+    const before = await looks(outcome);
+    await eventually(
+      () => looks(outcome),
+      (now) => now >= before + count,
+      { withinMs: TIMEOUT_MS, everyMs: 100 },
+    );
+  };
+
+  beforeAll(async () => {
+    const env = { INFRA_WATCH_INTERVAL_MS: String(INTERVAL_MS), INFRA_WATCH_TIMEOUT_MS: '1000' };
+    system = await startSystem({ light: true, env });
+    const spec = {
+      serviceType: 'single',
+      controlPlane: { replicas: 1, ...machines },
+      pools: [{ name: 'web', replicas: 3, ...machines }],
+    };
+    const manifest = { apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'shop' }, spec };
+    expect((await system.call('PUT', `${path}/manifest`, manifest)).status).toBe(202);
+    await system.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+  }, TIMEOUT_MS);
+  afterAll(() => system?.stop(), 60_000);
+
+  it(
+    'are looked at again and again, and nothing is stated while nothing changes [ORBITER 23]',
+    async () => {
+      await looksMore('answered', 3);
+      const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
+      await looksMore('answered', 5);
+      expect((await log()).filter(({ meta }) => meta.context === 'machines')).toHaveLength(before);
+      expect(await orphans()).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are not gone because the provider does not answer',
+    async () => {
+      const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
+      await system.lab('PUT', '/v1/faults', { items: [{ kind: 'api-slow', delayMs: 3_000 }] });
+      await looksMore('failed', 4);
+      await system.lab('DELETE', '/v1/faults');
+      await looksMore('answered', 3);
+      expect((await log()).filter(({ meta }) => meta.context === 'machines')).toHaveLength(before);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are replaced when one is destroyed outside of Fairlead: the pool has its declared size again [Cluster API 17]',
+    async () => {
+      const victim = (await labMachines()).find(({ name }) => name.includes('-w-'))!;
+      const destroyedAtMs = performance.now();
+      expect((await system.lab('DELETE', `/v1/machines/${victim.id}`)).status).toBe(204);
+      const gone = await system.until('shop', ({ type }) => type === 'VmGone', TIMEOUT_MS);
+      const took = Math.round(performance.now() - destroyedAtMs);
+      process.stdout.write(`from machine gone to replacement requested: ${took} ms, interval ${INTERVAL_MS} ms\n`);
+      expect(gone.data).toMatchObject({ node: victim.name, repair: 'replace', providerId: `lab://${victim.id}` });
+      const view = await system.call<ClusterView>('GET', `${path}?minSeq=${gone.meta.seq}`);
+      const node = view.body.nodes.find(({ name }) => name === victim.name);
+      if (node !== undefined) expect(node.reason).toContain('the machine no longer exists at its provider since 20');
+      await system.until('shop', ({ type, meta }) => type === 'ClusterReady' && meta.seq > gone.meta.seq, TIMEOUT_MS);
+      const { seq } = (await log()).at(-1)!.meta;
+      const { body } = await system.call<ClusterManifestView>('GET', `${path}/manifest?minSeq=${seq}`);
+      expect(body.spec.pools.map(({ name, replicas }) => [name, replicas])).toEqual([['web', 3]]);
+      const nodes = (await system.call<NodeList>('GET', `${path}/nodes?minSeq=${seq}`)).body.items;
+      expect(nodes.filter(({ ready }) => ready)).toHaveLength(4);
+      expect(nodes.map(({ name }) => name)).not.toContain(victim.name);
+      const stated = (await log()).filter(({ type }) => type === 'VmGone' || type === 'NodeRemoved');
+      expect(stated.map(({ type }) => type)).toEqual(['VmGone', 'NodeRemoved']);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that no cluster has planned are listed, stay, and are deleted by command [ORBITER 27]',
+    async () => {
+      const machine = {
+        name: 'stray-w-1-zzzzz',
+        spec: 'lab.medium',
+        image: 'debian-12',
+        network: 'lab-vpc',
+        firewall: 'lab-sg',
+        sshKey: 'lab-sshkey',
+      };
+      const body = { cluster: 'stray', namespace: 'default', uid: '11111111-1111-4111-8111-111111111111' };
+      const made = await system.lab('PUT', '/v1/groups/default.stray.lab', { ...body, machines: [machine] });
+      expect(made.status).toBe(200);
+      const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+      expect(found).toMatchObject({ name: machine.name, group: 'default.stray.lab', deletion: 'none' });
+      await looksMore('answered', 3);
+      expect((await labMachines()).map(({ name }) => name)).toContain(machine.name);
+      const unknown = await system.call<{ reason: string }>('DELETE', '/connections/lab/orphans/i-unknown');
+      expect([unknown.status, unknown.body.reason]).toEqual([404, 'connection.orphan-unknown']);
+      const count = (await labMachines()).length;
+      expect((await system.call('DELETE', `/connections/lab/orphans/${found!.id}`)).status).toBe(202);
+      await eventually(orphans, (items) => items.length === 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+      const left = await labMachines();
+      expect([left.length, left.map(({ name }) => name).includes(machine.name)]).toEqual([count - 1, false]);
+    },
+    TIMEOUT_MS,
+  );
+});
