@@ -55,7 +55,7 @@ describe('the machines of a connection', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'are looked at again and again, and nothing is stated while nothing changes [ORBITER 23]',
+    'are looked at again and again, and nothing is stated while nothing changes',
     async () => {
       await looksMore('answered', 3);
       const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
@@ -106,7 +106,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'that no cluster has planned are listed, stay, and are deleted by command [ORBITER 27]',
+    'that no cluster has planned are listed, stay, and are deleted by command',
     async () => {
       const machine = {
         name: 'stray-w-1-zzzzz',

@@ -2,6 +2,7 @@ import {
   c8MayRemove,
   isMassDisappearance,
   replacementIn,
+  type ClusterUid,
   type ConnectionName,
   type Fact,
   type Machine,
@@ -9,7 +10,6 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import type { Cluster } from './machines.state.js';
 
 /** What the provider last said of the machines of a cluster, where that differs from what was requested. */
 export interface Sights {
@@ -37,6 +37,15 @@ export interface ClusterLook {
   /** Every machine of the cluster on this connection that this look did not find. */
   readonly absent: readonly NodeName[];
   readonly differences: readonly Difference[];
+}
+
+/** The part of a cluster that a look is compared with. */
+interface Cluster {
+  readonly uid: ClusterUid;
+  readonly created: Readonly<Record<string, Machine>>;
+  readonly announced: readonly string[];
+  readonly deletions: Readonly<Record<string, unknown>>;
+  readonly sights: Sights;
 }
 
 type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged'>;

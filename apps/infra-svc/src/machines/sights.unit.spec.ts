@@ -90,7 +90,13 @@ describe('a machine that its provider no longer lists', () => {
     expect(types(cluster.look([{ node: cluster.at(1), kind: 'returned' }]))).toEqual(['VmReturned']);
     expect(cluster.look([{ node: cluster.at(1), kind: 'returned' }])).toEqual([]);
     expect(cluster.gone(cluster.at(1))).toMatchObject([
-      { data: { requestId: `gone-${cluster.at(1)}-2`, repair: 'none', reason: 'its node is being removed or replaced already' } },
+      {
+        data: {
+          requestId: `gone-${cluster.at(1)}-2`,
+          repair: 'none',
+          reason: 'its node is being removed or replaced already',
+        },
+      },
     ]);
   });
 
@@ -117,7 +123,7 @@ describe('a control plane whose machine is gone', () => {
     [3, 2, 'none', '1 of 3 control planes have a machine, which is no quorum of etcd'],
     [5, 2, 'replace', ''],
     [5, 3, 'none', '2 of 5 control planes have a machine, which is no quorum of etcd'],
-  ])('of %i, %i gone: %s [Cluster API 22]', (controlPlanes, gone, repair, reason) => {
+  ])('of %i, %i gone: %s', (controlPlanes, gone, repair, reason) => {
     const cluster = new Seen(controlPlanes, 20).ready();
     const facts = cluster.gone(...cluster.names.slice(controlPlanes - gone, controlPlanes));
     expect(facts).toHaveLength(gone);
@@ -140,7 +146,7 @@ describe('machines that disappear together', () => {
     [3, 9, 'VmGone'],
     [4, 10, 'VmGone'],
     [5, 10, 'VmsMissing'],
-  ])('%i of %i: %s [ORBITER 27]', (gone, total, type) => {
+  ])('%i of %i: %s', (gone, total, type) => {
     const cluster = new Seen(1, total - 1).ready();
     const facts = cluster.gone(...cluster.names.slice(1, 1 + gone));
     expect(new Set(types(facts))).toEqual(new Set([type]));

@@ -56,7 +56,7 @@ describe('a difference between the list of a provider and the log', () => {
   const here = world({ recorded: [recorded('a')], listed: [listed('a')] });
   const away = world({ recorded: [recorded('a')] });
 
-  it('counts when two looks in a row agree [Cluster API 17]', () => {
+  it('counts when two looks in a row agree', () => {
     expect(looks(here, away, here, away, away)).toEqual([
       NOTHING,
       NOTHING,
@@ -104,7 +104,7 @@ describe('a difference between the list of a provider and the log', () => {
 });
 
 describe('an orphaned machine', () => {
-  it('has a group of ours, and no cluster has planned it [ORBITER 27]', () => {
+  it('has a group of ours, and no cluster has planned it', () => {
     const stray = world({ recorded: [recorded('a')], listed: [listed('a'), listed('z')] });
     expect(looks(stray, stray)).toEqual([NOTHING, { ...NOTHING, found: ['i-z'] }]);
   });

@@ -1,0 +1,83 @@
+import { type Fact, type NodeName } from '@fairlead/contracts';
+import { FoldCache, makeHandle, type Job } from '@fairlead/event-sourcing/jetstream';
+import { specification } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterSpec, LAB, nodeSet, requested, UID } from '../../test/fixtures.js';
+import { MemoryLog } from '../../test/memory.log.js';
+import { planCluster } from '../machines/machines.planner.js';
+import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
+import { resourcesStream } from '../resources/resources.decider.js';
+import { orphans, ORPHANS_MAX } from './orphans.decider.js';
+import { OrphanJobs, OrphansLog, type OfOrphan } from './orphans.effects.js';
+import { PlannedMachines } from './planned.machines.effects.js';
+
+const group = 'default.demo.lab';
+const orphan = (id: string, name = 'stray') => ({ id, name, group, status: 'running' as const });
+const found = (id: string, name?: string): Fact<'OrphanVmFound'> => ({
+  type: 'OrphanVmFound',
+  data: { connection: LAB, ...orphan(id, name) },
+});
+
+describe('the orphaned machines of a connection', () => {
+  const { given } = specification(orphans);
+  const record = (ids: readonly string[], gone: readonly string[] = []) =>
+    ({ type: 'RecordOrphans', data: { connection: LAB, found: ids.map((id) => orphan(id)), gone } }) as const;
+
+  it('are stated once, and once more when they are gone', () => {
+    given()
+      .when(record(['a']))
+      .then(found('a'));
+    given(found('a'))
+      .when(record(['a']))
+      .thenNothing();
+    given(found('a'))
+      .when(record([], ['a', 'b']))
+      .then({ type: 'OrphanVmGone', data: { connection: LAB, id: 'a' } });
+  });
+
+  it('are bounded in number', () => {
+    const many = Array.from({ length: ORPHANS_MAX }, (_, at) => found(`i-${at}`));
+    given(...many)
+      .when(record(['one-more']))
+      .thenNothing();
+  });
+});
+
+describe('the deletion of an orphaned machine', () => {
+  const plans = planCluster(UID, clusterSpec({ workers: [nodeSet(1)] }), () => []);
+
+  /** What the log says after an administrator requested it. */
+  const deletion = async (name: string, listed: boolean) => {
+    const log = new MemoryLog();
+    const own = { namespace: 'default', cluster: 'demo', context: 'machines' };
+    await log.say({ ...own, context: 'request' }, requested());
+    await log.say(own, { type: 'ClusterAccepted', data: { uid: UID } });
+    await log.say(own, { type: 'VmsPlanned', data: { uid: UID, machines: [...plans] } });
+    await log.say(resourcesStream(LAB), found('i-1', name));
+    const deleted: string[] = [];
+    const provider = {
+      listMachines: async () => (listed && deleted.length === 0 ? [{ ...orphan('i-1', name), uid: UID }] : []),
+      deleteMachine: async (id: string) => void deleted.push(id),
+    } as unknown as InfrastructureProvider;
+    const connections = { open: async () => ({ provider }) } as unknown as Connections;
+    const handle = makeHandle(log, new FoldCache(10));
+    const jobs = new OrphanJobs(connections, new PlannedMachines(handle), new OrphansLog(handle));
+    const cause = { actor: 'user/ada', correlationId: 'c', causationId: 'c' };
+    const job = { data: { connection: LAB, id: 'i-1' }, cause } as Job<OfOrphan>;
+    const run = () => jobs.delete(job, { signal: new AbortController().signal });
+    await run();
+    await run();
+    return { deleted, stated: log.events.slice(4).map(({ type }) => type) };
+  };
+
+  it('deletes exactly that machine, once, and states it once', async () =>
+    expect(await deletion('stray', true)).toEqual({ deleted: ['i-1'], stated: ['OrphanVmDeleted'] }));
+
+  it('states it also when the machine is gone by then, as after a crash', async () =>
+    expect(await deletion('stray', false)).toEqual({ deleted: [], stated: ['OrphanVmDeleted'] }));
+
+  it('leaves a machine alone that a cluster has planned by then', async () => {
+    const { deleted, stated } = await deletion(plans[0]!.name as NodeName, true);
+    expect([deleted, new Set(stated)]).toEqual([[], new Set(['OrphanVmKept'])]);
+  });
+});
