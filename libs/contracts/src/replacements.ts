@@ -11,12 +11,15 @@ export interface Replacement {
   readonly node: NodeName;
   readonly order: ReplacementOrder;
   readonly reason: string;
+  /** The rollout of a pool that it is part of; absent: it stands alone. */
+  readonly rollout?: string;
 }
 
 /** The replacement that an event asks for; undefined: none. Everything that follows from a replacement starts here. */
 export const replacementIn = (event: StoredEvent): Replacement | undefined => {
   switch (event.type) {
     case 'NodeReplacementRequested':
+    case 'NodeReplacementPlanned':
       return event.data;
     default:
       return undefined;

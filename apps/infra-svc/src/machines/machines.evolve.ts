@@ -14,6 +14,7 @@ import {
   type Additions,
 } from './additions.js';
 import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
 
 export const ABSENT: Machines = { status: 'absent' };
@@ -30,6 +31,7 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
     announced: [],
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
+    rollouts: NO_ROLLOUTS,
     balanced: false,
     workersEver: 0,
     controlPlanesEver: 0,
@@ -181,8 +183,10 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
   const declared = declaredAfter(cluster.declared, event);
-  const isSame = additions === cluster.additions && declared === cluster.declared;
-  const changed = clusterAfter(isSame ? cluster : { ...cluster, additions, declared }, event);
+  const isThere = (name: string): boolean => cluster.planned.some((plan) => plan.name === name);
+  const rollouts = rolloutsAfter(cluster.rollouts, event, isThere);
+  const isSame = additions === cluster.additions && declared === cluster.declared && rollouts === cluster.rollouts;
+  const changed = clusterAfter(isSame ? cluster : { ...cluster, additions, declared, rollouts }, event);
   if (changed === cluster) return cluster;
   const givenUp = unannouncedOf(changed).map(({ name }) => name);
   return withDeletions(changed, givenUp, event.meta.time);
@@ -192,8 +196,10 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => {
   const { cluster } = state;
   switch (event.type) {
-    case 'ClusterRetryRequested':
-      return resumed(state, event.meta.time);
+    case 'ClusterRetryRequested': {
+      const after = rolloutsAfter(cluster.rollouts, event, () => true);
+      return resumed({ ...state, cluster: { ...cluster, rollouts: after } }, event.meta.time);
+    }
     case 'ClusterDeletionRequested':
       return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion: null };
     case 'ClusterDismantled':

@@ -1,5 +1,6 @@
 import type { Reconciler } from '@fairlead/event-sourcing';
 import {
+  advanceRollouts,
   announceRequests,
   failSurges,
   failTask,
@@ -18,7 +19,7 @@ export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesF
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: tasksOf,
-  facts: (state) => [...announceRequests(state), ...failSurges(state)],
+  facts: (state) => [...announceRequests(state), ...failSurges(state), ...advanceRollouts(state)],
   wakeAt: nextDeletionAt,
   failed: failTask,
 };

@@ -1,5 +1,6 @@
 import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
+import type { Rollouts } from './rollouts.js';
 import type { Surges } from './surges.js';
 
 /** The deletion of a machine, or of everything that a cluster made. */
@@ -26,6 +27,7 @@ export interface Cluster {
   readonly announced: readonly string[];
   readonly additions: Additions;
   readonly surges: Surges;
+  readonly rollouts: Rollouts;
   readonly balanced: boolean;
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
