@@ -26,7 +26,7 @@ const provisioned = (workers: number): GrowthWorld => {
   return world;
 };
 
-/** A pool never has more machines than allowed, and never fewer nodes that serve. `lost`: those that a user gave up. */
+/** A pool never has more machines than allowed, and never fewer nodes that serve. */
 const guard = (world: GrowthWorld, rollout: PoolRollout): void => {
   const { declared } = world.pool();
   const { surge, unavailable } = rolloutLimits(rollout, declared?.replicas ?? 0);
@@ -67,8 +67,8 @@ const change = (world: GrowthWorld, random: () => number): void => {
   else world.redeliver();
 };
 
-describe('the nodes of a pool whose machines are declared anew', () => {
-  it('are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation [ORBITER 21]', () => {
+describe('the nodes of a pool whose machine template changes', () => {
+  it('are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation', () => {
     for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
       const random = seededRandom(seed);
       const world = provisioned(1 + Math.floor(random() * 4));

@@ -145,7 +145,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
-  PoolRolloutRequested: ({ pool }) => `nodes of pool ${pool} whose machines are not as declared are to be replaced`,
+  PoolRolloutRequested: ({ pool }) =>
+    `the replacement of nodes of pool ${pool} whose machines are not as declared was requested`,
   NodeReplacementPlanned: ({ node, pool, order, reason }) =>
     `${node} of pool ${pool} is replaced${order === 'remove-first' ? ', and leaves first' : ''}: ${reason}`,
   PoolRolloutCompleted: ({ pool, heldBack }) =>

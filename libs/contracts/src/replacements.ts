@@ -3,7 +3,7 @@ import type { StoredEvent } from './envelope.js';
 import type { NodeName } from './ids.js';
 import type { ReplacementOrder } from './replacement-orders.js';
 
-/** A node is to be replaced by a new one of its pool. */
+/** A new node of the same pool replaces a node. */
 export interface Replacement {
   readonly uid: string;
   /** The VmsPlanned that answers it, and its failures, name it. */

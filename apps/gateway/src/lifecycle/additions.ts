@@ -29,7 +29,7 @@ export const isKept = (additions: Additions): boolean => [...additions.values()]
 export const isReplaced = (additions: Additions, node: string): boolean =>
   [...additions.values()].some(({ replaces }) => replaces === node);
 
-/** What is under way is the rollout of pools, and nothing else: the pools may be declared anew meanwhile. */
+/** What is under way is the rollout of pools, and nothing else: their templates may change meanwhile. */
 export const isRollingOut = (additions: Additions): boolean =>
   isGrowing(additions) &&
   [...additions.values()].every(

@@ -127,7 +127,7 @@ const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): 
     : refuse('cluster.single-connection', { connection }, `spec.pools[${at}].connection`);
 };
 
-/** A rollout that has failed is requested anew, too, when its pool is changed: nothing may be left of it to replace. */
+/** A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. */
 const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] => {
   if (cluster.status === 'absent' || declared === undefined) return nothing;
   const { uid, additions } = cluster;
@@ -142,7 +142,7 @@ const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManif
     }));
 };
 
-/** Pools may be declared anew while they are rolled out; nothing else changes beside that. */
+/** The machine template of a pool may change while it is rolled out; nothing else changes beside that. */
 const hindranceOf = (cluster: PresentState, { data }: ApplyManifest): Refusal | undefined => {
   const hindrance = busy(cluster, data, 'apply a manifest');
   const { additions, upgrade } = cluster;

@@ -159,7 +159,7 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
       return add(doc, begun(event, 'remove-node'));
     case 'PoolRolloutRequested': {
       const { pool } = event.data;
-      const why = { message: `the machines of pool ${pool} were declared anew` };
+      const why = { message: `the machine template of pool ${pool} was changed` };
       const superseded = mapRunning(doc, (one) => one.pool === pool, ended('Superseded', event.meta.time, why));
       return add(superseded, begun(event, 'replace-nodes'));
     }

@@ -126,7 +126,7 @@ const heldIn = (cluster: Cluster, pool: Pool): EventData<'PoolRolloutCompleted'>
     return reason === undefined || !pool.counted.has(name) ? [] : [{ node: name, reason }];
   });
 
-/** What is to be stated of the rollout of a pool. */
+/** What infra-svc states of the rollout of a pool. */
 export type RolloutStep =
   | { readonly kind: 'replace'; readonly next: readonly PlannedReplacement[] }
   | { readonly kind: 'complete'; readonly heldBack: EventData<'PoolRolloutCompleted'>['heldBack'] }

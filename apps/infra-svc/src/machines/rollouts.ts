@@ -7,7 +7,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 
-/** The nodes of a pool are being replaced, because its machines are declared anew. */
+/** The nodes of a pool are being replaced, because its machine template was changed. */
 export interface PoolRollout {
   readonly requestId: string;
   /** How many of its replacements began: their ids are counted on, so that they are never used twice. */

@@ -174,7 +174,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone declared the machines of a pool anew: nodes whose machines differ are replaced. It supersedes an earlier one of the pool.',
+    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. It supersedes an earlier one of the pool.',
     data: z.strictObject({ uid, requestId: z.string(), pool: z.string() }),
   }),
   ClusterQuarantineReleased: defineEvent({

@@ -25,7 +25,7 @@ export const ManifestPool = z
     name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
     replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
     ...machines,
-    rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machines are declared anew'),
+    rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
   })
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 

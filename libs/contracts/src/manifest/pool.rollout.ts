@@ -4,7 +4,7 @@ import { NodeShare, shareOf } from '../upgrades.js';
 export const ROLLOUT_STRATEGIES = ['RollingUpdate', 'OnDelete'] as const;
 export const ROLLOUT_DEFAULTS = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
 
-/** How the nodes of a pool are replaced when its machines are declared anew. */
+/** How the nodes of a pool are replaced when its machine template changes. */
 export const PoolRollout = z.strictObject({
   strategy: z
     .enum(ROLLOUT_STRATEGIES)
