@@ -1,6 +1,10 @@
 import {
+  declaredAfter,
   isRefusal,
+  type ClusterName,
   type ClusterUid,
+  type Declared,
+  type DeclaredPool,
   type Fact,
   type Machine,
   type MachinePlan,
@@ -28,6 +32,7 @@ import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bo
 import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
+import { manifests, planFor, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
@@ -96,6 +101,8 @@ export class GrowthWorld {
   readonly etcd = new Set<string>();
   private readonly failures = new Set<Failure>();
   private gateway: ClusterState = clusters.initial;
+  private declared: Declared | undefined;
+  private manifestsEver = 0;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
   private readonly readers: readonly Reader[] = [
@@ -107,6 +114,8 @@ export class GrowthWorld {
     { readonly reader: Reader; readonly reaction: Extract<Reaction, { kind: 'timer' }> }
   >();
   private queue: Job[] = [];
+  /** Is called with every event, once all services know it. */
+  noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
 
   fail(failure: Failure): void {
@@ -159,6 +168,47 @@ export class GrowthWorld {
   replace(name: string, order: ReplacementOrder, requestId = 'r2'): void {
     const data = { ...ADDRESS, requestId, node: name as NodeName, order, reason: '' };
     this.ask({ type: 'ReplaceNode', data });
+  }
+
+  /** Applies the manifest with another first pool; a refusal is an answer, too. */
+  declare(change: Partial<DeclaredPool>): boolean {
+    const { declared } = this;
+    if (declared === undefined) return false;
+    const state: ManifestState = { cluster: this.gateway, declared };
+    const [first, ...others] = declared.spec.pools;
+    const spec = { ...declared.spec, pools: [{ ...first!, ...change }, ...others] };
+    this.manifestsEver += 1;
+    const data = {
+      ...{ namespace: 'default', cluster: 'demo' as ClusterName, uid: UID, spec },
+      ...{ plan: planFor(state, spec), seenSeq: declared.seq, dryRun: false, requestId: `m${this.manifestsEver}` },
+      ...{ requestHash: 'h', actor: 'user/spec', connectionFaults: [] },
+    };
+    return !isRefusal(this.decide(manifests, state, { type: 'ApplyManifest', data }));
+  }
+
+  hold(node: string, disabled: boolean): void {
+    const scope = { kind: 'node' as const, node: node as NodeName };
+    this.say({ type: 'UpdatesDisabledSet', data: { uid: UID, scope, disabled, reason: 'a database' } });
+  }
+
+  /** Replicas of the services die: what they did not acknowledge is delivered again. */
+  redeliver(): void {
+    this.queue = [...this.queue, ...this.queue];
+  }
+
+  /** The first pool as declared, and its machines as they are: whether their nodes serve, and stay. */
+  pool() {
+    const declared = this.declared?.spec.pools[0];
+    const planned = this.infra.status === 'absent' ? [] : this.infra.cluster.planned;
+    const hosts = this.boot.status === 'absent' ? {} : this.boot.cluster.hosts;
+    const machines = planned
+      .filter(({ pool }) => pool === declared?.name)
+      .map((plan) => ({
+        ...plan,
+        serves:
+          this.kubernetes.has(plan.name) && hosts[plan.name]?.removal === 'none' && hosts[plan.name]?.ready === true,
+      }));
+    return { declared, machines };
   }
 
   remove(name: string): void {
@@ -227,8 +277,10 @@ export class GrowthWorld {
     const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString() });
     this.events.push(event);
     this.gateway = clusters.evolve(this.gateway, event);
+    this.declared = declaredAfter(this.declared, event);
     this.infra = machines.evolve(this.infra, event);
     this.boot = bootstrap.evolve(this.boot, event);
+    this.noticed(event);
     this.play(event);
   }
 

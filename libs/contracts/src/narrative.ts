@@ -160,6 +160,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
+  PoolRolloutRequested: ({ pool }) =>
+    `the replacement of nodes of pool ${pool} whose machines are not as declared was requested`,
+  NodeReplacementPlanned: ({ node, pool, order, reason }) =>
+    `${node} of pool ${pool} is replaced${order === 'remove-first' ? ', and leaves first' : ''}: ${reason}`,
+  PoolRolloutCompleted: ({ pool, heldBack }) =>
+    `the nodes of pool ${pool} are as declared${heldBack.length === 0 ? '' : `, except those that are held back: ${heldBack.map(({ node }) => node).join(', ')}`}`,
+  PoolRolloutFailed: ({ pool, cause }) => `the rollout of pool ${pool} has stopped: ${sentenceOf(cause)}`,
   NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,

@@ -236,10 +236,10 @@ export const REFUSALS = {
     'The number of control planes cannot be changed by a manifest: it is {before}, not {after}',
     'Remove one with "fairlead node remove"; control planes cannot be added yet.',
   ),
-  'pool.field-immutable': definition(
+  'pool.rollout-blocked': definition(
     422,
-    '{field} of pool {pool} cannot be changed while it has nodes: it is {before}, not {after}',
-    'Add a pool with the new value, and scale {pool} to 0.',
+    'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',
+    'Set one of them to at least 1.',
   ),
   'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
   'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),

@@ -3,7 +3,7 @@ import type { StoredEvent } from './envelope.js';
 import type { NodeName } from './ids.js';
 import type { ReplacementOrder } from './replacement-orders.js';
 
-/** A node is to be replaced by a new one of its pool. */
+/** A new node of the same pool replaces a node. */
 export interface Replacement {
   readonly uid: string;
   /** The VmsPlanned that answers it, and its failures, name it. */
@@ -11,12 +11,15 @@ export interface Replacement {
   readonly node: NodeName;
   readonly order: ReplacementOrder;
   readonly reason: string;
+  /** The rollout of a pool that it is part of; absent: it stands alone. */
+  readonly rollout?: string;
 }
 
 /** The replacement that an event asks for; undefined: none. Everything that follows from a replacement starts here. */
 export const replacementIn = (event: StoredEvent): Replacement | undefined => {
   switch (event.type) {
     case 'NodeReplacementRequested':
+    case 'NodeReplacementPlanned':
       return event.data;
     case 'VmGone': {
       const { uid, requestId, node, repair } = event.data;

@@ -7,6 +7,10 @@ import { NodeRole } from './machines.js';
 export const NodeShare = z.union([z.int().min(0), z.string().regex(/^(100|[1-9]?\d)%$/)]);
 export type NodeShare = z.infer<typeof NodeShare>;
 
+/** The share of so many nodes, not rounded. */
+export const shareOf = (share: NodeShare, nodes: number): number =>
+  typeof share === 'number' ? share : (Number(share.slice(0, -1)) * nodes) / 100;
+
 export const DRAIN_TIMEOUT_POLICIES = ['stop', 'quarantine', 'force'] as const;
 
 /** How the workers of a pool are upgraded. Rules D1 to D7 of the upgrade rules. */

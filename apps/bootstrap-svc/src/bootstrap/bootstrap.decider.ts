@@ -199,16 +199,23 @@ export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
     ? revocationOf(state.cluster.uid, state.cluster.unrevoked)
     : nothing;
 
+const replacementFacts = (cluster: Cluster): readonly BootstrapFact[] =>
+  replacementsReady(cluster).map((data) => ({ type: 'NodeReplacementReady', data }));
+
+/** A node that was kept after a failure, and became part of the cluster after all, replaces the old one without a ClusterReady. */
+export const stateReplacements = (state: Bootstrap): readonly BootstrapFact[] =>
+  state.status === 'building' || state.status === 'ready'
+    ? replacementFacts(state.cluster).filter(
+        ({ data }) => 'newNode' in data && state.cluster.hosts[data.newNode]?.settled === true,
+      )
+    : nothing;
+
 const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
   if (!present(state, uid) || !isDesired(state, 'InstallAddons')) return nothing;
   const installed = Object.entries(addons)
     .filter(([addon, version]) => state.cluster.addons[addon] !== version)
     .map(([addon, version]) => ({ type: 'AddonInstalled' as const, data: { uid, addon, version } }));
-  const replaced = replacementsReady(state.cluster).map((data): BootstrapFact => ({
-    type: 'NodeReplacementReady',
-    data,
-  }));
-  return [...installed, ...replaced, { type: 'ClusterReady', data: { uid } }];
+  return [...installed, ...replacementFacts(state.cluster), { type: 'ClusterReady', data: { uid } }];
 };
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */

@@ -5,6 +5,7 @@ import {
   failCluster,
   failStep,
   revokeCredentials,
+  stateReplacements,
   type BootstrapCommand,
   type BootstrapFact,
 } from './bootstrap.decider.js';
@@ -98,7 +99,7 @@ export const bootstrapReconciler = (
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: (state, now) => [...plan(state), ...renewals(state, now)].map(taskOf),
-  facts: (state, now) => [...revokeCredentials(state), ...failures(state, now, limits)],
+  facts: (state, now) => [...revokeCredentials(state), ...stateReplacements(state), ...failures(state, now, limits)],
   // A cluster that waits for hosts is not ready, and only in one that is are agents renewed.
   wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
 

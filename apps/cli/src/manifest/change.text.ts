@@ -7,6 +7,7 @@ const SIGNS = {
   'create-pool': '+',
   'add-nodes': '+',
   'remove-nodes': '-',
+  'replace-nodes': '~',
   'delete-pool': '-',
 } as const;
 
@@ -25,10 +26,9 @@ const stepLines = (
 ): readonly string[] => {
   const sign = SIGNS[action];
   const title = pool === null ? 'cluster' : `pool ${pool}`;
-  return [
-    `${sign === '+' ? colors.green(sign) : colors.red(sign)} ${title}: ${reason}`,
-    ...nodes.map(({ name, reason: why }) => `    remove ${name}: ${why}`),
-  ];
+  const paint = { '+': colors.green, '-': colors.red, '~': colors.yellow }[sign];
+  const verb = action === 'replace-nodes' ? 'replace' : 'remove';
+  return [`${paint(sign)} ${title}: ${reason}`, ...nodes.map(({ name, reason: why }) => `    ${verb} ${name}: ${why}`)];
 };
 
 /** What is done for a change, with reasons. */

@@ -137,7 +137,7 @@ export class ClusterCommands {
     return this.decide({ type: 'RemoveNode', data: { ...address, node } }, address, caller);
   }
 
-  /** infra-svc checks whether the new machine can be made: its pool may have been declared anew since the old one was made. */
+  /** infra-svc checks whether the new machine can be made: the template of its pool may have changed since the old one was made. */
   replaceNode(
     address: ClusterAddress,
     node: NodeName,

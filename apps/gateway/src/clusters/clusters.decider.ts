@@ -2,10 +2,12 @@ import {
   c8MayRemove,
   CLUSTER_NODES_MAX,
   refuse,
+  templateOf,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
   type Fact,
+  type MachineTemplate,
   type NodeName,
   type NodeRole,
   type NodeSet,
@@ -21,6 +23,7 @@ import {
   additionsAfter,
   isGrowing,
   isKept,
+  hasFailedRollout,
   isReplaced,
   leavingIn,
   NO_ADDITIONS,
@@ -92,6 +95,8 @@ interface Member {
   readonly ready: boolean;
   readonly lost: boolean;
   readonly removing: boolean;
+  /** What its machine was made like. */
+  readonly machine: MachineTemplate;
 }
 
 interface Present {
@@ -227,6 +232,9 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
 
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
+  const { upgrade } = state;
+  if (hasFailedRollout(state.additions) && upgrade !== undefined && isOpen(upgrade))
+    return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
   if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
   return [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
@@ -257,7 +265,10 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
   switch (event.type) {
     case 'VmsPlanned': {
       const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
-      const added = planned.map(({ name, role, leader }) => [name, { ...newMember, role, leader }] as const);
+      const added = planned.map(({ role, leader, ...plan }) => {
+        const member: Member = { ...newMember, role, leader, machine: templateOf(plan) };
+        return [plan.name, member] as const;
+      });
       return { ...state, members: new Map([...state.members, ...added]) };
     }
     case 'NodeReady':

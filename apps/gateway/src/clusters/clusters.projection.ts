@@ -102,7 +102,10 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, reason: event.data.reason, message: sentenceOf(event.data.cause) };
     case 'VmDeletionFailed':
       return { ...doc, reason: event.data.reason, message: deletionSentence(event) };
+    case 'PoolRolloutFailed':
+      return { ...doc, message: `the rollout of pool ${event.data.pool} has stopped: ${sentenceOf(event.data.cause)}` };
     case 'NodesRequested':
+    case 'PoolRolloutRequested':
     case 'NodesAbandoned':
       return { ...doc, reason: '', message: '' };
     case 'VmDeleted':
@@ -134,6 +137,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesFailed',
   'VmDeletionFailed',
   'NodesRequested',
+  'PoolRolloutRequested',
+  'PoolRolloutFailed',
   'NodesAbandoned',
   'VmDeleted',
   'ClusterRetryRequested',

@@ -150,6 +150,11 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     },
     other: { x: 1 },
   },
+  replaceNode: {
+    path: async () => `${await built('replaced')}/nodes/demo-w-1/replace`,
+    body: { reason: 'disk errors' },
+    other: { reason: 'other' },
+  },
   takeEtcdSnapshot: { path: async () => `${await built('saved')}/etcd/snapshots`, other: { x: 1 } },
   restoreEtcd: {
     path: async () => {

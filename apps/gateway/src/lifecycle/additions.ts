@@ -10,6 +10,10 @@ export interface Addition {
   readonly announced: boolean;
   /** The node that its node comes in the place of; absent: its nodes are additional. */
   readonly replaces?: string;
+  /** The pool whose nodes are replaced, one after the other; absent: it is no rollout. */
+  readonly rollout?: string;
+  /** It is part of a rollout. */
+  readonly isOfRollout?: true;
 }
 
 /** The requests for nodes of a cluster that are not done, by their ids. */
@@ -24,6 +28,19 @@ export const isKept = (additions: Additions): boolean => [...additions.values()]
 
 export const isReplaced = (additions: Additions, node: string): boolean =>
   [...additions.values()].some(({ replaces }) => replaces === node);
+
+/** What is under way is the rollout of pools, and nothing else: their templates may change meanwhile. */
+export const isRollingOut = (additions: Additions): boolean =>
+  isGrowing(additions) &&
+  [...additions.values()].every(
+    ({ state, rollout, isOfRollout }) => state === 'kept' || rollout !== undefined || isOfRollout === true,
+  );
+
+/** Whether a rollout of the pool has failed, and waits for a retry or for another change of the pool. */
+export const hasFailedRollout = (additions: Additions, pool?: string): boolean =>
+  [...additions.values()].some(
+    ({ state, rollout }) => state === 'kept' && rollout !== undefined && (pool === undefined || rollout === pool),
+  );
 
 const without = (additions: Additions, requestId: string): Additions =>
   new Map([...additions].filter(([id]) => id !== requestId));
@@ -59,10 +76,20 @@ const announced = (additions: Additions, names: readonly string[]): Additions =>
   );
 
 /** A node that is being replaced already is replaced by no other. */
-const replaced = (additions: Additions, { requestId, node }: Replacement): Additions =>
-  isReplaced(additions, node)
-    ? additions
-    : new Map(additions).set(requestId, { state: 'open', nodes: [], announced: false, replaces: node });
+const replaced = (additions: Additions, { requestId, node, rollout }: Replacement): Additions => {
+  if (isReplaced(additions, node)) return additions;
+  const part = rollout === undefined ? {} : { isOfRollout: true as const };
+  return new Map(additions).set(requestId, { state: 'open', nodes: [], announced: false, replaces: node, ...part });
+};
+
+/** The latest rollout of a pool supersedes the one before. */
+const rolledOut = (additions: Additions, { requestId, pool }: EventData<'PoolRolloutRequested'>): Additions =>
+  new Map([...additions].filter(([, { rollout }]) => rollout !== pool)).set(requestId, {
+    state: 'open',
+    nodes: [],
+    announced: false,
+    rollout: pool,
+  });
 
 /** The requests that are not done after an event. */
 export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
@@ -80,6 +107,11 @@ export const additionsAfter = (additions: Additions, event: StoredEvent): Additi
         additions,
         event.data.machines.map(({ name }) => name),
       );
+    case 'PoolRolloutRequested':
+      return rolledOut(additions, event.data);
+    case 'PoolRolloutFailed':
+      return change(additions, event.data.requestId, { state: 'kept' });
+    case 'PoolRolloutCompleted':
     case 'NodeReplacementReady':
     case 'NodesRejected':
     case 'NodesAbandoned':

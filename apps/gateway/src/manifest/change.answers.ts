@@ -21,7 +21,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.field-immutable',
   'cluster.version-by-upgrade',
   'cluster.control-plane-replicas',
-  'pool.field-immutable',
+  'pool.rollout-blocked',
   'pool.name-taken',
   'pool.name-reserved',
   'cluster.single-connection',
@@ -42,6 +42,11 @@ const ADDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesFailed',
   'NodesAbandoned',
 ]);
+const ROLLED_OUT: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'PoolRolloutCompleted',
+  'PoolRolloutFailed',
+  'NodesAbandoned',
+]);
 const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterFailed',
   'ClusterRejected',
@@ -51,12 +56,16 @@ const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
 /** Holds at the event after which nothing that a decision requested is under way. It remembers what has ended. */
 const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
   const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
+  const rolling = new Set(
+    requested.flatMap((one) => (one.type === 'PoolRolloutRequested' ? [one.data.requestId] : [])),
+  );
   let isGrowing = requested.some(({ type }) => type === 'NodesRequested' || type === 'ClusterRequested');
   return (event) => {
     if (ENDED.has(event.type)) return true;
     if (ADDED.has(event.type)) isGrowing = false;
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
-    return !isGrowing && leaving.size === 0;
+    if (ROLLED_OUT.has(event.type) && 'requestId' in event.data) rolling.delete(event.data.requestId ?? '');
+    return !isGrowing && leaving.size === 0 && rolling.size === 0;
   };
 };
 

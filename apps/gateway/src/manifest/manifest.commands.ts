@@ -1,5 +1,7 @@
 import {
   additionsOf,
+  surgesOf,
+  withRollouts,
   changeFaults,
   ClusterManifest,
   clusterSpecOf,
@@ -82,10 +84,10 @@ export class ManifestCommands {
     const { pool, cluster: name, namespace } = address;
     const scaled: ManifestOf = (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
-      const { pools } = declared.spec;
+      const { pools, ...others } = withRollouts(declared.spec);
       if (!pools.some((one) => one.name === pool))
         throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
-      const spec = { ...declared.spec, pools: pools.map((one) => (one.name === pool ? { ...one, replicas } : one)) };
+      const spec = { ...others, pools: pools.map((one) => (one.name === pool ? { ...one, replicas } : one)) };
       return { ...METADATA, metadata: { name, ...metadata }, spec };
     };
     return this.apply(address, scaled, options);
@@ -163,7 +165,7 @@ export class ManifestCommands {
           { field: 'controlPlane', sets: [controlPlane] },
           { field: 'worker', sets: workers },
         ]
-      : [{ field: 'worker', sets: additionsOf(plan, spec) }];
+      : [{ field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] }];
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
     return { spec, plan, connectionFaults: inManifest(faults, places) };

@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  isBlocked,
   refuse,
   type ClusterManifest,
   type ClusterRequest,
@@ -96,6 +97,11 @@ const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
     return isTaken ? [refuse('pool.name-taken', { pool }, field)] : [];
   });
 
+const rolloutFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
+  pools.flatMap(({ name: pool, rollout }, index) =>
+    isBlocked(rollout) ? [refuse('pool.rollout-blocked', { pool }, `spec.pools[${index}].rollout`)] : [],
+  );
+
 /** What can be said of a manifest without knowing whether there is such a cluster. */
 export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddress): readonly Refusal[] => {
   const { name, namespace = address.namespace } = manifest.metadata;
@@ -107,5 +113,6 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...misplaced('name', name, address.cluster),
     ...misplaced('namespace', namespace, address.namespace),
     ...nameFaults(manifest.spec),
+    ...rolloutFaults(manifest.spec),
   ];
 };

@@ -2,6 +2,7 @@ import {
   CONTROL_PLANE_POOL,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
+  withRollouts,
   type ClusterManifestView,
   type ClusterView,
   type Declared,
@@ -30,7 +31,7 @@ export const manifestView = ({ uid, spec, seq, revision }: Declared, cluster: Cl
     resourceVersion: String(seq),
     creationTimestamp: cluster.createdTime,
   },
-  spec,
+  spec: withRollouts(spec),
   status: {
     phase: cluster.status.phase,
     endpoint: cluster.endpoint,
@@ -52,7 +53,7 @@ export const appliedView = (
     uid: state.declared?.uid ?? '',
     resourceVersion: state.declared === undefined ? '' : String(state.declared.seq),
   },
-  spec,
+  spec: withRollouts(spec),
   plan: [...plan],
   operations: events.filter(({ type }) => type !== 'ClusterSpecChanged').map(({ meta }) => meta.id),
 });

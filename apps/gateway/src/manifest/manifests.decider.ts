@@ -9,6 +9,7 @@ import {
   planOf,
   refuse,
   removalsOf,
+  rolloutsOf,
   type ClusterName,
   type ClusterUid,
   type Declared,
@@ -22,6 +23,8 @@ import {
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
+import { hasFailedRollout, isRollingOut } from '../lifecycle/additions.js';
+import { isOpen } from '../lifecycle/upgrade.phase.js';
 
 interface Named {
   readonly namespace: string;
@@ -52,12 +55,16 @@ export type ApplyManifest = Command<
 >;
 export type ManifestCommand = ReadManifest | ApplyManifest;
 
+type PresentState = Extract<ClusterState, { status: 'present' }>;
+
 export interface ManifestState {
   readonly cluster: ClusterState;
   readonly declared: Declared | undefined;
 }
 
-type ManifestFact = Fact<'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested'>;
+type ManifestFact = Fact<
+  'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested' | 'PoolRolloutRequested'
+>;
 
 /** The nodes that the pools of workers count, in the order in which they were planned. */
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
@@ -65,7 +72,7 @@ export const poolMembers = ({ cluster, declared }: ManifestState): readonly Pool
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
     if (pool === CONTROL_PLANE_POOL) return [];
     const member = cluster.members.get(name);
-    return [{ name, pool, ready: member?.ready === true && !member.lost }];
+    return member === undefined ? [] : [{ name, pool, ready: member.ready && !member.lost, machine: member.machine }];
   });
 };
 
@@ -108,6 +115,42 @@ const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonl
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);
 };
 
+/** A cluster of service type single has all its nodes on one connection. */
+const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): Refusal | undefined => {
+  const { serviceType, controlPlane } = declared.spec;
+  if (serviceType !== 'single') return undefined;
+  const rolled = new Set(rolloutsOf(plan));
+  const at = spec.pools.findIndex(({ name, connection }) => rolled.has(name) && connection !== controlPlane.connection);
+  const connection = spec.pools[at]?.connection;
+  return connection === undefined
+    ? undefined
+    : refuse('cluster.single-connection', { connection }, `spec.pools[${at}].connection`);
+};
+
+/** A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. */
+const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] => {
+  if (cluster.status === 'absent' || declared === undefined) return nothing;
+  const { uid, additions } = cluster;
+  const planned = new Set(rolloutsOf(data.plan));
+  const isChanged = (pool: string): boolean =>
+    changedFields(declared.spec, data.spec).some(({ field }) => field.startsWith(`pools[${pool}].`));
+  return data.spec.pools
+    .filter(({ name }) => planned.has(name) || (hasFailedRollout(additions, name) && isChanged(name)))
+    .map(({ name: pool }) => ({
+      type: 'PoolRolloutRequested',
+      data: { uid, requestId: `${data.requestId}-${pool}`, pool },
+    }));
+};
+
+/** The machine template of a pool may change while it is rolled out; nothing else changes beside that. */
+const hindranceOf = (cluster: PresentState, { data }: ApplyManifest): Refusal | undefined => {
+  const hindrance = busy(cluster, data, 'apply a manifest');
+  const { additions, upgrade } = cluster;
+  const isBesideUpgrade = upgrade !== undefined && isOpen(upgrade);
+  const isSized = data.plan.some(({ action }) => action !== 'replace-nodes');
+  return isRollingOut(additions) && !isBesideUpgrade && !isSized ? undefined : hindrance;
+};
+
 /** What changes, whether it may, and what has to be done for it. */
 const change = (
   state: ManifestState,
@@ -122,12 +165,19 @@ const change = (
   if (fault !== undefined) return fault;
   if (cluster.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = busy(cluster, data, 'apply a manifest');
+  const hindrance = hindranceOf(cluster, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(state, command);
   if (isRefusal(facts)) return facts;
+  const rollouts = rolloutFacts(state, command);
+  const unusable = rollouts.length === 0 ? undefined : (strangerIn(declared, data) ?? data.connectionFaults[0]);
+  if (unusable !== undefined) return unusable;
   const { uid, revision } = declared;
-  return [...facts, { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } }];
+  return [
+    ...facts,
+    ...rollouts,
+    { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } },
+  ];
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {

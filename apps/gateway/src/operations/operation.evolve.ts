@@ -52,6 +52,8 @@ export interface OperationDoc {
   readonly planned: Planned;
   readonly node: string | null;
   readonly requestId: string | null;
+  /** The pool that is rolled out; absent: it is no rollout. */
+  readonly pool?: string;
   readonly failures: readonly StepFailure[];
   readonly failuresTotal: number;
   readonly reason: string;
@@ -68,6 +70,7 @@ const REQUESTS = [
   'ClusterDeletionRequested',
   'NodesRequested',
   'NodeRemovalRequested',
+  'PoolRolloutRequested',
   'UpgradeRequested',
 ] as const satisfies readonly EventType[];
 export type Requested = StoredEvent<(typeof REQUESTS)[number]>;
@@ -91,7 +94,7 @@ const requestedBy = (event: Requested): Planned => {
 
 const requestIdOf = (event: Requested): string | null => {
   if (event.type === 'UpgradeRequested') return event.data.upgradeId;
-  return event.type === 'NodesRequested' ? event.data.requestId : null;
+  return event.type === 'NodesRequested' || event.type === 'PoolRolloutRequested' ? event.data.requestId : null;
 };
 
 const doc = (event: StoredEvent, course: Course): OperationDoc => ({
@@ -125,6 +128,7 @@ export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): 
   requested: requestedBy(event),
   node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
   requestId: requestIdOf(event),
+  ...(event.type === 'PoolRolloutRequested' ? { pool: event.data.pool } : {}),
 });
 
 const ONE: Planned = { all: 1, follower: 0, worker: 1 };
@@ -145,7 +149,18 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
     const { time } = event.meta;
     return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
   }
-  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
-  const kept = { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node };
+  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, pool, retries } = failed;
+  const kept = {
+    course,
+    stepsSince,
+    marks,
+    notes,
+    requested,
+    planSeqs,
+    planned,
+    requestId,
+    node,
+    ...(pool === undefined ? {} : { pool }),
+  };
   return { ...fresh, ...kept, kind: 'retry', retries: retries + 1 };
 };

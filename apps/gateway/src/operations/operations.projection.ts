@@ -35,7 +35,7 @@ const FAILURES_MAX = 20;
 const isRetriable = (operation: OperationDoc): boolean =>
   (operation.phase === 'Failed' || operation.phase === 'Rejected') &&
   operation.isOver !== true &&
-  (builds(operation) || operation.course === 'remove-node');
+  (builds(operation) || operation.course === 'remove-node' || operation.course === 'replace-nodes');
 
 /** What failed last goes on as another operation. */
 const retry = (doc: OperationsDoc, event: Requested): OperationsDoc => {
@@ -157,6 +157,12 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
       return add(doc, begun(event, 'add-nodes'));
     case 'NodeRemovalRequested':
       return add(doc, begun(event, 'remove-node'));
+    case 'PoolRolloutRequested': {
+      const { pool } = event.data;
+      const why = { message: `the machine template of pool ${pool} was changed` };
+      const superseded = mapRunning(doc, (one) => one.pool === pool, ended('Superseded', event.meta.time, why));
+      return add(superseded, begun(event, 'replace-nodes'));
+    }
     case 'UpgradeRequested':
       return add(doc, begun(event, 'upgrade'));
     case 'ClusterDeletionRequested': {
@@ -215,7 +221,8 @@ const whyOf = (data: EventData<'ClusterFailed' | 'VmsFailed' | 'NodesFailed'>) =
 const ofRequest =
   (requestId: string) =>
   (operation: OperationDoc): boolean =>
-    (operation.course === 'add-nodes' || replaces(operation)) && operation.requestId === requestId;
+    (operation.course === 'add-nodes' || operation.course === 'replace-nodes' || replaces(operation)) &&
+    operation.requestId === requestId;
 
 /** Machines or nodes of a request failed. What was rolled back cannot be taken up. */
 const requestFailed: Advance<'VmsFailed' | 'NodesFailed'> = (doc, { meta, data }) =>
@@ -288,6 +295,13 @@ const upgradePlanned: Advance<'UpgradePlanned'> = (doc, event) => {
   });
 };
 
+const withHeldBack =
+  (nodes: EventData<'PoolRolloutCompleted'>['heldBack']) =>
+  (operation: OperationDoc): OperationDoc => ({
+    ...operation,
+    message: `held back: ${nodes.map(({ node, reason }) => `${node} (${reason})`).join(', ')}`,
+  });
+
 /** How each event moves the operations on; those that are not here concern none. */
 const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   VmsPlanned: planned,
@@ -298,6 +312,13 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   NetworkReady: marks(builds),
   ControlPlaneReady: marks(builds),
   ClusterReady: succeeds((operation) => builds(operation) && !replaces(operation)),
+  PoolRolloutCompleted: (doc, event) => {
+    const { requestId, heldBack } = event.data;
+    const done = heldBack.length === 0 ? doc : mapRunning(doc, ofRequest(requestId), withHeldBack(heldBack));
+    return succeeds(ofRequest(requestId))(done, event);
+  },
+  PoolRolloutFailed: (doc, { meta, data }) =>
+    mapRunning(doc, ofRequest(data.requestId), ended('Failed', meta.time, { message: sentenceOf(data.cause) })),
   NodeReplacementReady: (doc, event) => replaced(ofRequest(event.data.requestId), 'VmDeleted')(doc, event),
   ClusterRejected: rejected,
   NodesRejected: rejected,

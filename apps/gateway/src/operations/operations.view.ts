@@ -17,6 +17,7 @@ const nodesOf = ({ course, planSeqs, node }: OperationDoc, nodes: readonly NodeD
       return nodes.filter(({ name, planSeq }) => name === node || planSeqs.includes(planSeq));
     case 'delete':
       return nodes;
+    case 'replace-nodes': // Each replacement is an operation of its own.
     case 'upgrade':
       return [];
   }

@@ -160,6 +160,9 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   'remove-node': part('Remove', REMOVE),
   'replace-node': [...NEW_NODE, ...part('Old node', REMOVE)],
   'replace-node-first': [...part('Old node', REMOVE), ...NEW_NODE],
+  'replace-nodes': part('Rollout', [
+    { name: 'replace-nodes', title: 'Replace the nodes', closedBy: 'PoolRolloutCompleted' },
+  ]),
   delete: part('Delete', [
     {
       name: 'dismantle',

@@ -21,6 +21,8 @@ import {
   type PresentMachines,
 } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';
+import { rolloutStep } from './rollouts.planner.js';
+import type { PoolRollout } from './rollouts.js';
 import { factsOfLook, type ClusterLook } from './sights.js';
 import { isDesiredSurge, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
@@ -49,6 +51,9 @@ export type MachinesFact = Fact<
   | 'ClusterRejected'
   | 'NodesRejected'
   | 'SurgeFailed'
+  | 'NodeReplacementPlanned'
+  | 'PoolRolloutCompleted'
+  | 'PoolRolloutFailed'
   | 'VmsFailed'
   | 'VmDeletionFailed'
   | 'VmsPlanned'
@@ -229,6 +234,33 @@ export const failSurges = (state: Machines): readonly MachinesFact[] => {
     return failSurge(state, surge, surgeRefused(surge, 'the pool has no machine that they could be like'));
   });
 };
+
+const factsOfRollout = (cluster: Cluster, pool: string, rollout: PoolRollout): readonly MachinesFact[] => {
+  const { uid } = cluster;
+  const { requestId, begun, cause } = rollout;
+  const step = rolloutStep(cluster, pool, rollout);
+  switch (step.kind) {
+    case 'wait':
+      return nothing;
+    case 'fail':
+      return cause === null ? nothing : [{ type: 'PoolRolloutFailed', data: { uid, requestId, pool, cause } }];
+    case 'complete':
+      return [{ type: 'PoolRolloutCompleted', data: { uid, requestId, pool, heldBack: [...step.heldBack] } }];
+    case 'replace':
+      return step.next.map(({ name, order, reason }, at) => ({
+        type: 'NodeReplacementPlanned',
+        data: { uid, requestId: `${requestId}-${begun + at + 1}`, rollout: requestId, pool, node: name, order, reason },
+      }));
+  }
+};
+
+/** How the rollouts of pools go on. */
+export const advanceRollouts = (state: Machines): readonly MachinesFact[] =>
+  state.status === 'desired'
+    ? Object.entries(state.cluster.rollouts.pools).flatMap(([pool, rollout]) =>
+        factsOfRollout(state.cluster, pool, rollout),
+      )
+    : nothing;
 
 /** A request that cannot be met ends by itself: the cluster, and every other request, is as it was. */
 const failRequest = ({ cluster }: PresentMachines, requestId: string, cause: Cause): readonly MachinesFact[] => {

@@ -21,6 +21,7 @@ import {
   type Additions,
 } from './additions.js';
 import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
 
@@ -38,6 +39,7 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
     announced: [],
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
+    rollouts: NO_ROLLOUTS,
     balanced: false,
     rebalance: false,
     sights: NO_SIGHTS,
@@ -197,9 +199,15 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
   const declared = declaredAfter(cluster.declared, event);
-  const sights = sightsAfter(cluster.sights, event, cluster.announced);
-  const isSame = additions === cluster.additions && declared === cluster.declared && sights === cluster.sights;
-  const changed = clusterAfter(isSame ? cluster : { ...cluster, additions, declared, sights }, event);
+  const isThere = (name: string): boolean => cluster.planned.some((plan) => plan.name === name);
+  const parts = {
+    additions,
+    declared,
+    rollouts: rolloutsAfter(cluster.rollouts, event, isThere),
+    sights: sightsAfter(cluster.sights, event, cluster.announced),
+  };
+  const isSame = (Object.keys(parts) as (keyof typeof parts)[]).every((part) => parts[part] === cluster[part]);
+  const changed = clusterAfter(isSame ? cluster : { ...cluster, ...parts }, event);
   if (changed === cluster) return cluster;
   const givenUp = unannouncedOf(changed).map(({ name }) => name);
   return withDeletions(changed, givenUp, event.meta.time);
@@ -209,8 +217,10 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => {
   const { cluster } = state;
   switch (event.type) {
-    case 'ClusterRetryRequested':
-      return resumed(state, event.meta.time);
+    case 'ClusterRetryRequested': {
+      const after = rolloutsAfter(cluster.rollouts, event, () => true);
+      return resumed({ ...state, cluster: { ...cluster, rollouts: after } }, event.meta.time);
+    }
     case 'ClusterDeletionRequested':
       return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion: null };
     case 'ClusterDismantled':

@@ -1,5 +1,6 @@
 import type { Reconciler } from '@fairlead/event-sourcing';
 import {
+  advanceRollouts,
   announceRequests,
   failSurges,
   failTask,
@@ -13,12 +14,12 @@ import { nextDeletionAt, tasksOf } from './tasks.planner.js';
 /** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 6,
+  version: 7,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: tasksOf,
-  facts: (state) => [...announceRequests(state), ...failSurges(state)],
+  facts: (state) => [...announceRequests(state), ...failSurges(state), ...advanceRollouts(state)],
   wakeAt: nextDeletionAt,
   failed: failTask,
 };

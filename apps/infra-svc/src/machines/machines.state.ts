@@ -1,5 +1,6 @@
 import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
+import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
 
@@ -27,6 +28,7 @@ export interface Cluster {
   readonly announced: readonly string[];
   readonly additions: Additions;
   readonly surges: Surges;
+  readonly rollouts: Rollouts;
   readonly balanced: boolean;
   /** A control plane has moved since: the balancer still has its former address. */
   readonly rebalance: boolean;

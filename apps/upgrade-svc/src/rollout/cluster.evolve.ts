@@ -74,6 +74,8 @@ const additionEnded = (
     .reduce((before, name) => repairing(before, `remove/${name}`, `${name} is being removed`), ended);
 };
 
+const ROLLOUT = 'rollout/';
+const poolKey = (pool: string): string => `${ROLLOUT}${pool}`;
 const replaceKey = (requestId: string): string => `replace/${requestId}`;
 
 /** A replacement, until its new node is part of the cluster; the removal of the old one is a repair of its own. */
@@ -100,14 +102,23 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
       return repairing(cluster, 'nodes', 'more workers are joining');
     case 'NodesRejected':
       return repaired(cluster, 'nodes');
+    case 'NodesAbandoned': // Whatever is not done is given up, rollouts of pools included.
+      return additionEnded(
+        repaired(cluster, ...Object.keys(cluster.repairs).filter((key) => key.startsWith(ROLLOUT))),
+        event,
+      );
     case 'VmsFailed':
-    case 'NodesAbandoned':
     case 'NodesFailed':
       return additionEnded(cluster, event);
     case 'ClusterRetryRequested': {
       const isKept = Object.values(cluster.nodes).some(({ readyRevision }) => readyRevision === 0);
       return isKept && cluster.life === 'ready' ? repairing(cluster, 'nodes', 'more workers are joining') : cluster;
     }
+    case 'PoolRolloutRequested':
+      return repairing(cluster, poolKey(event.data.pool), `the nodes of pool ${event.data.pool} are being replaced`);
+    case 'PoolRolloutCompleted':
+    case 'PoolRolloutFailed':
+      return repaired(cluster, poolKey(event.data.pool));
     case 'NodeRemovalRequested':
       return repairing(cluster, `remove/${event.data.node}`, `${event.data.node} is being removed`);
     case 'NodeRemoved':

@@ -1,5 +1,4 @@
-import type { NodeShare } from '@fairlead/contracts';
-import { shareOf } from './workers.rules.js';
+import { shareOf, type NodeShare } from '@fairlead/contracts';
 
 /** Above this share of nodes that look dead our own view is more likely wrong than the nodes. */
 export const MELTDOWN_SHARE = 0.4;

@@ -2,15 +2,11 @@ import {
   type Finding,
   type GateName,
   isMinorChange,
-  type NodeShare,
   type PoolStrategy,
+  shareOf,
   type UserGate,
 } from '@fairlead/contracts';
 import { finding, when } from './finding.js';
-
-/** A share of `nodes` in real arithmetic; rounding is the rule's own affair. */
-export const shareOf = (share: NodeShare, nodes: number): number =>
-  typeof share === 'number' ? share : (Number(share.slice(0, -1)) * nodes) / 100;
 
 /** D1: a pool of which no node runs the target yet begins with exactly one. */
 export const d1NeedsCanary = (strategy: PoolStrategy, upToDate: number, toChange: number): boolean =>

@@ -1263,7 +1263,8 @@ export interface components {
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
-        operation: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade';
+        operation:
+          'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
@@ -1560,6 +1561,25 @@ export interface components {
              */
             size: string;
           };
+          /** @description Absent in events from before there was one: its default */
+          rollout?: {
+            /**
+             * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+             * @default RollingUpdate
+             * @enum {string}
+             */
+            strategy: 'RollingUpdate' | 'OnDelete';
+            /**
+             * @description How many nodes beyond its replicas the pool may have; a percentage is rounded up
+             * @default 1
+             */
+            maxSurge: number | string;
+            /**
+             * @description How many of its replicas may be missing; a percentage is rounded down
+             * @default 0
+             */
+            maxUnavailable: number | string;
+          };
         }[];
       };
       /** @description Absent in the answer to a change: see GET */
@@ -1591,12 +1611,12 @@ export interface components {
     /** @description One thing that is done for a change of the spec, and why */
     PlanStep: {
       /** @enum {string} */
-      action: 'create-cluster' | 'create-pool' | 'add-nodes' | 'remove-nodes' | 'delete-pool';
+      action: 'create-cluster' | 'create-pool' | 'add-nodes' | 'remove-nodes' | 'replace-nodes' | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
-      /** @description How many machines are made or removed */
+      /** @description How many machines are made, removed or replaced */
       count: number;
-      /** @description Those that are removed */
+      /** @description Those that are removed or replaced */
       nodes: {
         name: string;
         reason: string;
@@ -1756,6 +1776,28 @@ export interface components {
          * @default default
          */
         size: string;
+      };
+      /**
+       * @description How its nodes are replaced when its machine template changes
+       * @default {}
+       */
+      rollout: {
+        /**
+         * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+         * @default RollingUpdate
+         * @enum {string}
+         */
+        strategy: 'RollingUpdate' | 'OnDelete';
+        /**
+         * @description How many nodes beyond its replicas the pool may have; a percentage is rounded up
+         * @default 1
+         */
+        maxSurge: number | string;
+        /**
+         * @description How many of its replicas may be missing; a percentage is rounded down
+         * @default 0
+         */
+        maxUnavailable: number | string;
       };
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
@@ -2627,9 +2669,11 @@ export interface components {
       /** @description Sequence of that event */
       seq: number;
       /** @enum {string} */
-      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade';
+      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
       /** @description The kind of the operation that a retry continues; null for all others */
-      retryOf: ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade') | null;
+      retryOf:
+        | ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade')
+        | null;
       /** @description How often the operation has been retried so far, including this retry */
       retries: number;
       /** @enum {string} */
@@ -6071,7 +6115,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6227,7 +6271,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6510,7 +6554,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

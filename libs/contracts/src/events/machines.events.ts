@@ -3,6 +3,7 @@ import { OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
+import { ReplacementOrder } from '../replacement-orders.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -136,6 +137,40 @@ export const machinesEvents = {
       message: z.string(),
       field: z.string().optional(),
     }),
+  }),
+  NodeReplacementPlanned: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A rollout of a pool replaces this node next.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      rollout: z.string().describe('requestId of the PoolRolloutRequested'),
+      pool: z.string(),
+      node: NodeName,
+      order: ReplacementOrder,
+      reason: z.string().describe('What its machine has that the pool is not declared with'),
+    }),
+  }),
+  PoolRolloutCompleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'No node of the pool is left to replace, except those that are held out of changes.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      pool: z.string(),
+      heldBack: z.array(z.strictObject({ node: NodeName, reason: z.string() })),
+    }),
+  }),
+  PoolRolloutFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A node of the pool could not be replaced. No further replacement begins until a retry or another change of the pool.',
+    data: z.strictObject({ uid, requestId: z.string(), pool: z.string(), cause: Cause }),
   }),
   VmsFailed: defineEvent({
     version: 1,

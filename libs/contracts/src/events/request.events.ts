@@ -179,6 +179,13 @@ export const requestEvents = {
       reason: z.string().describe('Why, in the words of whoever asked; empty: not given'),
     }),
   }),
+  PoolRolloutRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. It supersedes an earlier one of the pool.',
+    data: z.strictObject({ uid, requestId: z.string(), pool: z.string() }),
+  }),
   ClusterQuarantineReleased: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -7,6 +7,7 @@ import { ClusterPhase } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { PlanStep } from './manifest.plan.js';
+import { PoolRollout } from './pool.rollout.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
 export const MANIFEST_KIND = 'Cluster';
@@ -24,6 +25,7 @@ export const ManifestPool = z
     name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
     replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
     ...machines,
+    rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
   })
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 

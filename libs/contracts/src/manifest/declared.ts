@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { PoolRollout, rolloutOf } from './pool.rollout.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -21,7 +22,11 @@ const machines = {
   rootDisk: RootDisk,
 };
 
-export const DeclaredPool = z.strictObject({ name: PoolName, ...machines });
+export const DeclaredPool = z.strictObject({
+  name: PoolName,
+  ...machines,
+  rollout: PoolRollout.optional().describe('Absent in events from before there was one: its default'),
+});
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
@@ -35,6 +40,12 @@ export const DeclaredSpec = z.strictObject({
   pools: z.array(DeclaredPool).max(POOLS_MAX),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
+
+/** With the rollouts of pools that its event may be older than. */
+export const withRollouts = ({ pools, ...spec }: DeclaredSpec) => ({
+  ...spec,
+  pools: pools.map((pool) => ({ ...pool, rollout: rolloutOf(pool) })),
+});
 
 /** The pool of control planes, which no pool of workers may be named after. */
 export const CONTROL_PLANE_POOL = 'control-plane';

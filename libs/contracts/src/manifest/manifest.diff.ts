@@ -1,4 +1,5 @@
 import type { DeclaredSpec } from './declared.js';
+import { rolloutOf } from './pool.rollout.js';
 
 /** A field that differs; null: it is not there. */
 export interface ChangedField {
@@ -19,7 +20,10 @@ const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
 const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
   if (spec === undefined) return new Map();
   const { pools, ...others } = spec;
-  return new Map([...leavesOf(others, ''), ...pools.flatMap(({ name, ...pool }) => leavesOf(pool, `pools[${name}]`))]);
+  return new Map([
+    ...leavesOf(others, ''),
+    ...pools.flatMap(({ name, ...pool }) => leavesOf({ ...pool, rollout: rolloutOf(pool) }, `pools[${name}]`)),
+  ]);
 };
 
 /** What differs between two specs, in the order of their fields. */

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../envelope.js';
 import type { ClusterUid } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
+import type { ReplacementOrder } from '../replacement-orders.js';
 import { replacementIn, type Replacement } from '../replacements.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 
@@ -15,6 +16,7 @@ interface Requested {
 interface Replaced {
   readonly node: string;
   readonly pool: string;
+  readonly order: ReplacementOrder;
   /** The node that comes in its place; null: it is not planned yet. */
   readonly newNode: string | null;
   /** The old node is gone. */
@@ -62,14 +64,6 @@ const resized = (spec: DeclaredSpec, pool: string, change: number): DeclaredSpec
   return { ...spec, pools: spec.pools.map((one) => (one.name === pool ? count(one) : one)) };
 };
 
-/** The replicas no longer count these nodes. A node that leaves is asked to in one event and gone in another: it counts once. */
-const leave = (declared: Declared, names: readonly string[]): Declared =>
-  names.reduce((before, name) => {
-    const pool = before.nodes[name];
-    if (pool === undefined) return before;
-    return { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
-  }, declared);
-
 const withReplaced = (declared: Declared, requestId: string, replaced: Replaced | undefined): Declared => {
   const others = without(declared.replaced ?? {}, requestId);
   if (replaced !== undefined) return { ...declared, replaced: { ...others, [requestId]: replaced } };
@@ -77,19 +71,34 @@ const withReplaced = (declared: Declared, requestId: string, replaced: Replaced 
   return Object.keys(others).length === 0 ? rest : { ...rest, replaced: others };
 };
 
+/** The new node of a replacement leaves: that replacement is over. */
+const superseded = (declared: Declared, name: string): Declared => {
+  const [requestId] = Object.entries(declared.replaced ?? {}).find(([, { newNode }]) => newNode === name) ?? [];
+  return requestId === undefined ? declared : withReplaced(declared, requestId, undefined);
+};
+
+/** The replicas no longer count these nodes. A node that leaves is asked to in one event and gone in another: it counts once. */
+const leave = (declared: Declared, names: readonly string[]): Declared =>
+  names.reduce((before, name) => {
+    const pool = before.nodes[name];
+    if (pool === undefined) return before;
+    const left = { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
+    return superseded(left, name);
+  }, declared);
+
 /** A node that is not counted, or is being replaced already, has no place to be taken. */
-const replace = (declared: Declared, { requestId, node }: Replacement): Declared => {
+const replace = (declared: Declared, { requestId, node, order }: Replacement): Declared => {
   const pool = declared.nodes[node];
   const isReplaced = Object.values(declared.replaced ?? {}).some((one) => one.node === node);
   if (pool === undefined || isReplaced) return declared;
-  return withReplaced(declared, requestId, { node, pool, newNode: null, vacant: false });
+  return withReplaced(declared, requestId, { node, pool, order, newNode: null, vacant: false });
 };
 
 /** The new node is counted from the moment at which the old one is not. */
 const exchanged = (declared: Declared, requestId: string, replaced: Replaced): Declared => {
   const { node, pool, newNode } = replaced;
   const nodes = { ...without(declared.nodes, node), ...(newNode === null ? {} : { [newNode]: pool }) };
-  return withReplaced({ ...declared, nodes }, requestId, { ...replaced, vacant: true });
+  return withReplaced(superseded({ ...declared, nodes }, node), requestId, { ...replaced, vacant: true });
 };
 
 /** A node that is replaced is gone: the pool waits for the new one. Any other makes its pool smaller. */

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { NodeSet } from '../cluster-spec.js';
 import { refuse, type Refusal } from '../refusals.js';
 import { nodeSetOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { changesOf, differences, type MachineTemplate } from './machine.template.js';
+import { rolloutLimits, rolloutOf } from './pool.rollout.js';
 
 /** A node that a pool counts: not one that leaves, nor a surge node. */
 export interface PoolMember {
@@ -9,17 +11,28 @@ export interface PoolMember {
   readonly pool: string;
   /** Ready, and not lost. */
   readonly ready: boolean;
+  /** What its machine was made like. */
+  readonly machine: MachineTemplate;
 }
 
-export const PLAN_ACTIONS = ['create-cluster', 'create-pool', 'add-nodes', 'remove-nodes', 'delete-pool'] as const;
+export const PLAN_ACTIONS = [
+  'create-cluster',
+  'create-pool',
+  'add-nodes',
+  'remove-nodes',
+  'replace-nodes',
+  'delete-pool',
+] as const;
 
 /** One thing that is done for a change, and why. */
 export const PlanStep = z
   .strictObject({
     action: z.enum(PLAN_ACTIONS),
     pool: z.string().nullable().describe('null: the cluster'),
-    count: z.int().describe('How many machines are made or removed'),
-    nodes: z.array(z.strictObject({ name: z.string(), reason: z.string() })).describe('Those that are removed'),
+    count: z.int().describe('How many machines are made, removed or replaced'),
+    nodes: z
+      .array(z.strictObject({ name: z.string(), reason: z.string() }))
+      .describe('Those that are removed or replaced'),
     reason: z.string(),
   })
   .meta({ id: 'PlanStep', description: 'One thing that is done for a change of the spec, and why' });
@@ -61,6 +74,35 @@ const scaled = (
   return [step('remove-nodes', name, { reason: `${reason}: ${machines(-change)} less`, count: -change, nodes })];
 };
 
+const nodesOf = (count: number): string => `${count} node${count === 1 ? '' : 's'}`;
+
+/** Nodes whose machines are not as the pool is declared, once its machines or its strategy change. */
+const replaced = (
+  pool: DeclaredPool,
+  was: DeclaredPool | undefined,
+  members: readonly PoolMember[],
+): readonly PlanStep[] => {
+  if (was === undefined || !isChanged(was, pool)) return [];
+  const outdated = members.flatMap(({ name, machine }) => {
+    const differs = differences(machine, pool);
+    return differs.length === 0 ? [] : [{ name, reason: differs.join(', ') }];
+  });
+  if (outdated.length === 0) return [];
+  const rollout = rolloutOf(pool);
+  const why = changesOf(was, pool);
+  const what = why.length === 0 ? 'machines that differ' : why.join(', ');
+  if (rollout.strategy === 'OnDelete') {
+    const reason = `${what}: ${nodesOf(outdated.length)} stay until someone replaces or removes them (OnDelete)`;
+    return [step('replace-nodes', pool.name, { reason, count: 0 })];
+  }
+  const { surge, unavailable } = rolloutLimits(rollout, pool.replicas);
+  const reason = `${what}: ${nodesOf(outdated.length)} replaced, at most ${surge} extra and ${unavailable} unavailable`;
+  return [step('replace-nodes', pool.name, { reason, count: outdated.length, nodes: outdated })];
+};
+
+const isChanged = (was: DeclaredPool, is: DeclaredPool): boolean =>
+  changesOf(was, is).length > 0 || rolloutOf(was).strategy !== rolloutOf(is).strategy;
+
 const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanStep => {
   const nodes = victimsOf(members, members.length).map((victim) => ({ ...victim, reason: `pool ${name} is deleted` }));
   return step('delete-pool', name, { reason: 'not in the manifest', count: members.length, nodes });
@@ -86,7 +128,25 @@ export const planOf = (
   const [old, now] = [byName(before.pools), byName(after.pools)];
   return [
     ...before.pools.filter(({ name }) => !now.has(name)).map((pool) => deleted(pool, membersOf(pool))),
-    ...after.pools.flatMap((pool) => scaled(pool, old.get(pool.name), membersOf(pool))),
+    ...after.pools.flatMap((pool) => changedPool(pool, old.get(pool.name), membersOf(pool))),
+  ];
+};
+
+/** Nodes that are removed are not replaced. */
+const changedPool = (
+  pool: DeclaredPool,
+  was: DeclaredPool | undefined,
+  members: readonly PoolMember[],
+): readonly PlanStep[] => {
+  const sized = scaled(pool, was, members);
+  const leaving = new Set(sized.flatMap(({ nodes }) => nodes.map(({ name }) => name)));
+  return [
+    ...sized,
+    ...replaced(
+      pool,
+      was,
+      members.filter(({ name }) => !leaving.has(name)),
+    ),
   ];
 };
 
@@ -99,9 +159,22 @@ export const additionsOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec):
       : [nodeSetOf(pool, count)];
   });
 
+/** The machines beyond their replicas that pools may have while a plan replaces their nodes. */
+export const surgesOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec): readonly NodeSet[] =>
+  plan.flatMap(({ action, pool: name, count }) => {
+    const pool = pools.find((one) => one.name === name);
+    if (pool === undefined || action !== 'replace-nodes' || count === 0) return [];
+    const { surge } = rolloutLimits(rolloutOf(pool), pool.replicas);
+    return [nodeSetOf(pool, Math.min(surge, count))];
+  });
+
 /** The nodes that a plan removes, in order. */
 export const removalsOf = (plan: readonly PlanStep[]): readonly string[] =>
-  plan.flatMap(({ nodes }) => nodes.map(({ name }) => name));
+  plan.flatMap(({ action, nodes }) => (action === 'replace-nodes' ? [] : nodes.map(({ name }) => name)));
+
+/** The pools whose nodes a plan replaces now. */
+export const rolloutsOf = (plan: readonly PlanStep[]): readonly string[] =>
+  plan.flatMap(({ action, pool, count }) => (action === 'replace-nodes' && pool !== null && count > 0 ? [pool] : []));
 
 type Read = (spec: DeclaredSpec) => unknown;
 
@@ -123,21 +196,7 @@ const IMMUTABLE: Readonly<Record<string, Read>> = {
   'controlPlane.schedulable': ({ controlPlane }) => controlPlane.schedulable,
 };
 
-const IMMUTABLE_OF_POOL: Readonly<Record<string, (pool: DeclaredPool) => string>> = {
-  connection: ({ connection }) => connection,
-  machineType: ({ machineType }) => machineType,
-  'rootDisk.type': ({ rootDisk }) => rootDisk.type,
-  'rootDisk.size': ({ rootDisk }) => rootDisk.size,
-};
-
 const shown = (value: unknown): string => (value === undefined ? 'not set' : String(value));
-
-const changedPool = (was: DeclaredPool, is: DeclaredPool, at: number): readonly Refusal[] =>
-  Object.entries(IMMUTABLE_OF_POOL).flatMap(([name, read]) => {
-    const [before, after] = [read(was), read(is)];
-    if (before === after || was.replicas === 0) return [];
-    return [refuse('pool.field-immutable', { field: name, pool: is.name, before, after }, `spec.pools[${at}].${name}`)];
-  });
 
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
 export const changeFaults = (cluster: string, before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
@@ -153,9 +212,5 @@ export const changeFaults = (cluster: string, before: DeclaredSpec, after: Decla
     ...(replicas.before === replicas.after
       ? []
       : [refuse('cluster.control-plane-replicas', replicas, 'spec.controlPlane.replicas')]),
-    ...after.pools.flatMap((pool, at) => {
-      const was = before.pools.find(({ name }) => name === pool.name);
-      return was === undefined ? [] : changedPool(was, pool, at);
-    }),
   ];
 };

@@ -3,12 +3,21 @@ import type { Fact } from '../events/catalogue.js';
 import type { ClusterName } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
 import { ClusterManifest, manifestJsonSchema, specOfManifest } from './cluster.manifest.js';
-import { clusterSpecOf, declaredOf, type DeclaredSpec } from './declared.js';
+import { clusterSpecOf, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
-import { additionsOf, changeFaults, planOf, removalsOf, victimsOf, type PoolMember } from './manifest.plan.js';
+import {
+  additionsOf,
+  changeFaults,
+  planOf,
+  removalsOf,
+  rolloutsOf,
+  victimsOf,
+  type PoolMember,
+} from './manifest.plan.js';
 import { mergePatch } from './merge.patch.js';
+import { ROLLOUT_DEFAULTS, rolloutLimits } from './pool.rollout.js';
 
 const NAME = 'demo' as ClusterName;
 
@@ -49,7 +58,7 @@ describe('a manifest', () => {
   it('gets every default, and the CNI that fits its service type', () => {
     const spec = specOfManifest(ClusterManifest.parse(minimal).spec);
     expect(spec).toEqual({
-      ...declared([pool('web', 2)]),
+      ...declared([pool('web', 2, { rollout: ROLLOUT_DEFAULTS })]),
       serviceType: 'multi',
       network: { ...declared([]).network, cni: 'kilo' },
     });
@@ -239,7 +248,12 @@ describe('what is declared of a cluster', () => {
 });
 
 describe('the plan of a change', () => {
-  const member = (name: string, of: string, ready = true): PoolMember => ({ name, pool: of, ready });
+  const member = (name: string, of: string, ready = true): PoolMember => ({
+    name,
+    pool: of,
+    ready,
+    machine: pool(of, 1),
+  });
   const members = [member('w-1', 'web'), member('w-2', 'web', false), member('w-3', 'web'), member('w-4', 'old')];
 
   it('says for each pool what is done, and why', () => {
@@ -277,15 +291,62 @@ describe('the plan of a change', () => {
       declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 5 } }),
       'spec.controlPlane.replicas',
     ],
-    ['pool.field-immutable', declared([pool('web', 3, { machineType: 'lab.large' })]), 'spec.pools[0].machineType'],
   ])('is refused with %s', (code, after, field) =>
     expect(changeFaults('demo', declared([pool('web', 3)]), after)).toMatchObject([{ code, field }]),
   );
 
-  it('may give a pool without nodes another machine type', () =>
-    expect(
-      changeFaults('demo', declared([pool('web', 0)]), declared([pool('web', 2, { machineType: 'lab.large' })])),
-    ).toEqual([]));
+  describe('of the machines of a pool', () => {
+    const before = declared([pool('web', 3), pool('idle', 0)]);
+    const large = { machineType: 'lab.large' };
+    const stepsTo = (change: Partial<DeclaredPool>, replicas = 3) =>
+      planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), members.slice(0, 3));
+
+    it('replaces its nodes, and says why each of them', () => {
+      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%' } as const;
+      const steps = stepsTo({ ...large, rollout });
+      expect(steps).toEqual([
+        {
+          action: 'replace-nodes',
+          pool: 'web',
+          count: 3,
+          nodes: ['w-1', 'w-2', 'w-3'].map((name) => ({ name, reason: 'machineType lab.medium' })),
+          reason: 'machineType lab.medium → lab.large: 3 nodes replaced, at most 2 extra and 1 unavailable',
+        },
+      ]);
+      expect([removalsOf(steps), rolloutsOf(steps)]).toEqual([[], ['web']]);
+      expect(changeFaults('demo', before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
+    });
+
+    it('replaces none that is removed anyway, and none where the pool has none', () => {
+      const [remove, replace] = stepsTo(large, 1);
+      expect(remove?.nodes.map(({ name }) => name)).toEqual(['w-2', 'w-3']);
+      expect(replace?.nodes.map(({ name }) => name)).toEqual(['w-1']);
+      expect(planOf(before, declared([pool('web', 3), pool('idle', 0, large)]), members.slice(0, 3))).toEqual([]);
+    });
+
+    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate', () => {
+      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
+      const steps = stepsTo({ ...large, rollout: onDelete });
+      expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
+      const waiting = declared([pool('web', 3, { ...large, rollout: onDelete })]);
+      const rolling = planOf(waiting, declared([pool('web', 3, large)]), members.slice(0, 3));
+      expect(rolloutsOf(rolling)).toEqual(['web']);
+    });
+
+    it('has no difference where only defaults are written out', () => {
+      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+      expect(changedFields(before, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
+    });
+
+    it.each([
+      [10, { maxSurge: 1, maxUnavailable: 0 }, { surge: 1, unavailable: 0 }],
+      [10, { maxSurge: '25%', maxUnavailable: '25%' }, { surge: 3, unavailable: 2 }],
+      [3, { maxSurge: 0, maxUnavailable: '10%' }, { surge: 0, unavailable: 1 }],
+      [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
+    ] as const)('has limits that are rounded as those of a Deployment: of %i, %j', (replicas, shares, limits) =>
+      expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
+    );
+  });
 
   it('shows what differs, pools by their names', () =>
     expect(changedFields(declared([pool('a', 1)]), declared([pool('a', 2)], { version: 'v1.35.4' as never }))).toEqual([

@@ -11,6 +11,7 @@ export const OPERATION_KINDS = [
   'add-nodes',
   'remove-node',
   'replace-node',
+  'replace-nodes',
   'upgrade',
 ] as const;
 export const OperationKind = z.enum(OPERATION_KINDS);

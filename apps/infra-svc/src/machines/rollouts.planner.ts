@@ -1,0 +1,146 @@
+import {
+  differences,
+  rolloutLimits,
+  rolloutOf,
+  templateOf,
+  type Declared,
+  type DeclaredPool,
+  type EventData,
+  type MachinePlan,
+  type NodeName,
+  type ReplacementOrder,
+} from '@fairlead/contracts';
+import type { Cluster } from './machines.state.js';
+import type { PoolRollout } from './rollouts.js';
+
+/** How many replacements of one pool are under way at a time, whatever its limits allow. */
+export const REPLACEMENTS_AT_ONCE_MAX = 20;
+
+interface Outdated {
+  readonly name: NodeName;
+  readonly reason: string;
+}
+
+/** A pool as far as its rollout is concerned. */
+interface Pool {
+  readonly declared: DeclaredPool;
+  /** Its machines, in the order in which they were planned: also those on their way in and out. */
+  readonly machines: readonly MachinePlan[];
+  /** Names of those that its replicas count. */
+  readonly counted: ReadonlySet<string>;
+  readonly replaced: readonly NonNullable<Declared['replaced']>[string][];
+  /** Machines that are requested and not planned yet. */
+  readonly awaited: number;
+}
+
+const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined => {
+  const pool = declared?.spec.pools.find((one) => one.name === name);
+  if (declared === undefined || pool === undefined) return undefined;
+  const replaced = Object.values(declared.replaced ?? {}).filter((one) => one.pool === name);
+  const coming = replaced.filter(
+    ({ order, vacant, newNode }) => newNode === null && (vacant || order === 'create-first'),
+  );
+  const requested = Object.values(declared.requests).reduce((sum, { awaited }) => sum + (awaited[name] ?? 0), 0);
+  return {
+    declared: pool,
+    machines: planned.filter((plan) => plan.role === 'worker' && plan.pool === name && plan.surge === undefined),
+    counted: new Set(Object.keys(declared.nodes).filter((node) => declared.nodes[node] === name)),
+    replaced,
+    awaited: coming.length + requested,
+  };
+};
+
+/** Machines that are not as the pool is declared. */
+const outdatedIn = ({ declared, machines }: Pool): readonly Outdated[] =>
+  machines.flatMap(({ name, ...plan }) => {
+    const differs = differences(templateOf(plan), declared);
+    return differs.length === 0 ? [] : [{ name, reason: differs.join(', ') }];
+  });
+
+const isAvailable = ({ rollouts }: Cluster, name: string): boolean =>
+  rollouts.ready[name] === true && rollouts.lost[name] !== true;
+
+/** Nodes that serve and are to stay: one that leaves before its successor comes is missing from the moment at which that begins. */
+const availableIn = (cluster: Cluster, { counted, replaced }: Pool): number => {
+  const leaving = new Set(replaced.flatMap(({ order, node }) => (order === 'remove-first' ? [node] : [])));
+  return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name)).length;
+};
+
+const holdOf = ({ rollouts }: Cluster, pool: string, node: string): string | undefined =>
+  rollouts.heldNodes[node] ?? rollouts.heldPools[pool];
+
+export interface PlannedReplacement extends Outdated {
+  readonly order: ReplacementOrder;
+}
+
+/**
+ * The replacements that may begin now. New nodes come first as long as the pool may have more machines; then nodes leave first as long as
+ * enough of them are available. Nodes that are not available go first, and cost nothing; then the oldest.
+ */
+const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
+  const { declared, machines, counted, replaced, awaited } = pool;
+  const rollout = rolloutOf(declared);
+  if (rollout.strategy === 'OnDelete') return [];
+  const limits = rolloutLimits(rollout, declared.replicas);
+  const busy = new Set(replaced.map(({ node }) => node));
+  // A machine that could not be made, and is kept, has no node yet: a retry makes it first.
+  const candidates = outdatedIn(pool).filter(
+    ({ name }) =>
+      counted.has(name) &&
+      cluster.announced.includes(name) &&
+      !busy.has(name) &&
+      holdOf(cluster, declared.name, name) === undefined,
+  );
+  const failing = candidates.filter(({ name }) => !isAvailable(cluster, name));
+  const serving = candidates.filter(({ name }) => isAvailable(cluster, name));
+  const sorted = [...failing, ...serving].slice(0, Math.max(0, REPLACEMENTS_AT_ONCE_MAX - replaced.length));
+  const extra = Math.max(0, declared.replicas + limits.surge - machines.length - awaited);
+  const first = sorted.slice(0, extra);
+  const away = replaced.filter(({ order }) => order === 'remove-first').length;
+  const missing = declared.replicas - availableIn(cluster, pool);
+  const spare = Math.max(0, limits.unavailable - missing);
+  const rest = sorted.slice(extra);
+  const spared = [
+    ...rest.filter((one) => failing.includes(one)),
+    ...rest.filter((one) => serving.includes(one)).slice(0, spare),
+  ];
+  const leaving = spared.slice(0, Math.max(0, limits.unavailable - away));
+  return [
+    ...first.map((one) => ({ ...one, order: 'create-first' as const })),
+    ...leaving.map((one) => ({ ...one, order: 'remove-first' as const })),
+  ];
+};
+
+/** Nodes that are still to be replaced, or on their way out of the cluster. */
+const unfinishedIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
+  const isHeld = ({ name }: Outdated): boolean => holdOf(cluster, pool.declared.name, name) !== undefined;
+  const isOnDelete = rolloutOf(pool.declared).strategy === 'OnDelete';
+  return outdatedIn(pool).filter(
+    (one) => cluster.deletions[one.name] === undefined && (!pool.counted.has(one.name) || !(isHeld(one) || isOnDelete)),
+  );
+};
+
+const heldIn = (cluster: Cluster, pool: Pool): EventData<'PoolRolloutCompleted'>['heldBack'] =>
+  outdatedIn(pool).flatMap(({ name }) => {
+    const reason = holdOf(cluster, pool.declared.name, name);
+    return reason === undefined || !pool.counted.has(name) ? [] : [{ node: name, reason }];
+  });
+
+/** What infra-svc states of the rollout of a pool. */
+export type RolloutStep =
+  | { readonly kind: 'replace'; readonly next: readonly PlannedReplacement[] }
+  | { readonly kind: 'complete'; readonly heldBack: EventData<'PoolRolloutCompleted'>['heldBack'] }
+  | { readonly kind: 'fail' }
+  | { readonly kind: 'wait' };
+
+/** What happens next in the rollout of a pool: a pool that is no longer declared has nothing to replace. */
+export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout): RolloutStep => {
+  if (rollout.failed) return { kind: 'wait' };
+  if (rollout.cause !== null) return { kind: 'fail' };
+  const pool = poolOf(cluster, name);
+  if (pool === undefined) return { kind: 'complete', heldBack: [] };
+  const next = nextIn(cluster, pool);
+  if (next.length > 0) return { kind: 'replace', next };
+  const isDone = pool.replaced.length === 0 && unfinishedIn(cluster, pool).length === 0;
+  return isDone ? { kind: 'complete', heldBack: heldIn(cluster, pool) } : { kind: 'wait' };
+};

@@ -1,0 +1,175 @@
+import {
+  replacementIn,
+  type Cause,
+  type EventData,
+  type NodeName,
+  type Replacement,
+  type StoredEvent,
+} from '@fairlead/contracts';
+
+/** The nodes of a pool are being replaced, because its machine template was changed. */
+export interface PoolRollout {
+  readonly requestId: string;
+  /** How many of its replacements began: their ids are counted on, so that they are never used twice. */
+  readonly begun: number;
+  /** Why no further replacement begins; null: one does. */
+  readonly cause: Cause | null;
+  /** That is stated. */
+  readonly failed: boolean;
+}
+
+interface UnderWay {
+  readonly pool: string;
+  readonly node: NodeName;
+  /** The new node is part of the cluster. */
+  readonly ready: boolean;
+}
+
+/** The rollouts of a cluster, and what of its nodes they depend on. */
+export interface Rollouts {
+  readonly pools: Readonly<Record<string, PoolRollout>>;
+  /** Replacements of rollouts that are not over, by their requests. */
+  readonly underWay: Readonly<Record<string, UnderWay>>;
+  /** Nodes that are Ready, and nodes whose heartbeat is missed. */
+  readonly ready: Readonly<Record<string, true>>;
+  readonly lost: Readonly<Record<string, true>>;
+  /** Why nodes and pools are held out of changes. */
+  readonly heldNodes: Readonly<Record<string, string>>;
+  readonly heldPools: Readonly<Record<string, string>>;
+}
+
+export const NO_ROLLOUTS: Rollouts = { pools: {}, underWay: {}, ready: {}, lost: {}, heldNodes: {}, heldPools: {} };
+
+type Of<Value> = Readonly<Record<string, Value>>;
+
+const set = <Value>(record: Of<Value>, key: string, value: Value): Of<Value> => ({ ...record, [key]: value });
+
+const omit = <Value>(record: Of<Value>, gone: string): Of<Value> => {
+  if (!(gone in record)) return record;
+  const { [gone]: _gone, ...others } = record;
+  return others;
+};
+
+const change = (rollouts: Rollouts, pool: string, to: Partial<PoolRollout>): Rollouts => {
+  const rollout = rollouts.pools[pool];
+  return rollout === undefined ? rollouts : { ...rollouts, pools: set(rollouts.pools, pool, { ...rollout, ...to }) };
+};
+
+const planned = (rollouts: Rollouts, { requestId, node, rollout: id }: Replacement): Rollouts => {
+  const [pool, rollout] = Object.entries(rollouts.pools).find(([, one]) => one.requestId === id) ?? [];
+  if (pool === undefined || rollout === undefined) return rollouts;
+  const underWay = set(rollouts.underWay, requestId, { pool, node, ready: false });
+  return { ...change(rollouts, pool, { begun: rollout.begun + 1 }), underWay };
+};
+
+/** Ends the request. What was rolled back, rejected or abandoned is over; what was kept goes on with a retry. */
+const failed = (rollouts: Rollouts, requestId: string, cause: Cause, isOver: boolean): Rollouts => {
+  const one = rollouts.underWay[requestId];
+  if (one === undefined) return rollouts;
+  const underWay = isOver ? omit(rollouts.underWay, requestId) : rollouts.underWay;
+  return change({ ...rollouts, underWay }, one.pool, { cause });
+};
+
+const abandoned = (rollouts: Rollouts, { requestId }: EventData<'NodesAbandoned'>): Rollouts => {
+  const [pool] = Object.entries(rollouts.pools).find(([, one]) => one.requestId === requestId) ?? [];
+  if (pool !== undefined) return { ...rollouts, pools: omit(rollouts.pools, pool) };
+  const cause = { operation: 'replace the node', target: requestId, message: 'it was abandoned' };
+  return failed(rollouts, requestId, cause, true);
+};
+
+const stuck = (rollouts: Rollouts, data: EventData<'BootstrapStepFailed'>): Rollouts => {
+  const one = Object.values(rollouts.underWay).find(({ node }) => node === data.node);
+  return one === undefined || data.step !== 'RemoveNode' || data.nextAttemptAt !== null
+    ? rollouts
+    : change(rollouts, one.pool, { cause: data.cause });
+};
+
+const joined = (rollouts: Rollouts, { requestId }: EventData<'NodeReplacementReady'>, isGone: boolean): Rollouts => {
+  const one = rollouts.underWay[requestId];
+  if (one === undefined) return rollouts;
+  const { underWay } = rollouts;
+  return {
+    ...rollouts,
+    underWay: isGone ? omit(underWay, requestId) : set(underWay, requestId, { ...one, ready: true }),
+  };
+};
+
+const gone = (rollouts: Rollouts, name: string): Rollouts => ({
+  ...rollouts,
+  ready: omit(rollouts.ready, name),
+  lost: omit(rollouts.lost, name),
+  underWay: Object.fromEntries(
+    Object.entries(rollouts.underWay).filter(([, { node, ready }]) => node !== name || !ready),
+  ),
+});
+
+const held = (rollouts: Rollouts, { scope, disabled, reason }: EventData<'UpdatesDisabledSet'>): Rollouts => {
+  const to = (record: Of<string>, name: string) => (disabled ? set(record, name, reason) : omit(record, name));
+  return scope.kind === 'node'
+    ? { ...rollouts, heldNodes: to(rollouts.heldNodes, scope.node) }
+    : { ...rollouts, heldPools: to(rollouts.heldPools, scope.pool) };
+};
+
+const retried = (rollouts: Rollouts): Rollouts => ({
+  ...rollouts,
+  pools: Object.fromEntries(
+    Object.entries(rollouts.pools).map(([pool, one]) => [pool, { ...one, cause: null, failed: false }]),
+  ),
+});
+
+/** What agents tell of nodes. */
+const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
+  switch (event.type) {
+    case 'NodeReady':
+      return {
+        ...rollouts,
+        ready: set(rollouts.ready, event.data.node, true),
+        lost: omit(rollouts.lost, event.data.node),
+      };
+    case 'NodeNotReady':
+      return { ...rollouts, ready: omit(rollouts.ready, event.data.node) };
+    case 'NodeLost':
+      return { ...rollouts, lost: set(rollouts.lost, event.data.node, true) };
+    case 'NodeRecovered':
+      return { ...rollouts, lost: omit(rollouts.lost, event.data.node) };
+    case 'UpdatesDisabledSet':
+      return held(rollouts, event.data);
+    default: {
+      const replacement = replacementIn(event);
+      return replacement?.rollout === undefined ? rollouts : planned(rollouts, replacement);
+    }
+  }
+};
+
+/** `isThere`: of machines before the event. */
+export const rolloutsAfter = (rollouts: Rollouts, event: StoredEvent, isThere: (name: string) => boolean): Rollouts => {
+  switch (event.type) {
+    case 'PoolRolloutRequested': {
+      const { pool, requestId } = event.data;
+      return { ...rollouts, pools: set(rollouts.pools, pool, { requestId, begun: 0, cause: null, failed: false }) };
+    }
+    case 'PoolRolloutCompleted':
+      return { ...rollouts, pools: omit(rollouts.pools, event.data.pool) };
+    case 'PoolRolloutFailed':
+      return change(rollouts, event.data.pool, { failed: true });
+    case 'NodesRejected': {
+      const { requestId, message } = event.data;
+      return failed(rollouts, requestId, { operation: 'validate the request', target: requestId, message }, true);
+    }
+    case 'VmsFailed':
+    case 'NodesFailed':
+      return failed(rollouts, event.data.requestId, event.data.cause, event.data.onFailure === 'rollback');
+    case 'NodesAbandoned':
+      return abandoned(rollouts, event.data);
+    case 'BootstrapStepFailed':
+      return stuck(rollouts, event.data);
+    case 'NodeReplacementReady':
+      return joined(rollouts, event.data, !isThere(event.data.node));
+    case 'VmDeleted':
+      return gone(rollouts, event.data.name);
+    case 'ClusterRetryRequested':
+      return retried(rollouts);
+    default:
+      return nodesAfter(rollouts, event);
+  }
+};
