@@ -31,7 +31,10 @@ describe('the manifest of a cluster that was made by POST', () => {
     const { metadata, spec, status } = await read();
     expect([metadata.name, metadata.namespace, metadata.uid]).toEqual(['demo', 'default', uid]);
     expect(spec.pools).toEqual([
-      { name: 'worker-1', replicas: 2, ...machines, rootDisk: { type: 'default', size: 'default' } },
+      {
+        ...{ name: 'worker-1', replicas: 2, ...machines, rootDisk: { type: 'default', size: 'default' } },
+        rollout: { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 },
+      },
     ]);
     expect(status).toMatchObject({
       phase: 'Provisioned',

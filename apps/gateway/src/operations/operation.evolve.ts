@@ -6,6 +6,7 @@ import {
   type OperationPhase,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { kindOf, type Course } from './course.js';
 import type { Planned } from './passed.js';
 
 export interface StepFailure {
@@ -17,12 +18,6 @@ export interface StepFailure {
   readonly attemptsMax: number;
   readonly nextAttemptAt: string | null;
 }
-
-/** What is done. A node that is replaced leaves after the new one has come, or before. */
-export type Course = Exclude<OperationKind, 'retry'> | 'replace-node-first';
-
-export const kindOf = (course: Course): Exclude<OperationKind, 'retry'> =>
-  course === 'replace-node-first' ? 'replace-node' : course;
 
 /** A request about a cluster and what came of it. */
 export interface OperationDoc {

@@ -1,7 +1,8 @@
 import { sentenceOf, type NodeProgressView, type OperationView, type StepFailureView } from '@fairlead/contracts';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
-import { kindOf, type OperationDoc } from './operation.evolve.js';
+import { kindOf } from './course.js';
+import type { OperationDoc } from './operation.evolve.js';
 import { currentStepOf, stepViews } from './step.views.js';
 
 /** The nodes that an operation is about, of those that its cluster has now. */

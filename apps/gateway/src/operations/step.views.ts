@@ -1,5 +1,5 @@
 import type { EventType, OperationPhase, StepFailureView, StepView } from '@fairlead/contracts';
-import type { Course as Kind } from './operation.evolve.js';
+import type { Course as Kind } from './course.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { passedBy, type Passed, type Planned } from './passed.js';
 import { STEPS, type StepDefinition } from './steps.js';

@@ -1,6 +1,6 @@
 import type { EventType } from '@fairlead/contracts';
 import type { Milestone } from '../nodes/nodes.projection.js';
-import type { Course } from './operation.evolve.js';
+import type { Course } from './course.js';
 
 /** Which nodes of an operation a step is about; followers are the control planes that join the first one. */
 export type Group = 'all' | 'follower' | 'worker';
