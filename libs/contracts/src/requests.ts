@@ -262,6 +262,16 @@ export const HostAcceptance = z
   .strictObject({ host: NodeName.describe('Its name in the inventory') })
   .meta({ id: 'HostAcceptance' });
 export type HostAcceptance = z.infer<typeof HostAcceptance>;
+/** Rotates the SSH key of a connection. */
+export const SshKeyRotationRequest = z
+  .strictObject({
+    force: z
+      .boolean()
+      .optional()
+      .describe('End the rotation that is under way: the former key is destroyed although hosts still need it'),
+  })
+  .meta({ id: 'SshKeyRotationRequest' });
+export type SshKeyRotationRequest = z.infer<typeof SshKeyRotationRequest>;
 export const TokenPath = z.object({ token: z.string().min(1).max(63) });
 export type TokenPath = z.infer<typeof TokenPath>;
 

@@ -6,6 +6,7 @@ import {
   type HostKeyAcceptance,
   type NodeName,
   type SecretRef,
+  type SshKeyRotationRequest,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
@@ -14,6 +15,7 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { RegistrationChecks } from './registration.checks.js';
+import { sshKeys, type SshKeysState } from './ssh-keys.decider.js';
 
 const SHARED = 'shared';
 
@@ -58,6 +60,15 @@ export class ConnectionCommands {
   async acceptHost(name: ConnectionName, host: NodeName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'AcceptHost', data: { name, host, usedBy: await this.checks.userOf(name, host) } } as const;
     return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  async rotateSshKey(
+    name: ConnectionName,
+    { force = false }: SshKeyRotationRequest,
+    caller: Caller,
+  ): Promise<Decided<SshKeysState>> {
+    const command = { type: 'RotateSshKey', data: { name, force } } as const;
+    return orRefuse(await this.handle(sshKeys, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {

@@ -39,6 +39,7 @@ export type MachinesCommand =
   | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
   | Command<'RecordMachine', About<{ machine: Machine }>>
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
+  | Command<'RequestSshKeyReplacement', About<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
@@ -57,6 +58,7 @@ export type MachinesFact = Fact<
   | 'InfrastructureFailed'
   | 'LoadBalancerDeleted'
   | 'VmDeleted'
+  | 'SshKeyReplacementRequested'
   | 'ClusterDeleted'
 >;
 
@@ -123,6 +125,15 @@ const recordMachine = ({ status, cluster }: PresentMachines, machine: Machine): 
   return [made, ...announcement({ ...cluster, created }, batchOf(cluster.additions, plan))];
 };
 
+/** Once for each key: hosts that appear later with the former one are included. */
+const requestReplacement = (
+  { status, cluster }: PresentMachines,
+  data: EventData<'SshKeyReplacementRequested'>,
+): readonly MachinesFact[] => {
+  if (status === 'leaving' || cluster.replacements?.[data.connection] === data.keyRef) return nothing;
+  return [{ type: 'SshKeyReplacementRequested', data }];
+};
+
 const recordRemoval = (state: PresentMachines, name: NodeName): readonly MachinesFact[] => {
   const { cluster } = state;
   const plan = cluster.planned.find((machine) => machine.name === name);
@@ -172,6 +183,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       if (cluster.balanced || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerReady', data: command.data }];
     }
+    case 'RequestSshKeyReplacement':
+      return requestReplacement(state, command.data);
     case 'RecordRemoval':
       return recordRemoval(state, command.data.name);
     case 'RecordDeletion':

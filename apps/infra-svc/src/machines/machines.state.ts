@@ -1,4 +1,4 @@
-import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
 import type { Surges } from './surges.js';
 
@@ -34,6 +34,8 @@ export interface Cluster {
   readonly remake: boolean;
   /** Machines whose node has left, and machines that were given up before they were announced, by name. */
   readonly deletions: Readonly<Record<string, Deletion>>;
+  /** The SSH key that hosts were last required to accept, by connection; absent: none was rotated. */
+  readonly replacements?: Readonly<Record<string, SecretRef>>;
 }
 
 export type Machines =
