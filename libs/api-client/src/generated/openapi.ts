@@ -158,6 +158,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/ssh-key/rotate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Rotate the SSH key of a connection on every host that has it
+     * @description New machines get a new key; on existing hosts it is added, proved by a login, and the former one removed. A host that is off is tried again until it answers. The former key is destroyed once no host needs it. GET /connections/{connection} shows the progress. With force, the rotation that is under way ends now, and hosts that have only the former key cannot be reached any more.
+     */
+    post: operations['rotateSshKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/mcir/connections/{connection}/specs': {
     parameters: {
       query?: never;
@@ -1072,6 +1092,49 @@ export interface components {
           source: 'settings' | 'accepted' | 'first-seen';
         } | null;
       };
+      /** @description The SSH key of its machines, for administrators; absent: no machine has been created */
+      sshKey?: components['schemas']['SshKey'];
+    };
+    SshKey: {
+      /** @description Its name at the provider */
+      name: string;
+      publicKey: string;
+      /** @description The rotation that has not ended; null: there is none */
+      rotation: {
+        /**
+         * @description requested: the provider does not have the new key yet; failed: it stopped until it is requested again
+         * @enum {string}
+         */
+        status: 'requested' | 'replacing' | 'failed';
+        /** @description RFC 3339, UTC */
+        requestedTime: string;
+        /** @description Hosts that accept the new key only */
+        replaced: number;
+        /** @description Hosts that still need the former key */
+        pending: number;
+        /** @description At most the first 100 of them */
+        hosts: {
+          namespace: string;
+          cluster: string;
+          node: string;
+        }[];
+        /** @description The last failure; empty: none */
+        problem: string;
+      } | null;
+      /** @description The rotation that ended last; null: there was none */
+      rotated: {
+        /** @description RFC 3339, UTC */
+        time: string;
+        replaced: number;
+        /** @description Hosts that had only the former key when the rotation was forced */
+        leftOut: number;
+        /** @description At most the first 100 of them */
+        hosts: {
+          namespace: string;
+          cluster: string;
+          node: string;
+        }[];
+      } | null;
     };
     /** @description How a provider is reached */
     ConnectionRequest: {
@@ -1116,6 +1179,10 @@ export interface components {
     HostAcceptance: {
       /** @description Its name in the inventory */
       host: string;
+    };
+    SshKeyRotationRequest: {
+      /** @description End the rotation that is under way: the former key is destroyed although hosts still need it */
+      force?: boolean;
     };
     SpecList: {
       /** @enum {string} */
@@ -4270,6 +4337,147 @@ export interface operations {
         };
       };
       /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  rotateSshKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SshKeyRotationRequest'];
+      };
+    };
+    responses: {
+      /** @description It will be rotated */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
