@@ -50,6 +50,7 @@ export * from './rollout.reasons.js';
 export * from './software.js';
 export { pinnedSha256 } from './software.digests.js';
 export * from './software.trust.js';
+export * from './ssh-key.js';
 export * from './ssh-keys.js';
 export * from './subjects.js';
 export * from './templates.js';

@@ -98,15 +98,19 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
 
 type Action<Arguments extends readonly unknown[]> = (session: Session, ...args: Arguments) => Promise<Answer | void>;
 
+/** Options before the command's name are those of its groups and of the program; the nearer one wins. */
+const optionsOf = (command: Command): SharedOptions => ({
+  ...(command.parent === null ? {} : optionsOf(command.parent)),
+  ...command.opts(),
+});
+
 /** What commander calls: gives the action its session, and prints its answer. */
 export const runs =
   <Arguments extends readonly unknown[]>(io: Io, action: Action<Arguments>) =>
   async (...received: unknown[]): Promise<void> => {
     const command = received.at(-1);
     if (!(command instanceof Command)) throw new Error('commander did not say which command runs');
-    // Options before the command's name are the program's; the nearer one wins.
-    const shared: SharedOptions = { ...command.parent?.parent?.opts(), ...command.parent?.opts(), ...command.opts() };
-    const session = new Session(io, shared);
+    const session = new Session(io, optionsOf(command));
     const answer = await action(session, ...(received.slice(0, -1) as unknown as Arguments));
     if (answer !== undefined) io.out(answerText(answer, session.format));
     if (answer?.exit !== undefined) throw new AnsweredExit(answer.exit);

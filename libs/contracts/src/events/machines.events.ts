@@ -3,7 +3,7 @@ import { OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
-import { ROTATION_HOSTS_MAX, RotationHost, SshKeyGeneration } from '../ssh-keys.js';
+import { ROTATION_HOSTS_MAX, RotationHost, SshKeyGeneration } from '../ssh-key.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
