@@ -13,6 +13,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Simulation } from '../../test/simulation.js';
+import { sshKeyRefNamed } from '../resources/resources.planner.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -95,6 +96,16 @@ const expectNoneLocked = async (simulation: Simulation): Promise<void> => {
       throw new Error(`${node} needs ${keyRef}, which is destroyed`);
 };
 
+/** What is recorded of a machine is the key that the provider created it with. */
+const expectRecordedAsCreated = ({ log, cloud }: Simulation): void => {
+  for (const { type, data } of log.events)
+    if (type === 'VmCreated') {
+      const { name, ssh } = data.machine;
+      const sshKey = cloud.machines.get(name)?.sshKey ?? '';
+      expect([name, ssh.keyRef]).toEqual([name, sshKeyRefNamed(LAB, sshKey)]);
+    }
+};
+
 const untilRotated = async (simulation: Simulation): Promise<void> => {
   for (let part = 0; count(simulation, 'SshKeyRotated') === 0; part += 1) {
     if (part > PARTS_MAX) throw new Error(`the rotation never ends: ${JSON.stringify(keyIn(simulation))}`);
@@ -133,6 +144,7 @@ describe('the rotation of the SSH key of a connection', () => {
         await simulation.say(second, requested(clusterSpec({ name: 'second' as never }), LATER_UID));
         await untilRotated(simulation);
         await simulation.run();
+        expectRecordedAsCreated(simulation);
         expect(hostsIn(simulation)).toHaveLength(10);
         expect(new Set(hostsIn(simulation).map(({ keyRef }) => keyRef))).toEqual(new Set([SECOND]));
         expect([...simulation.cloud.sshKeys.keys()]).toEqual(['lab-sshkey-2']);
