@@ -95,9 +95,10 @@ const isOwnRow = (key: string, { type, data, meta }: StoredEvent): boolean => {
     case 'namespace':
       return key === meta.namespace;
     case 'installation': {
-      // Only events of the gateway name connections in their data; others carry the name in their context.
+      // Contexts that all connections share have one writer, which names the connection in the data; others carry the name themselves.
       const named = /^(?:resources|stock)-(.+)$/.exec(meta.context)?.[1];
-      return key === (named ?? (data as Data)['name']);
+      const shared = meta.context === 'ssh-keys' ? (data as Data)['connection'] : (data as Data)['name'];
+      return key === (named ?? shared);
     }
     default:
       return key === own || key.startsWith(`${own}/`) || key.endsWith(`/${own}`);

@@ -18,6 +18,7 @@ export const LONG_STORIES = [
   'test/renewal',
   'test/replicas',
   'test/restore',
+  'test/ssh-keys',
   'test/surge',
   'test/two-steps',
   'test/upgrade',
@@ -38,6 +39,8 @@ export const SEEDED = seeded([
   'machines',
   'reconciler',
   'rollout/rollout',
+  'ssh-keys',
+  'ssh.keys',
   'ssh.provider',
 ]);
 /** What a quick check runs: specs without I/O, and few seeds of these simulations. */

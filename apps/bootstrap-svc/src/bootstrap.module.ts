@@ -33,6 +33,7 @@ import { HostAccess } from './hosts/host.access.js';
 import { LogHostKeys } from './hosts/host.keys.effects.js';
 import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
+import { SshKeysEffects } from './hosts/ssh.keys.effects.js';
 import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
@@ -107,6 +108,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       SnapshotsEffects,
       DismantlingEffects,
       KubeconfigsEffects,
+      SshKeysEffects,
     ],
     providers: providersOf(settings, adapters),
   })

@@ -38,6 +38,7 @@ import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/exte
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
+import { SshKeysEffects } from '../src/hosts/ssh.keys.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
 import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
@@ -412,6 +413,7 @@ export class Simulation {
       removal: new NodeRemovalEffects(hosts, clusters, settings),
       dismantling: new DismantlingEffects(clusters),
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
+      keys: new SshKeysEffects(hosts),
     };
     const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
@@ -428,6 +430,8 @@ export class Simulation {
       RemoveNode: (task) => own.removal.removeNode(task),
       DismantleCluster: (task) => own.dismantling.dismantle(task),
       DestroySecrets: (task) => own.dismantling.destroySecrets(task),
+      AddAuthorizedKey: (task) => own.keys.addKey(task),
+      RemoveAuthorizedKey: (task) => own.keys.removeKeys(task),
       IssueKubeconfig: (task) => own.kubeconfigs.issue(task),
       RemoveKubeconfig: (task) => own.kubeconfigs.remove(task),
     };

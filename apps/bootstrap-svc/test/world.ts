@@ -39,6 +39,13 @@ export const KUBECONFIG = await kubeconfigUntil('2027-01-20T10:00:00.000Z');
 export const RENEWED_UNTIL = '2126-10-28T08:54:04.000Z';
 const RENEWED_KUBECONFIG = await kubeconfigUntil(RENEWED_UNTIL);
 
+/** The private half of the key that machines are created with. */
+export const FIRST_KEY = 'a key';
+
+/** The public half of a key of this world says which private half it has. */
+export const publicOf = (privateKey: string): string => `ssh-ed25519 ${Buffer.from(privateKey).toString('base64')}`;
+const privateOf = (publicKey: string): string => Buffer.from(publicKey.split(' ')[1] ?? '', 'base64').toString();
+
 interface FakeHost {
   agentStarted: boolean;
   bundle: boolean;
@@ -47,6 +54,8 @@ interface FakeHost {
   balances: readonly string[];
   /** The authority that its etcd member believes in; null: it has none. */
   etcd: string | null;
+  /** Private keys that open it. */
+  keys: readonly string[];
 }
 
 /** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
@@ -92,6 +101,7 @@ export class FakeWorld {
       joinedAs: null,
       balances: [],
       etcd: null,
+      keys: [FIRST_KEY],
     };
     this.hosts.set(name, host);
     return host;
@@ -190,6 +200,13 @@ export class FakeWorld {
         return { kubeconfig: this.asRead(this.renewed) };
       },
       'remove-snapshot': () => ({}),
+      'authorized-keys': ({ add, remove }) => {
+        const gone = remove.map(privateOf);
+        const kept = host.keys.filter((key) => !gone.includes(key));
+        host.keys = add === null ? kept : [...new Set([...kept, privateOf(add)])];
+        this.check(host.keys.length > 0, `${name} has no key left`);
+        return { changed: true };
+      },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };
   }
@@ -254,18 +271,34 @@ class FakeSession implements HostSession {
   }
 }
 
+const refused = (): Error => Object.assign(new Error('authentication failed'), { level: 'client-authentication' });
+
+const unopened = (target: string, cause: Error): WorldFailure =>
+  new WorldFailure({ operation: 'open SSH', target, message: cause.message, retryable: false, cause });
+
 export class FakeShell implements HostShell {
   constructor(
     private readonly world: FakeWorld,
     private readonly pass: Passage,
   ) {}
 
-  async open({ name }: HostAddress): Promise<HostSession> {
+  async open({ name, privateKey }: HostAddress): Promise<HostSession> {
     await this.pass(`open ${name}`, () => {
-      if (!this.world.unreachable.has(name)) return;
-      throw new WorldFailure({ operation: 'open SSH', target: name, message: 'no route to host', retryable: false });
+      this.requireReachable(name);
+      if (!this.world.host(name).keys.includes(privateKey)) throw unopened(name, refused());
     });
     return new FakeSession(this.world, name, this.pass);
+  }
+
+  accepts({ name, privateKey }: HostAddress): Promise<boolean> {
+    return this.pass(`try a key on ${name}`, () => {
+      this.requireReachable(name);
+      return this.world.host(name).keys.includes(privateKey);
+    });
+  }
+
+  private requireReachable(name: string): void {
+    if (this.world.unreachable.has(name)) throw unopened(name, new Error('no route to host'));
   }
 
   async close(): Promise<void> {
@@ -408,5 +441,5 @@ export class FakeKubernetes implements KubernetesApi {
 }
 
 export class MemorySecrets extends Secrets {
-  override readonly values = new Map([['infra-svc.ssh-key.lab', { value: 'a key', owner: 'shared' }]]);
+  override readonly values = new Map([['infra-svc.ssh-key.lab', { value: FIRST_KEY, owner: 'shared' }]]);
 }

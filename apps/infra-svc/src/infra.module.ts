@@ -23,12 +23,16 @@ import { CreationEffects } from './machines/creation.effects.js';
 import { DeletionEffects } from './machines/deletion.effects.js';
 import { Placement } from './machines/placement.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
+import { CurrentKeys } from './resources/current.keys.effects.js';
 import { ProviderOffers } from './resources/offers.effects.js';
 import { ConnectionResources } from './resources/resources.effects.js';
 import { ResourceSteps } from './resources/resource.steps.effects.js';
 import { ResourcesLog } from './resources/resources.log.effects.js';
 import { SealedKeys } from './resources/sealed.keys.effects.js';
 import { ResourcesQueries } from './resources/resources.queries.js';
+import { HostsOfRotation } from './ssh-keys/hosts.of.rotation.effects.js';
+import { RotatedKeys } from './ssh-keys/rotated.keys.effects.js';
+import { SshKeysEffects } from './ssh-keys/ssh-keys.effects.js';
 import { StockLog } from './stock/stock.log.effects.js';
 import type { Stock, Trust } from './stock/stock.ports.js';
 import { LogTrust } from './stock/trust.log.effects.js';
@@ -87,7 +91,10 @@ const providersOf = (settings: Settings): Provider[] => [
   ResourcesQueries,
   ResourcesLog,
   SealedKeys,
+  CurrentKeys,
   ResourceSteps,
+  RotatedKeys,
+  HostsOfRotation,
   WorldValidation,
   Placement,
   AnswerDeadline,
@@ -108,7 +115,7 @@ const providersOf = (settings: Settings): Provider[] => [
 /** Where ports meet adapters. A module class of its own for each settings, as Nest requires. */
 export const infraModule = (settings: Settings): Type<unknown> => {
   @Module({
-    controllers: [AdmissionEffects, CreationEffects, DeletionEffects, ConnectionJobs, OrphanJobs],
+    controllers: [AdmissionEffects, CreationEffects, DeletionEffects, ConnectionJobs, OrphanJobs, SshKeysEffects],
     providers: providersOf(settings),
   })
   class InfraModule implements OnApplicationShutdown {

@@ -22,6 +22,7 @@ interface StoredMachine extends DesiredMachine {
   readonly id: string;
   readonly group: string;
   readonly uid: GroupRef['uid'];
+  readonly sshKey: string;
 }
 
 /** What can go wrong around a call: before it reaches the cloud, or after it has. */
@@ -117,6 +118,10 @@ export class FakeProvider implements InfrastructureProvider {
     return this.call('ensure SSH key', signal, () => this.ensure('ssh-key', this.cloud.sshKeys, desired));
   }
 
+  async deleteSshKey(name: string, signal: AbortSignal): Promise<void> {
+    await this.call('delete SSH key', signal, () => this.cloud.sshKeys.delete(name));
+  }
+
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
     await this.call('create machines', signal, () => this.makeAll(group));
     for (const { name } of group.machines) {
@@ -193,7 +198,7 @@ export class FakeProvider implements InfrastructureProvider {
     for (const machine of missing) {
       cloud.count('machine', machine.name);
       const id = `m-${machine.name}`;
-      cloud.machines.set(machine.name, { ...machine, id, group: group.name, uid: group.uid });
+      cloud.machines.set(machine.name, { ...machine, id, group: group.name, uid: group.uid, sshKey: group.sshKey });
       const words = cloud.bootFailures.get(machine.name);
       if (words === undefined) cloud.failed.delete(machine.name);
       else cloud.failed.set(machine.name, words);
@@ -209,11 +214,12 @@ export class FakeProvider implements InfrastructureProvider {
   private reportOf(name: NodeName): MachineReport {
     const machine = this.cloud.machines.get(name);
     if (machine === undefined) throw failure('create machines', `${name} is not there`, true);
-    const { id, uid, zone = 'lab-1a' } = machine;
+    const { id, uid, sshKey, zone = 'lab-1a' } = machine;
     const words = this.cloud.failed.get(name);
     if (words !== undefined) return { id, name, uid, status: 'failed', message: words };
     const publicIp = this.cloud.withoutPublicIp.has(name) ? '' : '127.1.0.1';
     const ssh = { host: '127.1.0.1', port: 22, user: 'root', hostKey: null };
-    return { id, name, uid, status: 'running', publicIp, privateIp: '10.0.0.1', region: 'lab-1', zone, ssh };
+    const at = { publicIp, privateIp: '10.0.0.1', region: 'lab-1', zone };
+    return { id, name, uid, status: 'running', ...at, ssh, sshKey };
   }
 }

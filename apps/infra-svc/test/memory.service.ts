@@ -44,6 +44,7 @@ import {
 } from '../src/machines/machines.task.js';
 import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
+import { CurrentKeys } from '../src/resources/current.keys.effects.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
 import { ConnectionResources } from '../src/resources/resources.effects.js';
@@ -51,6 +52,10 @@ import { ResourcesLog } from '../src/resources/resources.log.effects.js';
 import { resourcesProjection } from '../src/resources/resources.projection.js';
 import type { ResourcesQueries } from '../src/resources/resources.queries.js';
 import { SealedKeys } from '../src/resources/sealed.keys.effects.js';
+import { ROTATION_POLICY, SshKeysEffects, type SshKeysTask } from '../src/ssh-keys/ssh-keys.effects.js';
+import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
+import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
+import { sshKeysReconciler } from '../src/ssh-keys/ssh-keys.reconciler.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -101,7 +106,9 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
   const connections = new RegisteredConnections(queries, log, secrets, kinds);
   const resourcesLog = new ResourcesLog(handle);
-  const steps = new ResourceSteps(resourcesLog, new SealedKeys(secrets, opensshKeys));
+  const sealed = new SealedKeys(secrets, opensshKeys);
+  const current = new CurrentKeys(log);
+  const steps = new ResourceSteps(resourcesLog, sealed, current);
   const resources = new ConnectionResources(steps, queries, leases, settings);
   const offers = new ProviderOffers(resourcesLog, settings);
   const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
@@ -109,10 +116,12 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const admission = new AdmissionEffects(validation, placement);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
   const deletion = new DeletionEffects(connections, clock);
+  const keyPairs = new RotatedKeys(connections, resources, steps, sealed);
+  const rotations = new SshKeysEffects(keyPairs, new HostsOfRotation(log, handle), clock);
   const connectionJobs = new ConnectionJobs(connections, offers);
   const connectionFailures = new ConnectionFailures(offers);
   const tasks = new TaskRunner({
-    reconcilers: [machinesReconciler],
+    reconcilers: [machinesReconciler, sshKeysReconciler],
     handle,
     leases,
     now: () => clock.now(),
@@ -127,6 +136,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
     DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
     DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
+    CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],
+    ReplaceSshKey: [ROTATION_POLICY, (task) => rotations.replace(task as unknown as SshKeysTask)],
   };
   const deliver: Replica['deliver'] = async (job, context) => {
     if (job.type === 'VerifyConnection') {
@@ -158,7 +169,11 @@ interface Armed {
 
 /** The processes of the service, reading the log as the partitions do: each event once, in order. */
 export class MemoryProcesses {
-  private readonly processes = [reconcilerProcess(machinesReconciler), connectionsProcess] as Process<unknown>[];
+  private readonly processes = [
+    reconcilerProcess(machinesReconciler),
+    reconcilerProcess(sshKeysReconciler),
+    connectionsProcess,
+  ] as Process<unknown>[];
   private readonly states = new Map<string, unknown>();
   private readonly timers = new Map<string, Armed>();
   private read = 0;

@@ -53,7 +53,7 @@ export class Simulation {
   private readonly random: () => number;
   private readonly processes = new MemoryProcesses(this.log, (...change) => this.noticed(...change));
   private readonly leases = new MemoryLeases();
-  private readonly secrets = new MemorySecrets();
+  readonly secrets = new MemorySecrets();
   private readonly rowsAreBehind: boolean;
   private readonly lives: Life[] = [];
   private readonly queue: Queued[] = [];

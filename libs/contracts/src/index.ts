@@ -55,6 +55,8 @@ export * from './rollout.reasons.js';
 export * from './software.js';
 export { pinnedSha256 } from './software.digests.js';
 export * from './software.trust.js';
+export * from './ssh-key.js';
+export * from './ssh-keys.js';
 export * from './subjects.js';
 export * from './templates.js';
 export * from './text.js';

@@ -92,6 +92,17 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
   ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
+  SshKeyRotationRequested: ({ name }) => `a new SSH key for connection ${name} was requested`,
+  SshKeyRotationForced: ({ name }) => `the end of the SSH key rotation of connection ${name} was forced`,
+  SshKeyRotationStarted: ({ connection, key }) =>
+    `new machines of connection ${connection} get SSH key ${key.sshKey}; the key of existing hosts is being replaced`,
+  SshKeyRotationProgressed: ({ connection, replaced, pending }) =>
+    `${count(replaced, 'host')} of connection ${connection} accept${replaced === 1 ? 's' : ''} the new SSH key only; ${count(pending, 'host')} still need${pending === 1 ? 's' : ''} the former one`,
+  SshKeyRotationFailed: ({ connection, cause, nextAttemptAt }) =>
+    `the SSH key rotation of connection ${connection} failed: ${sentenceOf(cause)}; ${again(nextAttemptAt)}`,
+  SshKeyRotated: ({ connection, leftOut }) =>
+    `the former SSH key of connection ${connection} is destroyed${leftOut === 0 ? '' : `; ${count(leftOut, 'host')} ${was(leftOut)} left out`}`,
+  SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
   ClusterAccepted: () => 'every check against the world passed',
   ClusterRejected: ({ message }) => `the cluster was rejected: ${message}`,
   NodesRejected: ({ message }) => `the workers were rejected: ${message}`,
@@ -133,6 +144,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ImageEnsured: ({ image, os }) => `image ${image} (${os}) is known`,
   SpecEnsured: ({ spec, cpuCount, memoryGiB }) => `spec ${spec} (${cpuCount} CPU, ${memoryGiB} GiB) is known`,
   HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
+  AuthorizedKeyAdded: ({ node }) => `${node} accepts the new SSH key`,
+  AuthorizedKeyRemoved: ({ node }) => `${node} no longer accepts the former SSH key`,
   AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
   AgentCredentialIssued: ({ node }) => `the agent of ${node} has a new NATS credential`,
   AgentCredentialsRevoked: ({ users }) =>

@@ -160,6 +160,26 @@ export const REFUSALS = {
     'The settings of connection {connection} name the host key of {host}, and that one counts',
     'Change hostKey in the settings (fairlead connection set), or take it out of them.',
   ),
+  'connection.ssh-key-own': definition(
+    409,
+    "The SSH key of connection '{connection}' is your own",
+    'Add the new public key on every host, register the connection again with the new private key (fairlead connection set --secret-file), then remove the former key from the hosts.',
+  ),
+  'connection.ssh-key-none': definition(
+    409,
+    "The connection '{connection}' has no SSH key yet",
+    'Its key is created with its first machine.',
+  ),
+  'connection.ssh-key-rotating': definition(
+    409,
+    "The SSH key of connection '{connection}' is being rotated; {pending} hosts still need the former key",
+    'Wait until the rotation has ended (GET /connections/{connection}), or force its end with "force": true (fairlead keys rotate connection --force).',
+  ),
+  'connection.ssh-key-not-rotating': definition(
+    409,
+    "No rotation of the SSH key of connection '{connection}' has created a new key",
+    'Only a rotation that is replacing keys can be forced. Request one without "force".',
+  ),
   'stock.closed': definition(
     409,
     'The cluster {uid} has given everything back to connection {connection}',

@@ -277,6 +277,16 @@ export type HostAcceptance = z.infer<typeof HostAcceptance>;
 /** A machine that no cluster has planned, by the provider's id. */
 export const OrphanPath = z.object({ connection: ConnectionName, orphan: z.string().min(1).max(PROVIDER_ID_MAX) });
 export type OrphanPath = z.infer<typeof OrphanPath>;
+/** Rotates the SSH key of a connection. */
+export const SshKeyRotationRequest = z
+  .strictObject({
+    force: z
+      .boolean()
+      .optional()
+      .describe('End the rotation that is under way: the former key is destroyed although hosts still need it'),
+  })
+  .meta({ id: 'SshKeyRotationRequest' });
+export type SshKeyRotationRequest = z.infer<typeof SshKeyRotationRequest>;
 export const TokenPath = z.object({ token: z.string().min(1).max(63) });
 export type TokenPath = z.infer<typeof TokenPath>;
 

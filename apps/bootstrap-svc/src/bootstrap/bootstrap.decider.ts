@@ -16,8 +16,10 @@ import {
   ABSENT,
   allOf,
   credentialsOf,
+  desiredKeyOf,
   hostsOf,
   isExtra,
+  isKeyStep,
   newHostsOf,
   type AgentCredentials,
   type Bootstrap,
@@ -30,6 +32,8 @@ import {
 
 export type BootstrapFact = Fact<
   | 'HostReached'
+  | 'AuthorizedKeyAdded'
+  | 'AuthorizedKeyRemoved'
   | 'AgentStarted'
   | 'AgentCredentialIssued'
   | 'AgentCredentialsRevoked'
@@ -63,6 +67,8 @@ export type Outcome = Extract<
   {
     type:
       | 'HostReached'
+      | 'AuthorizedKeyAdded'
+      | 'AuthorizedKeyRemoved'
       | 'AgentStarted'
       | 'AgentUpdated'
       | 'NodeBootstrapped'
@@ -111,6 +117,10 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
   switch (type) {
     case 'HostReached':
       return host !== undefined && host.hostKey === null;
+    case 'AuthorizedKeyAdded':
+      return host !== undefined && desiredKeyOf(cluster, host)?.keyRef === data.keyRef;
+    case 'AuthorizedKeyRemoved':
+      return host?.formerKeys?.some(({ keyRef }) => keyRef === data.keyRef) === true;
     case 'AgentStarted':
       return host !== undefined && host.agentStartedAt === null;
     case 'AgentUpdated':
@@ -220,7 +230,7 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */
 const failsTheCluster = ({ status }: Present, step: string): boolean =>
-  status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster';
+  status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster' && !isKeyStep(step);
 
 type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax' | 'nextAttemptAt'>;
 

@@ -6,6 +6,7 @@ import {
   allOf,
   differenceFrom,
   isExtra,
+  isKeyStep,
   newHostsOf,
   surgeKey,
   surgeOf,
@@ -187,6 +188,43 @@ const adminReported = (cluster: Cluster, { node, certificates }: EventData<'Cert
     : after;
 };
 
+const keyAdded = (cluster: Cluster, { node, keyRef, former }: EventData<'AuthorizedKeyAdded'>): Cluster => {
+  const host = cluster.hosts[node];
+  if (host === undefined) return cluster;
+  const machine = { ...host.machine, ssh: { ...host.machine.ssh, keyRef } };
+  const others = (host.formerKeys ?? []).filter((key) => key.keyRef !== former.keyRef);
+  return withHost(cluster, node, { machine, formerKeys: [...others, former] });
+};
+
+const keyRemoved = (cluster: Cluster, { node, keyRef }: EventData<'AuthorizedKeyRemoved'>): Cluster => {
+  const { formerKeys = [] } = cluster.hosts[node] ?? {};
+  return withHost(cluster, node, { formerKeys: formerKeys.filter((key) => key.keyRef !== keyRef) });
+};
+
+/** A host whose key could not be replaced is tried again. */
+const withKeysUnstuck = (cluster: Cluster): Cluster => {
+  const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => {
+    const { keyStuck, ...rest } = host;
+    return [name, keyStuck === undefined ? host : rest];
+  });
+  return { ...cluster, hosts: Object.fromEntries(hosts) };
+};
+
+const keyDesired = (cluster: Cluster, event: EventData<'SshKeyReplacementRequested'>): Cluster => {
+  const { connection, keyRef, publicKey, former } = event;
+  const sshKeys = { ...cluster.sshKeys, [connection]: { keyRef, publicKey, former } };
+  return { ...withKeysUnstuck(cluster), sshKeys };
+};
+
+const stepFailed = (cluster: Cluster, { step, node, nextAttemptAt }: EventData<'BootstrapStepFailed'>): Cluster => {
+  if (node === undefined || nextAttemptAt !== null) return cluster;
+  if (isKeyStep(step)) return withHost(cluster, node, { keyStuck: true });
+  if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
+  // Nothing waits for an extra machine that is not available: it goes.
+  if (step !== 'RemoveNode') return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
+  return withHost(cluster, node, { removal: 'stuck' });
+};
+
 /** Our own facts. */
 const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { time } = event.meta;
@@ -233,15 +271,12 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return { ...cluster, addons: { ...cluster.addons, [event.data.addon]: event.data.version } };
     case 'ClusterReady':
       return settleAll(cluster);
-    case 'BootstrapStepFailed': {
-      const { step, node, nextAttemptAt } = event.data;
-      if (node === undefined || nextAttemptAt !== null) return cluster;
-      if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
-      // Nothing waits for an extra machine that is not available: it goes.
-      if (step !== 'RemoveNode')
-        return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
-      return withHost(cluster, node, { removal: 'stuck' });
-    }
+    case 'BootstrapStepFailed':
+      return stepFailed(cluster, event.data);
+    case 'AuthorizedKeyAdded':
+      return keyAdded(cluster, event.data);
+    case 'AuthorizedKeyRemoved':
+      return keyRemoved(cluster, event.data);
     case 'EtcdSnapshotPlaced':
       return placed(cluster, event.data);
     case 'EtcdSnapshotRemoved':
@@ -257,7 +292,12 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 /** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
 const retried = (cluster: Cluster, time: string): Cluster =>
-  retriedHosts({ ...withRenewalsDue(cluster, time), run: cluster.run + 1, runStartedAt: time, agentRefused: [] });
+  retriedHosts({
+    ...withKeysUnstuck(withRenewalsDue(cluster, time)),
+    run: cluster.run + 1,
+    runStartedAt: time,
+    agentRefused: [],
+  });
 
 /** Of credentials that were issued before their users were recorded. */
 const LIFETIME_UNKNOWN_S = 24 * 3_600;
@@ -316,6 +356,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return moved(cluster, event.data);
     case 'VmDeleted':
       return withoutHost(cluster, event.data.name);
+    case 'SshKeyReplacementRequested':
+      return keyDesired(cluster, event.data);
     case 'NodeRemovalRequested':
       return withHost(cluster, event.data.node, { removal: 'desired' });
     case 'EtcdRestoreStarted': {

@@ -1,6 +1,7 @@
 import type { NodeName } from '@fairlead/contracts';
 import {
   balancesWell,
+  desiredKeyOf,
   hasExternalEtcd,
   hostsOf,
   isControlPlane,
@@ -32,7 +33,9 @@ export type NodeStep =
   | 'RenewCredential'
   | 'PlaceSnapshot'
   | 'RemoveSnapshot'
-  | 'RefreshKubeconfig';
+  | 'RefreshKubeconfig'
+  | 'AddAuthorizedKey'
+  | 'RemoveAuthorizedKey';
 export type ClusterStep =
   'SetupExternalEtcd' | 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
 
@@ -174,6 +177,23 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
 
+/** Hosts whose agents are heard come first: those that are off must not delay them. */
+const replaceKeys = (cluster: Cluster): readonly Operation[] => {
+  const keyed = hostsOf(cluster)
+    .filter(({ hostKey, removal, keyStuck }) => hostKey !== null && removal !== 'drained' && keyStuck !== true)
+    .filter((host) => desiredKeyOf(cluster, host) !== undefined || (host.formerKeys ?? []).length > 0);
+  return [
+    ...keyed.filter(({ silence }) => silence === undefined),
+    ...keyed.filter(({ silence }) => silence !== undefined),
+  ]
+    .slice(0, HOSTS_AT_ONCE_MAX)
+    .map((host) =>
+      desiredKeyOf(cluster, host) === undefined
+        ? onNode('RemoveAuthorizedKey', host, 'it accepts an SSH key that was replaced')
+        : onNode('AddAuthorizedKey', host, 'the SSH key of its connection is being rotated'),
+    );
+};
+
 /** Nodes whose agents are not heard and have no credential that NATS takes; the silence of the others may end by itself. */
 const agentsToRenew = (state: Bootstrap): readonly Host[] =>
   state.status === 'ready'
@@ -208,7 +228,7 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return [...removals(cluster), ...placeSnapshots(cluster), ...removeSnapshots(cluster)];
+      return [...removals(cluster), ...placeSnapshots(cluster), ...removeSnapshots(cluster), ...replaceKeys(cluster)];
     case 'ready':
       return [
         ...balance(cluster),
@@ -217,8 +237,9 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
         ...refreshKubeconfig(cluster),
+        ...replaceKeys(cluster),
       ];
     case 'building':
-      return state.broken === null ? [...grow(cluster), ...removals(cluster)] : [];
+      return [...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []), ...replaceKeys(cluster)];
   }
 };

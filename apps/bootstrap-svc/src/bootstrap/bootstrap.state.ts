@@ -53,6 +53,23 @@ export interface Host {
   readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
+  /** SSH keys that it accepts and must not; absent: none. */
+  readonly formerKeys?: readonly FormerKey[];
+  /** The attempts to replace its SSH key are used up: it waits for a retry or for the next rotation; absent: they are not. */
+  readonly keyStuck?: boolean;
+}
+
+/** An SSH key that another one replaced. */
+export interface FormerKey {
+  readonly keyRef: SecretRef;
+  readonly publicKey: string;
+}
+
+/** The SSH key of a connection that hosts with the former one must accept instead. */
+export interface DesiredKey {
+  readonly keyRef: SecretRef;
+  readonly publicKey: string;
+  readonly former: FormerKey;
 }
 
 export interface AgentCredentials {
@@ -162,6 +179,8 @@ export interface Cluster {
   readonly requests: Readonly<Record<string, NodesRequest>>;
   /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */
   readonly unrevoked?: AgentCredentials;
+  /** By connection; absent: no key was rotated. */
+  readonly sshKeys?: Readonly<Record<string, DesiredKey>>;
   /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }
@@ -250,6 +269,17 @@ export const renewedKubeconfig = (cluster: Cluster): Host | undefined => {
       host.adminEndsAt !== null &&
       host.adminEndsAt > lastsLonger,
   );
+};
+
+const KEY_STEPS: ReadonlySet<string> = new Set(['AddAuthorizedKey', 'RemoveAuthorizedKey']);
+
+/** Steps of a rotation of SSH keys: neither the cluster nor a node fails by them. */
+export const isKeyStep = (step: string): boolean => KEY_STEPS.has(step);
+
+/** The SSH key that the host must accept instead of the one that it is reached with; undefined: that one is right. */
+export const desiredKeyOf = ({ sshKeys }: Cluster, { machine }: Host): DesiredKey | undefined => {
+  const desired = sshKeys?.[machine.connection];
+  return desired?.former.keyRef === machine.ssh.keyRef ? desired : undefined;
 };
 
 /** Control planes that the API is balanced over: all that are to stay, whether they have joined or not. */

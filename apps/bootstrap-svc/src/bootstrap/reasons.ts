@@ -17,6 +17,8 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   PlaceSnapshot: 'PlaceSnapshotFailedReason',
   RemoveSnapshot: 'RemoveSnapshotFailedReason',
   RefreshKubeconfig: 'RefreshKubeconfigFailedReason',
+  AddAuthorizedKey: 'ReplaceSshKeyFailedReason',
+  RemoveAuthorizedKey: 'ReplaceSshKeyFailedReason',
   DismantleCluster: 'DismantleClusterFailedReason',
 };
 

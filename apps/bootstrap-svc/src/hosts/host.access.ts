@@ -1,4 +1,4 @@
-import { WorldFailure, type SshEndpoint } from '@fairlead/contracts';
+import { WorldFailure, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
 import { parseResult, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
@@ -30,6 +30,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'etcd-member': 'start the etcd member',
   'remove-snapshot': 'remove the snapshot of etcd',
   'etcd-health': 'look at the health of etcd',
+  'authorized-keys': 'replace the SSH key',
 };
 
 /** A host on which a step works. */
@@ -76,6 +77,17 @@ export class HostAccess {
   /** The same for a host that may be dead: one attempt. */
   async onIfAlive<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
     return this.with(host, step, { triesMax: 1, deadlineMs: 10_000 }, work);
+  }
+
+  /** Whether the host lets its user in with that key, by a login of its own. */
+  async accepts(host: Host, step: Step, keyRef: SecretRef): Promise<boolean> {
+    const { machine } = host;
+    const address = await this.addressOf({ ...host, machine: { ...machine, ssh: { ...machine.ssh, keyRef } } });
+    return this.shell.accepts(address, step.signal);
+  }
+
+  async hasKey(keyRef: SecretRef): Promise<boolean> {
+    return (await this.secrets.get(keyRef)) !== undefined;
   }
 
   private async with<T>(

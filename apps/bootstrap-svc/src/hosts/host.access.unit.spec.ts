@@ -27,6 +27,7 @@ describe('the way onto a host', () => {
         opened.push(address);
         return { release: () => undefined } as unknown as HostSession;
       },
+      accepts: async () => true,
       close: async () => undefined,
     };
     const secrets = new MemorySecrets();

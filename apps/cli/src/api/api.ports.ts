@@ -105,6 +105,8 @@ export interface Api {
   /** `host` null: the jump host. */
   acceptHostKey(name: string, host: string | null, hostKey: string): Promise<void>;
   acceptHost(name: string, host: string): Promise<void>;
+  /** `force`: end the rotation that is under way. Accepted is not done. */
+  rotateSshKey(name: string, force: boolean): Promise<void>;
   deleteConnection(name: string): Promise<void>;
   /** Machines that no cluster has planned. */
   orphans(connection: string): Promise<readonly OrphanView[]>;

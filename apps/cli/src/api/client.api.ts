@@ -147,6 +147,7 @@ type ConnectionMethods = Pick<
   | 'verifyConnection'
   | 'acceptHostKey'
   | 'acceptHost'
+  | 'rotateSshKey'
   | 'deleteConnection'
   | 'orphans'
   | 'deleteOrphan'
@@ -169,6 +170,8 @@ const connectionMethods = (access: Access, client: FairleadClient): ConnectionMe
       done(client.POST('/connections/{connection}/accept-host-key', { ...named(name), body: { host, hostKey } })),
     acceptHost: (name, host) =>
       done(client.POST('/connections/{connection}/accept-host', { ...named(name), body: { host } })),
+    rotateSshKey: (name, force) =>
+      done(client.POST('/connections/{connection}/ssh-key/rotate', { ...named(name), body: force ? { force } : {} })),
     deleteConnection: (name) => done(client.DELETE('/connections/{connection}', named(name))),
     orphans: (name) =>
       allItemsOf(access, (query) =>

@@ -98,6 +98,7 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
 
 type Action<Arguments extends readonly unknown[]> = (session: Session, ...args: Arguments) => Promise<Answer | void>;
 
+/** Options before the command's name are those of its groups and of the program; the nearer one wins. */
 const optionsOf = (command: Command): SharedOptions => ({
   ...(command.parent === null ? {} : optionsOf(command.parent)),
   ...command.opts(),
@@ -109,9 +110,7 @@ export const runs =
   async (...received: unknown[]): Promise<void> => {
     const command = received.at(-1);
     if (!(command instanceof Command)) throw new Error('commander did not say which command runs');
-    // Options before the command's name are the program's; the nearer one wins.
-    const shared: SharedOptions = optionsOf(command);
-    const session = new Session(io, shared);
+    const session = new Session(io, optionsOf(command));
     const answer = await action(session, ...(received.slice(0, -1) as unknown as Arguments));
     if (answer !== undefined) io.out(answerText(answer, session.format));
     if (answer?.exit !== undefined) throw new AnsweredExit(answer.exit);

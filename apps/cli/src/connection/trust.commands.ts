@@ -33,6 +33,23 @@ const hostLines = (name: string, hosts: Hosts): readonly string[] =>
       : []),
   ]);
 
+/** A server of an earlier release says nothing of it. */
+const sshKeyLines = ({ sshKey }: ConnectionView): readonly string[] => {
+  if (sshKey === undefined) return [];
+  const { name, publicKey, rotation } = sshKey;
+  return [
+    `SSH key ${name}`,
+    `  public key: ${publicKey}`,
+    ...(rotation === null
+      ? []
+      : [
+          `  rotation: ${rotation.status}; ${rotation.replaced} hosts have the new key only, ${rotation.pending} still need the former one`,
+          ...rotation.hosts.map(({ namespace, cluster, node }) => `    ${namespace}/${cluster}/${node}`),
+          ...(rotation.problem === '' ? [] : [`  problem: ${rotation.problem}`]),
+        ]),
+  ];
+};
+
 export const describeText = (item: ConnectionView): string => {
   const { name, provider, region, problem, namespaces, hosts = [], jump } = item;
   return [
@@ -44,6 +61,7 @@ export const describeText = (item: ConnectionView): string => {
     ...(jump === undefined
       ? []
       : [`Jump host ${jump.user}@${jump.address}:${jump.port}`, `    host key: ${keyText(jump.hostKey)}`]),
+    ...sshKeyLines(item),
     ...(hosts.length === 0 ? [] : ['Hosts', ...hostLines(name, hosts)]),
   ].join('\n');
 };

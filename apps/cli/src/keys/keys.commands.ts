@@ -5,6 +5,7 @@ import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 import type { AuthorityRotated } from './authority.rotation.effects.js';
 import type { NatsSettings } from './rotate.effects.js';
+import { addConnectionRotation } from './connection.rotation.commands.js';
 import { inSentences, SECRETS_HELP, SECRETS_OPTION } from '../provision/provision.commands.js';
 
 interface RotateOptions {
@@ -20,6 +21,7 @@ export const addKeysCommands = (program: Command, io: Io): void => {
   addMaster(rotate, io);
   addNats(rotate, io);
   addNatsAuthority(rotate, io);
+  addConnectionRotation(rotate, io);
   addExport(keys, io);
 };
 

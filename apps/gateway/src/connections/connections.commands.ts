@@ -6,6 +6,7 @@ import {
   type HostKeyAcceptance,
   type NodeName,
   type SecretRef,
+  type SshKeyRotationRequest,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
@@ -15,6 +16,7 @@ import { orRefuse } from '../http/refused.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { RegistrationChecks } from './registration.checks.js';
+import { sshKeys, type SshKeysState } from './ssh-keys.decider.js';
 
 const SHARED = 'shared';
 
@@ -68,6 +70,15 @@ export class ConnectionCommands {
     const isOrphan = doc?.orphans?.[id] !== undefined;
     const command = { type: 'RequestOrphanRemoval', data: { name, id, isOrphan } } as const;
     return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  async rotateSshKey(
+    name: ConnectionName,
+    { force = false }: SshKeyRotationRequest,
+    caller: Caller,
+  ): Promise<Decided<SshKeysState>> {
+    const command = { type: 'RotateSshKey', data: { name, force } } as const;
+    return orRefuse(await this.handle(sshKeys, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {

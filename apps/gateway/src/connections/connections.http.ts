@@ -10,6 +10,7 @@ import {
   refuse,
   SpecList,
   SpecsQuery,
+  SshKeyRotationRequest,
   StatusView,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
@@ -197,6 +198,39 @@ export class ConnectionsHttp {
     const { seq } = await this.commands.acceptHost(connection, host, caller);
     accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
     return { kind: 'Status', code: 202, message: `Host '${host}' is accepted as it is.` };
+  }
+
+  @Post(':connection/ssh-key/rotate')
+  @HttpCode(202)
+  @RoleEverywhere('admin')
+  @KeyedCommand()
+  @Documented({
+    id: 'rotateSshKey',
+    tag: 'connections',
+    summary: 'Rotate the SSH key of a connection on every host that has it',
+    description:
+      'New machines get a new key; on existing hosts it is added, proved by a login, and the former one removed. A host that is off is tried again until it answers. The former key is destroyed once no host needs it. GET /connections/{connection} shows the progress. With force, the rotation that is under way ends now, and hosts that have only the former key cannot be reached any more.',
+    answers: [{ status: 202, description: 'It will be rotated', schema: StatusView }],
+    refusals: [
+      'connection.not-found',
+      'connection.ssh-key-own',
+      'connection.ssh-key-none',
+      'connection.ssh-key-rotating',
+      'connection.ssh-key-not-rotating',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  async rotateSshKey(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Body({ schema: SshKeyRotationRequest }) request: SshKeyRotationRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const { seq } = await this.commands.rotateSshKey(connection, request, caller);
+    accept(response, { seq, location: `/connections/${connection}`, status: 202, waited: false });
+    const does = request.force === true ? 'will end, and the former key will be destroyed' : 'was requested';
+    return { kind: 'Status', code: 202, message: `The rotation of the SSH key of '${connection}' ${does}.` };
   }
 
   @Delete(':connection')

@@ -1,13 +1,17 @@
 import {
   ANY_HOST,
+  connectionOfSshKey,
+  NO_SSH_KEY,
   sentenceOf,
   SHARED_WITH_ALL,
   sshAddress,
+  sshKeyAfter,
   sshServerId,
   SshSettings,
   type KnownHostKey,
   type SshServer,
   type ConnectionOffer,
+  type ConnectionSshKey,
   type ConnectionView,
   type Quota,
   type SpecList,
@@ -43,6 +47,8 @@ export interface ConnectionDoc {
   readonly stock: Readonly<Record<string, StockEntry>>;
   /** The namespace that had a host last, by the host's name. Absent in rows of earlier releases. */
   readonly lastNamespaces?: Readonly<Record<string, string>>;
+  /** Absent: no machine has been created, or the row is of an earlier release. */
+  readonly sshKey?: ConnectionSshKey;
   /** Host keys that were pinned or accepted, by the id of their server. Absent in rows of earlier releases. */
   readonly hostKeys?: Readonly<Record<string, KnownHostKey>>;
   /** Machines that no cluster has planned, by the provider's id. Absent in rows of earlier releases. */
@@ -123,6 +129,12 @@ const withHostKey = (doc: ConnectionDoc, server: SshServer, key: KnownHostKey): 
     : { ...doc, hostKeys: { ...doc.hostKeys, [id]: key } };
 };
 
+const withSshKey = (doc: ConnectionDoc, event: StoredEvent): ConnectionDoc => {
+  const before = doc.sshKey ?? NO_SSH_KEY;
+  const after = connectionOfSshKey(event) === undefined ? before : sshKeyAfter(before, event);
+  return after === before ? doc : { ...doc, sshKey: after };
+};
+
 export const connectionsProjection: Projection<ConnectionDoc> = {
   name: 'connections',
   table: 'connections',
@@ -146,13 +158,15 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'OrphanVmDeleted':
       case 'OrphanVmKept':
         return [event.data.connection];
-      default:
-        return [];
+      default: {
+        const connection = connectionOfSshKey(event);
+        return connection === undefined ? [] : [connection];
+      }
     }
   },
 
   evolve: (doc, event, key) => {
-    const before = doc ?? unknown(key);
+    const before = withSshKey(doc ?? unknown(key), event);
     if (isOrphanEvent(event)) return { ...before, orphans: orphansAfter(before.orphans ?? {}, event) };
     switch (event.type) {
       case 'ConnectionRegistered': {
@@ -233,6 +247,26 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
   });
 };
 
+const sshKeyOf = ({ sshKey }: ConnectionDoc): Pick<ConnectionView, 'sshKey'> => {
+  if (sshKey === undefined || sshKey.current === null) return {};
+  const { current, rotation, rotated } = sshKey;
+  const running = rotation && {
+    status: rotation.status,
+    requestedTime: rotation.requestedAt,
+    replaced: rotation.replaced,
+    pending: rotation.pending,
+    hosts: [...rotation.hosts],
+    problem: rotation.cause === null ? '' : sentenceOf(rotation.cause),
+  };
+  const last = rotated && {
+    time: rotated.rotatedAt,
+    replaced: rotated.replaced,
+    leftOut: rotated.leftOut,
+    hosts: [...rotated.hosts],
+  };
+  return { sshKey: { name: current.sshKey, publicKey: current.publicKey, rotation: running, rotated: last } };
+};
+
 /** What anybody may know who may use the connection: no address, no setting, no word of its provider. */
 const publicView = (doc: RegisteredConnectionDoc): ConnectionView => {
   const { provider, region, zone, registeredAt } = doc.registration;
@@ -259,6 +293,7 @@ export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: bo
     quota: doc.registration.quota ?? {},
     problem: doc.problem,
     ...inventoryOf(doc),
+    ...sshKeyOf(doc),
   };
 };
 

@@ -137,6 +137,15 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(key.publicKey).toBe(under.publicKey);
     });
 
+    it('deletes a key, also one that is gone already, and creates it again', async () => {
+      const provider = under.open();
+      const old = { name: 'spec-sshkey-2', publicKey: under.publicKey };
+      await provider.ensureSshKey(old, signal());
+      await provider.deleteSshKey(old.name, signal());
+      await provider.deleteSshKey(old.name, signal());
+      expect((await provider.ensureSshKey(old, signal())).publicKey).toBe(under.publicKey);
+    });
+
     it('knows no machines of a group that no one asked for', async () =>
       expect(await under.open().describeMachines(newGroup(), signal())).toEqual([]));
 

@@ -8,6 +8,7 @@ import type { TaskData } from './machines.decider.js';
 import { desiredMachine, groupOf, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
 import { missingOf, type Cluster } from './machines.state.js';
 import { clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
+import { sshKeyRefNamed } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
 import { surgeKey } from './surges.js';
 
@@ -138,5 +139,7 @@ const machineFrom = (
   const needed = cluster.spec.serviceType === 'multi' ? 'public' : 'private';
   const address = needed === 'public' ? answer.publicIp : answer.privateIp;
   if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`);
-  return machineOf(plan, answer, { provider: open.connection.provider, keyRef });
+  // A machine that a crash interrupted may have been created with an earlier key than the one that is current now.
+  const own = answer.sshKey === undefined ? undefined : sshKeyRefNamed(open.connection.name, answer.sshKey);
+  return machineOf(plan, answer, { provider: open.connection.provider, keyRef: own ?? keyRef });
 };

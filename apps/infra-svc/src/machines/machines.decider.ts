@@ -43,6 +43,7 @@ export type MachinesCommand =
   | Command<'RecordMachine', About<{ machine: Machine }>>
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
   | Command<'RecordLook', About<ClusterLook>>
+  | Command<'RequestSshKeyReplacement', About<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
@@ -70,6 +71,7 @@ export type MachinesFact = Fact<
   | 'InfrastructureFailed'
   | 'LoadBalancerDeleted'
   | 'VmDeleted'
+  | 'SshKeyReplacementRequested'
   | 'ClusterDeleted'
 >;
 
@@ -136,6 +138,15 @@ const recordMachine = ({ status, cluster }: PresentMachines, machine: Machine): 
   return [made, ...announcement({ ...cluster, created }, batchOf(cluster.additions, plan))];
 };
 
+/** Once for each key: hosts that appear later with the former one are included. */
+const requestReplacement = (
+  { status, cluster }: PresentMachines,
+  data: EventData<'SshKeyReplacementRequested'>,
+): readonly MachinesFact[] => {
+  if (status === 'leaving' || cluster.replacements?.[data.connection] === data.keyRef) return nothing;
+  return [{ type: 'SshKeyReplacementRequested', data }];
+};
+
 const recordRemoval = (state: PresentMachines, name: NodeName): readonly MachinesFact[] => {
   const { cluster } = state;
   const plan = cluster.planned.find((machine) => machine.name === name);
@@ -196,6 +207,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     }
     case 'RecordLook':
       return status === 'desired' || status === 'failed' ? factsOfLook(cluster, command.data) : nothing;
+    case 'RequestSshKeyReplacement':
+      return requestReplacement(state, command.data);
     case 'RecordRemoval':
       return recordRemoval(state, command.data.name);
     case 'RecordDeletion':

@@ -161,6 +161,12 @@ const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Ad
   }
 };
 
+const withKey = (cluster: Cluster, { node, keyRef }: EventData<'AuthorizedKeyAdded'>): Cluster => {
+  const machine = cluster.created[node];
+  if (machine === undefined) return cluster;
+  return { ...cluster, created: { ...cluster.created, [node]: { ...machine, ssh: { ...machine.ssh, keyRef } } } };
+};
+
 /** What an event changes in everything else; most events change nothing. */
 const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -175,6 +181,12 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
       return { ...cluster, surges: withoutSurge(cluster.surges, cluster.planned, event.data) };
     case 'VmsPlanned':
       return planned(cluster, event);
+    case 'SshKeyReplacementRequested': {
+      const { connection, keyRef } = event.data;
+      return { ...cluster, replacements: { ...cluster.replacements, [connection]: keyRef } };
+    }
+    case 'AuthorizedKeyAdded':
+      return withKey(cluster, event.data);
     case 'VmCreated':
       return { ...cluster, created: { ...cluster.created, [event.data.machine.name]: event.data.machine } };
     case 'VmsCreated':

@@ -1,4 +1,4 @@
-import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
 import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
@@ -43,6 +43,8 @@ export interface Cluster {
   readonly remake: boolean;
   /** Machines whose node has left, and machines that were given up before they were announced, by name. */
   readonly deletions: Readonly<Record<string, Deletion>>;
+  /** The SSH key that hosts were last required to accept, by connection; absent: none was rotated. */
+  readonly replacements?: Readonly<Record<string, SecretRef>>;
 }
 
 export type Machines =

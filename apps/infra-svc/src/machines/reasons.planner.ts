@@ -11,6 +11,7 @@ const REASONS = {
   'ensure network': 'CreateVpcFailedReason',
   'ensure firewall': 'CreateSecurityGroupFailedReason',
   'ensure SSH key': 'CreateSSHKeyFailedReason',
+  'delete SSH key': 'DeleteSSHKeyFailedReason',
   'create machines': 'CreateMCISFailedReason',
   'describe machines': 'GetMCISFailedReason',
   'list machines': 'GetMCISFailedReason',

@@ -34,6 +34,7 @@ export const PROVIDER_OPERATIONS = [
   'ensure network',
   'ensure firewall',
   'ensure SSH key',
+  'delete SSH key',
   'create machines',
   'describe machines',
   'list machines',
@@ -153,6 +154,8 @@ export type MachineReport =
       readonly zone: string;
       /** `jump`: the host through which it is reached, where it is not reached directly. */
       readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
+      /** The SSH key that it was created with, by its name at the provider; absent: the one that was desired. */
+      readonly sshKey?: string;
       /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */
       readonly profile?: HostProfile;
       /** Labels that its node must have. */
@@ -223,6 +226,8 @@ export interface InfrastructureProvider {
   ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall>;
   /** Resolves to the key as the provider has it. */
   ensureSshKey(desired: SshKey, signal: AbortSignal): Promise<SshKey>;
+  /** New machines cannot get it any more; those that have it keep it. */
+  deleteSshKey(name: string, signal: AbortSignal): Promise<void>;
 
   /**
    * Asks for the whole group at once, makes what is missing of it, and yields each machine once, as it answers; it ends

@@ -1,7 +1,14 @@
-import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import {
+  generationNumberOf,
+  WorldFailure,
+  type ConnectionName,
+  type SecretRef,
+  type SshKeyGeneration,
+} from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Network, OpenConnection } from '../providers/provider.ports.js';
+import { CurrentKeys } from './current.keys.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import { firewallOf, networkOf, sshKeyName, sshKeyRef } from './resources.planner.js';
 import type { SharedInfrastructure } from './resources.ports.js';
@@ -13,6 +20,7 @@ export class ResourceSteps {
   constructor(
     @Inject(ResourcesLog) private readonly log: ResourcesLog,
     @Inject(SealedKeys) private readonly keys: SealedKeys,
+    @Inject(CurrentKeys) private readonly current: CurrentKeys,
   ) {}
 
   async ensureAll(open: OpenConnection, cause: Cause, signal: AbortSignal): Promise<SharedInfrastructure> {
@@ -20,7 +28,7 @@ export class ResourceSteps {
     const firewall = await this.firewall(open, network, cause, signal);
     const key = await this.sshKey(open, cause, signal);
     const image = await this.image(open, cause, signal);
-    return { network: network.name, firewall, ...key, image };
+    return { network: network.name, firewall, sshKey: key.sshKey, keyRef: key.keyRef, image };
   }
 
   async spec({ connection, provider }: OpenConnection, spec: string, cause: Cause, signal: AbortSignal): Promise<void> {
@@ -34,6 +42,12 @@ export class ResourceSteps {
       { type: 'SpecEnsured', data: { connection: connection.name, spec, cpuCount, memoryGiB } },
       cause,
     );
+  }
+
+  /** Whether new machines of the connection get this key. */
+  async isCurrent(connection: ConnectionName, keyRef: SecretRef): Promise<boolean> {
+    const current = await this.current.of(connection);
+    return current === null || current.keyRef === keyRef;
   }
 
   private async network({ connection, provider }: OpenConnection, cause: Cause, signal: AbortSignal): Promise<Network> {
@@ -57,27 +71,33 @@ export class ResourceSteps {
     return firewall.name;
   }
 
-  /** Sealed first, then given to the provider, then stated: a crash in between finds the same key again. */
   private async sshKey(
-    { connection: { name }, provider }: OpenConnection,
+    open: OpenConnection,
     cause: Cause,
     signal: AbortSignal,
   ): Promise<{ sshKey: string; keyRef: SecretRef }> {
-    const { publicKey } = await this.keys.ensure(name);
-    const key = await provider.ensureSshKey({ name: sshKeyName(name), publicKey }, signal);
+    const { name: connection } = open.connection;
+    const current = await this.current.of(connection);
+    const generation = current === null ? 1 : generationNumberOf(current.keyRef);
+    const key = await this.ensureKey(open, generation, signal);
+    const { sshKey, publicKey, keyRef: secretRef } = key;
+    await this.log.record({ type: 'SshKeyEnsured', data: { connection, sshKey, publicKey, secretRef } }, cause);
+    return key;
+  }
+
+  /** Sealed first, then given to the provider: a crash in between finds the same key again. Two callers must not do so at the same time. */
+  async ensureKey(
+    { connection: { name }, provider }: OpenConnection,
+    generation: number,
+    signal: AbortSignal,
+  ): Promise<SshKeyGeneration> {
+    const { publicKey } = await this.keys.ensure(name, generation);
+    const key = await provider.ensureSshKey({ name: sshKeyName(name, generation), publicKey }, signal);
     if (key.ref === undefined && key.publicKey !== publicKey) {
       const message = `the provider has another key under the name ${key.name}; delete it there`;
       throw new WorldFailure({ operation: 'ensure SSH key', target: name, message, retryable: false });
     }
-    const keyRef = key.ref ?? sshKeyRef(name);
-    await this.log.record(
-      {
-        type: 'SshKeyEnsured',
-        data: { connection: name, sshKey: key.name, publicKey: key.publicKey, secretRef: keyRef },
-      },
-      cause,
-    );
-    return { sshKey: key.name, keyRef };
+    return { sshKey: key.name, publicKey: key.publicKey, keyRef: key.ref ?? sshKeyRef(name, generation) };
   }
 
   private async image({ connection, provider }: OpenConnection, cause: Cause, signal: AbortSignal): Promise<string> {

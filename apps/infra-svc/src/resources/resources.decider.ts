@@ -59,7 +59,8 @@ const TYPES: ReadonlySet<string> = new Set<ResourceFact['type']>([
   'SpecEnsured',
 ]);
 
-const isResourceFact = (event: { type: string }): event is ResourceFact => TYPES.has(event.type);
+/** Whether it is about what the clusters of a connection share. */
+export const isResourceFact = (event: { type: string }): event is ResourceFact => TYPES.has(event.type);
 
 /** Shared things of a connection, each stated once however many clusters ensure it. */
 export const resources: Decider<Resources, RecordResource, ResourceFact> = {

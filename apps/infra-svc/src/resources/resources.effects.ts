@@ -37,7 +37,7 @@ export class ConnectionResources implements SharedResources {
 
   async ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure> {
     const { registration } = open.connection;
-    const infrastructure = await this.infrastructure.get(registration, () => this.ensureAlone(open, cause));
+    const infrastructure = await this.currentInfrastructure(open, cause);
     for (const spec of new Set(specs)) {
       await this.specs.get(`${registration}/${spec}`, async () => {
         await this.inTime((late) => this.steps.spec(open, spec, cause, late));
@@ -53,13 +53,24 @@ export class ConnectionResources implements SharedResources {
   }
 
   /** One replica at a time, because the SSH key is generated, and there must be one. */
-  private async ensureAlone(open: OpenConnection, cause: Cause): Promise<SharedInfrastructure> {
-    const lease = await this.lease(open.connection.name);
+  async alone<Result>(connection: ConnectionName, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const lease = await this.lease(connection);
     try {
-      return await this.inTime((late) => this.steps.ensureAll(open, cause, AbortSignal.any([lease.signal, late])));
+      return await this.inTime((late) => work(AbortSignal.any([lease.signal, late])));
     } finally {
       await lease.release();
     }
+  }
+
+  /** What is remembered may name an SSH key that was rotated since. */
+  private async currentInfrastructure(open: OpenConnection, cause: Cause): Promise<SharedInfrastructure> {
+    const { registration, name } = open.connection;
+    const ask = (): Promise<SharedInfrastructure> =>
+      this.alone(name, (signal) => this.steps.ensureAll(open, cause, signal));
+    const remembered = await this.infrastructure.get(registration, ask);
+    return (await this.steps.isCurrent(name, remembered.keyRef))
+      ? remembered
+      : this.infrastructure.renew(registration, ask);
   }
 
   private async lease(connection: ConnectionName): Promise<Lease> {

@@ -1,4 +1,4 @@
-import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
+import { fnv1a32, generationRef, type ConnectionName, type SecretRef } from '@fairlead/contracts';
 import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
 
 /** A connection may name the network that its machines must be in, e.g. to keep two connections apart. */
@@ -54,7 +54,18 @@ export const firewallOf = (connection: ConnectionName, network: Network): Firewa
   };
 };
 
-export const sshKeyName = (connection: ConnectionName): string => `${connection}-sshkey`;
+/** What the key of a connection is called at the provider. No two connections share a name: what follows the last `-sshkey` is a number. */
+export const sshKeyName = (connection: ConnectionName, generation: number): string =>
+  generation === 1 ? `${connection}-sshkey` : `${connection}-sshkey-${generation}`;
 
 /** Where the private half of the connection's SSH key is sealed. */
-export const sshKeyRef = (connection: ConnectionName): SecretRef => `infra-svc.ssh-key.${connection}` as SecretRef;
+export const sshKeyRef = (connection: ConnectionName, generation: number): SecretRef =>
+  generationRef(`infra-svc.ssh-key.${connection}`, generation);
+
+/** The key behind a name that a provider reports; undefined: it is none of ours. */
+export const sshKeyRefNamed = (connection: ConnectionName, name: string): SecretRef | undefined => {
+  const first = sshKeyName(connection, 1);
+  if (name === first) return sshKeyRef(connection, 1);
+  const number = name.startsWith(`${first}-`) ? name.slice(first.length + 1) : '';
+  return /^[1-9]\d{0,8}$/.test(number) ? sshKeyRef(connection, Number(number)) : undefined;
+};

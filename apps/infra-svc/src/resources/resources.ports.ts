@@ -17,6 +17,8 @@ export interface SharedResources {
   ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure>;
   /** The network that the connection's machines are in, or will be. */
   networkCidr(connection: Connection): Promise<string>;
+  /** While no other replica ensures anything of the connection. */
+  alone<Result>(connection: ConnectionName, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
 /** What a connection offers now. */

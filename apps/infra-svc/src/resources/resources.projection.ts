@@ -1,5 +1,6 @@
 import type { Cause, ConnectionName, ConnectionOffer, MachineSpec } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
+import { isResourceFact } from './resources.decider.js';
 
 /** What a connection offers, and what its clusters share. */
 export interface ResourcesRow {
@@ -27,16 +28,13 @@ const nothingYet = (connection: ConnectionName): ResourcesRow => ({
   specs: {},
 });
 
-const connectionIn = (data: object): ConnectionName | undefined =>
-  'connection' in data ? (data.connection as ConnectionName) : undefined;
-
 /** Shared resources by connection. */
 export const resourcesProjection: Projection<ResourcesRow> = {
   name: 'resources',
   table: 'resources',
-  keys: (event) => {
-    const connection = event.meta.context.startsWith('resources-') ? connectionIn(event.data) : undefined;
-    return connection === undefined ? [] : [connection];
+  keys: ({ type, data }) => {
+    const fact = { type, data };
+    return isResourceFact(fact) ? [fact.data.connection] : [];
   },
   evolve: (before, event, key) => {
     const row = before ?? nothingYet(key as ConnectionName);

@@ -1,4 +1,4 @@
-import type { ConnectionName } from '@fairlead/contracts';
+import type { ConnectionName, SecretRef } from '@fairlead/contracts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { SSH_KEYS } from '../tokens.js';
@@ -17,13 +17,18 @@ export class SealedKeys {
   ) {}
 
   /** Generates the key when there is none. Two callers must not do so at the same time. */
-  async ensure(connection: ConnectionName): Promise<KeyPair> {
+  async ensure(connection: ConnectionName, generation: number): Promise<KeyPair> {
     const comment = `fairlead@${connection}`;
-    const ref = sshKeyRef(connection);
+    const ref = sshKeyRef(connection, generation);
     const sealed = await this.secrets.get(ref);
     if (sealed !== undefined) return this.sshKeys.read(sealed, comment);
     const pair = this.sshKeys.generate(comment);
     await this.secrets.put(ref, pair.privateKey, SHARED_OWNER);
     return pair;
+  }
+
+  /** One that does not exist is fine. */
+  async destroy(ref: SecretRef): Promise<void> {
+    await this.secrets.delete(ref);
   }
 }

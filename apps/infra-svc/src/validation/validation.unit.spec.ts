@@ -116,7 +116,13 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses a name under which the provider still has machines of another cluster', async () => {
     const group = groupOf({ namespace: 'default' as never, uid: LATER_UID, spec: clusterSpec() }, LAB);
     const left = { id: 'm', name: 'demo-w-1-zzzzz' as never, group: group.name, uid: LATER_UID };
-    const rest = { spec: 'lab.medium', zone: undefined, rootDisk: { type: 'default', size: 'default' }, labels: {} };
+    const rest = {
+      spec: 'lab.medium',
+      sshKey: 'k',
+      zone: undefined,
+      rootDisk: { type: 'default', size: 'default' },
+      labels: {},
+    };
     story.cloud.machines.set(left.name, { ...left, ...rest });
     await story.request(requested());
     expect(story.last('ClusterRejected')).toMatchObject({

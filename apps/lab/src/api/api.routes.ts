@@ -78,6 +78,14 @@ const resourceRoutes = (kind: string, resources: Resources<object>): readonly Ro
     path: `/v1/${kind}/:name`,
     handle: ({ parameters, body }) => ok(resources.put(parameters['name'] ?? '', body)),
   },
+  {
+    method: 'DELETE',
+    path: `/v1/${kind}/:name`,
+    handle: ({ parameters }) => {
+      resources.remove(parameters['name'] ?? '');
+      return GONE;
+    },
+  },
 ];
 
 const groupRoutes = ({ groups }: Cloud): readonly Route[] => [

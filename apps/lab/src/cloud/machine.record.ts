@@ -57,6 +57,7 @@ export const machineView = (record: MachineRecord) => ({
   region: record.region,
   zone: record.zone,
   spec: record.request.spec,
+  sshKey: record.request.sshKey,
 });
 
 /** Ordinary users cannot bind port 22. */

@@ -4,6 +4,7 @@ import type { RunningHost } from '../hosts/host.platform.js';
 import { SshServer } from '../ssh/ssh.server.js';
 import type { Delays } from '../time/delays.js';
 import type { Faults } from '../faults/faults.js';
+import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
 import { SSH_PORT, SSH_USER, type MachineRecord, type MachineStatus } from './machine.record.js';
 
 export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal';
@@ -128,8 +129,16 @@ export class Machine {
   private async assemble(): Promise<void> {
     if (this.running !== undefined) return;
     this.running = await this.world.createHost(this);
+    await this.authorizeKeys(this.running);
     this.world.clusters.addHost(this.running.host);
     await this.running.open();
+  }
+
+  /** As cloud-init does at the first boot: what is changed on the host later stays. */
+  private async authorizeKeys({ host: { files } }: RunningHost): Promise<void> {
+    if (await files.exists(AUTHORIZED_KEYS)) return;
+    const keys = this.world.authorizedKeys(this.record.request.sshKey);
+    await files.writeText(AUTHORIZED_KEYS, keys.map((key) => `${key.trim()}\n`).join(''), 0o600);
   }
 
   private async resume(): Promise<void> {
@@ -154,7 +163,7 @@ export class Machine {
       hostKeyPem: this.record.hostKeyPem,
       files: running.host.files,
       shell: running.shell,
-      authorizedKeys: () => this.world.authorizedKeys(this.record.request.sshKey),
+      authorizedKeys: () => authorizedKeysIn(running.host.files),
       connectDelayMs: () => this.connectDelayMs(),
     });
     await this.sshServer.open();

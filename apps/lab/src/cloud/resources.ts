@@ -43,4 +43,10 @@ export class Resources<T extends object> {
     this.store.put(this.kind, name, () => ({ name, settings }));
     return { name, ...settings };
   }
+
+  /** One that does not exist is fine. */
+  remove(name: string): void {
+    this.items.delete(name);
+    this.store.remove(this.kind, name);
+  }
 }

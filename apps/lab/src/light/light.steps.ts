@@ -15,6 +15,7 @@ import { createHash } from 'node:crypto';
 import type { Blobs } from '../files/blobs.js';
 import type { MemoryFiles } from '../files/memory.files.js';
 import type { Host } from '../hosts/host.js';
+import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
 import type { AgentCommandResult } from './agent.programs.js';
 
 /** A step of a light host fails with words on standard error and an exit code, as its script would. */
@@ -203,6 +204,16 @@ export const LIGHT_STEPS: Steps = {
     const healthy = `${stdout}${stderr}`.match(/ is healthy/g)?.length ?? 0;
     if (started === members && healthy === members) return { members };
     throw new StepFault(`${started} of ${members} members of etcd have started, and ${healthy} are healthy: ${stderr}`);
+  },
+
+  'authorized-keys': async ({ files }, { add, remove }) => {
+    const blobOf = (line: string): string | undefined => line.split(' ')[1];
+    const gone = new Set(remove.map(blobOf));
+    const before = await authorizedKeysIn(files);
+    const kept = before.filter((line) => !gone.has(blobOf(line)));
+    const after = add === null || kept.includes(add) ? kept : [...kept, add];
+    await files.writeText(AUTHORIZED_KEYS, after.map((line) => `${line}\n`).join(''), PRIVATE);
+    return { changed: after.join() !== before.join() };
   },
 
   'remove-snapshot': async ({ files }) => {

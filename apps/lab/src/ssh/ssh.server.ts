@@ -13,7 +13,7 @@ export interface SshHost {
   readonly files: HostFiles;
   readonly shell: HostShell;
   /** The public keys in OpenSSH format that may log in now. */
-  authorizedKeys(): readonly string[];
+  authorizedKeys(): Promise<readonly string[]>;
   /** How long a new connection waits before it is answered; null: for ever. */
   connectDelayMs(): number | null;
 }
@@ -89,18 +89,17 @@ export class SshServer {
   }
 
   private connected(client: Connection): void {
-    client.on('authentication', (context) => this.authenticate(context));
+    client.on('authentication', (context) => void this.authenticate(context).catch(() => context.reject()));
     client.on('error', () => client.end());
     client.on('session', (accept) => this.serveSession(accept()));
   }
 
-  private authenticate(context: AuthContext): void {
+  private async authenticate(context: AuthContext): Promise<void> {
     if (context.method !== 'publickey' || context.username !== this.host.user) {
       context.reject(['publickey']);
       return;
     }
-    const key = this.host
-      .authorizedKeys()
+    const key = (await this.host.authorizedKeys())
       .map(parseKey)
       .find((candidate) => candidate !== undefined && sameKey(candidate, context.key.data));
     const { signature, blob } = context;

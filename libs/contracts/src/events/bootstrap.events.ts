@@ -19,6 +19,25 @@ export const bootstrapEvents = {
     doc: 'The host answers over SSH, and its host key is pinned.',
     data: z.strictObject({ uid, node, hostKey: z.string(), attempts: z.int().min(1) }),
   }),
+  AuthorizedKeyAdded: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The host accepts another SSH key of its connection, proved by a login; it is reached with this key from now on.',
+    data: z.strictObject({
+      uid,
+      node,
+      keyRef: SecretRef,
+      former: z.strictObject({ keyRef: SecretRef, publicKey: z.string() }).describe('The key that it was reached with'),
+    }),
+  }),
+  AuthorizedKeyRemoved: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The host refuses a former SSH key of its connection.',
+    data: z.strictObject({ uid, node, keyRef: SecretRef.describe('The former key') }),
+  }),
   AgentStarted: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

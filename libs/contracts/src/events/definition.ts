@@ -17,6 +17,7 @@ export type ContextPattern =
   | 'bootstrap'
   | 'access'
   | 'rollout'
+  | 'ssh-keys'
   | 'desired-<node>'
   | 'health-<node>'
   | 'node-<node>'

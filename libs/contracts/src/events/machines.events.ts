@@ -4,6 +4,7 @@ import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
 import { ReplacementOrder } from '../replacement-orders.js';
+import { ROTATION_HOSTS_MAX, RotationHost, SshKeyGeneration } from '../ssh-key.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -34,6 +35,8 @@ export const ConnectionOffer = z.strictObject({
     .describe('The hosts of an inventory, as they answered'),
 });
 export type ConnectionOffer = z.infer<typeof ConnectionOffer>;
+
+const rotationHosts = z.array(RotationHost).max(ROTATION_HOSTS_MAX);
 
 /** Facts about machines and what they stand on. Written by infra-svc. */
 export const machinesEvents = {
@@ -227,6 +230,69 @@ export const machinesEvents = {
     context: 'machines',
     doc: 'Nothing of the cluster is left but its history; the name is free again.',
     data: z.strictObject({ uid }),
+  }),
+  SshKeyReplacementRequested: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The SSH key of a connection is being rotated: hosts of the cluster that have the former key must accept the new one, and then the new one only.',
+    data: z.strictObject({
+      uid,
+      connection,
+      keyRef: SecretRef,
+      publicKey: z.string(),
+      former: z.strictObject({ keyRef: SecretRef, publicKey: z.string() }),
+    }),
+  }),
+  SshKeyRotationStarted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'ssh-keys',
+    scope: 'installation',
+    doc: 'The provider has the new SSH key of the connection, and new machines get it; hosts that have the former one are next.',
+    data: z.strictObject({ connection, key: SshKeyGeneration, former: SshKeyGeneration }),
+  }),
+  SshKeyRotationProgressed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'ssh-keys',
+    scope: 'installation',
+    doc: 'So many hosts accept the new SSH key only, and so many still need the former one; stated again when that changes.',
+    data: z.strictObject({
+      connection,
+      replaced: z.int().min(0),
+      pending: z.int().min(0),
+      hosts: rotationHosts.describe('The first of those that still need the former key'),
+    }),
+  }),
+  SshKeyRotationFailed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'ssh-keys',
+    scope: 'installation',
+    doc: 'A step of a rotation failed; it is tried again at nextAttemptAt, or, if that is null, when the rotation is requested again.',
+    data: z.strictObject({
+      connection,
+      cause: Cause,
+      attempt: z.int().min(1),
+      attemptsMax: z.int().min(1),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  }),
+  SshKeyRotated: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'ssh-keys',
+    scope: 'installation',
+    doc: 'The former SSH key of the connection is destroyed, at the provider and among the secrets.',
+    data: z.strictObject({
+      connection,
+      keyRef: SecretRef,
+      formerKeyRef: SecretRef,
+      replaced: z.int().min(0).describe('Hosts that accept the new key only'),
+      leftOut: z.int().min(0).describe('Hosts that had only the former key when the rotation was forced'),
+      hosts: rotationHosts.describe('The first of those'),
+    }),
   }),
   ConnectionVerified: defineEvent({
     version: 1,

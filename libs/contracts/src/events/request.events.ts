@@ -102,6 +102,22 @@ export const requestEvents = {
     doc: 'An administrator accepted a host of an inventory as it is, e.g. after it was reinstalled: it is free for every namespace that the connection is granted to.',
     data: z.strictObject({ name: ConnectionName, host: NodeName }),
   }),
+  SshKeyRotationRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'An administrator requested a new SSH key for a connection, on every host that has the present one; a rotation that failed continues.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
+  SshKeyRotationForced: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'An administrator forced the end of a rotation: the former SSH key is destroyed although hosts still need it.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
   ClusterRequested: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -29,6 +29,41 @@ const knownHostKey = z
   .nullable()
   .describe('The SSH host key that it has to show; null: none is known yet, and the first one seen will be pinned');
 
+const rotationHosts = z
+  .array(z.strictObject({ namespace: z.string(), cluster: z.string(), node: z.string() }))
+  .describe('At most the first 100 of them');
+
+const sshKeyView = z
+  .strictObject({
+    name: z.string().describe('Its name at the provider'),
+    publicKey: z.string(),
+    rotation: z
+      .strictObject({
+        status: z
+          .enum(['requested', 'replacing', 'failed'])
+          .describe(
+            'requested: the provider does not have the new key yet; failed: it stopped until it is requested again',
+          ),
+        requestedTime: time,
+        replaced: z.int().describe('Hosts that accept the new key only'),
+        pending: z.int().describe('Hosts that still need the former key'),
+        hosts: rotationHosts,
+        problem: z.string().describe('The last failure; empty: none'),
+      })
+      .nullable()
+      .describe('The rotation that has not ended; null: there is none'),
+    rotated: z
+      .strictObject({
+        time,
+        replaced: z.int(),
+        leftOut: z.int().describe('Hosts that had only the former key when the rotation was forced'),
+        hosts: rotationHosts,
+      })
+      .nullable()
+      .describe('The rotation that ended last; null: there was none'),
+  })
+  .meta({ id: 'SshKey' });
+
 export const ConnectionView = z
   .strictObject({
     name: z.string(),
@@ -80,6 +115,9 @@ export const ConnectionView = z
       .strictObject({ address: z.string(), port: z.int(), user: z.string(), hostKey: knownHostKey })
       .optional()
       .describe('The host through which all others are reached, for administrators'),
+    sshKey: sshKeyView
+      .optional()
+      .describe('The SSH key of its machines, for administrators; absent: no machine has been created'),
   })
   .meta({ id: 'Connection' });
 export type ConnectionView = z.infer<typeof ConnectionView>;

@@ -16,6 +16,7 @@ export const STEPS = [
   'etcd-member',
   'etcd-health',
   'remove-snapshot',
+  'authorized-keys',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

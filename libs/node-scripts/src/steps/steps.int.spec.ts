@@ -993,3 +993,45 @@ it('the snapshot of a restore that has failed goes, with what an upload of it le
   expect((await host.run(text)).code).toBe(0);
   expect(filesOf(`${host.root}/var/lib/fairlead`)).toEqual(['agent-state.json']);
 });
+
+describe('the authorized keys of a host', () => {
+  const KEYS = '/home/ops/.ssh/authorized_keys';
+  const user = 'ops';
+  const key = (letter: string): string => `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${letter.repeat(43)} fairlead@lab`;
+  const change = (add: string | null, remove: readonly string[] = []) =>
+    host.run(renderStep('authorized-keys', { user, add, remove }).script);
+
+  beforeEach(() => {
+    host.standIn('getent', 'echo "$2:x:1000:1000::/home/$2:/bin/sh"').standIn('chown', '');
+  });
+
+  it('get one more and lose one, and all other lines stay as they are, also without a line end and with options', async () => {
+    const others = `# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('o')}`;
+    host.write(KEYS, others);
+    expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`${others}\n${key('n')}\n`);
+    expect(await change(null, [key('o')])).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('n')}\n`);
+  });
+
+  it('are not changed again by a step that is repeated', async () => {
+    host.write(KEYS, `${key('o')}\n`);
+    await change(key('n'), [key('o')]);
+    expect(await change(key('n'), [key('o')])).toMatchObject({ code: 0, result: { changed: false } });
+    expect(host.read(KEYS)).toBe(`${key('n')}\n`);
+  });
+
+  it('are created for a user that has none; an unknown user is a failure', async () => {
+    expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`${key('n')}\n`);
+    host.standIn('getent', 'exit 2');
+    expect(await change(key('n'))).toMatchObject({ code: 1, stderr: 'there is no user ops' });
+  });
+
+  it('lose a key whatever options and comment its line has, and hold none that is not a public key', async () => {
+    host.write(KEYS, `no-pty ${key('o')} more words\n`);
+    await change(null, [key('o')]);
+    expect(host.read(KEYS)).toBe('');
+    expect(() => renderStep('authorized-keys', { user, add: 'ssh-rsa x"\n$(id)', remove: [] })).toThrow('public key');
+  });
+});

@@ -1,6 +1,7 @@
 import { HostBaseline } from '@fairlead/contracts';
 import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
+import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
 import { etcdHealthScript, type EtcdHealthInput, type EtcdHealthResult } from './etcd-health.script.js';
@@ -42,6 +43,7 @@ export interface StepInputs {
   readonly 'etcd-member': EtcdMemberInput;
   readonly 'etcd-health': EtcdHealthInput;
   readonly 'remove-snapshot': RemoveSnapshotInput;
+  readonly 'authorized-keys': AuthorizedKeysInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -60,6 +62,7 @@ export interface StepResults {
   readonly 'etcd-member': EtcdMemberResult;
   readonly 'etcd-health': EtcdHealthResult;
   readonly 'remove-snapshot': RemoveSnapshotResult;
+  readonly 'authorized-keys': AuthorizedKeysResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -121,6 +124,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   'etcd-member': { render: etcdMemberScript, result: changed },
   'etcd-health': { render: etcdHealthScript, result: z.strictObject({ members: z.int().min(1) }) },
   'remove-snapshot': { render: removeSnapshotScript, result: z.strictObject({}) },
+  'authorized-keys': { render: authorizedKeysScript, result: changed },
   look: {
     render: lookScript,
     result: z.strictObject({

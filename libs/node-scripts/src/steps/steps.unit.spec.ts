@@ -161,6 +161,14 @@ it.each([
   ['etcd-member.sh', renderStep('etcd-member', ETCD_MEMBER).script],
   ['etcd-member.files.sh', renderStep('etcd-member', { ...ETCD_MEMBER, pull: false }).script],
   ['etcd-health.sh', renderStep('etcd-health', { members: 3 }).script],
+  [
+    'authorized-keys.sh',
+    renderStep('authorized-keys', {
+      user: 'debian',
+      add: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN new',
+      remove: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIF former'],
+    }).script,
+  ],
   ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],
   ['look.sh', renderStep('look', {}).script],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],

@@ -57,6 +57,20 @@ describe('node-ssh', () => {
     session.release();
   });
 
+  it('finds out by a login of its own whether the host accepts a key, and then closes what was opened with one that it refuses', async () => {
+    const shell = makeShell();
+    expect(await shell.accepts(sshd.address, signal)).toBe(true);
+    (await shell.open(sshd.address, options)).release();
+    sshd.isLocked = true;
+    const open = await shell.open(sshd.address, options);
+    expect(open.attempts).toBe(0);
+    open.release();
+    expect(await shell.accepts(sshd.address, signal)).toBe(false);
+    await expect(shell.open(sshd.address, { ...options, triesMax: 1 })).rejects.toThrow('authentication');
+    await sshd.goAway();
+    await expect(shell.accepts(sshd.address, signal)).rejects.toThrow('does not answer');
+  });
+
   it('closes a connection that no one uses, and keeps one that someone does', async () => {
     const shell = makeShell({ idleMs: 100 });
     const session = await shell.open(sshd.address, options);

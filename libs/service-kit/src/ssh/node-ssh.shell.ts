@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from './ssh.ports.js';
-import { connect, type Connected } from './ssh.connection.js';
+import { connect, isKeyRefused, type Connected, type OpenChannel } from './ssh.connection.js';
 import { SshJumps } from './ssh.jumps.js';
 import { SshLink, SshSession } from './ssh.session.js';
 
@@ -19,12 +19,17 @@ interface Entry {
 }
 
 const ROOM_AGAIN_MS = 100;
+/** How long a login on trial may take. */
+const TRIAL_MS = 10_000;
 
 /** Tells connections apart: another user, or another key, is another connection. */
 const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
   const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
   return `${user}@${host}:${port}/${proof}`;
 };
+
+const connectionKey = (address: HostAddress): string =>
+  keyOf(address) + (address.jump === undefined ? '' : ` via ${keyOf(address.jump)}`);
 
 /** Whether an open connection has shown the keys that are desired now; null: any. */
 const isShown = (
@@ -50,7 +55,7 @@ export class NodeSshShell implements HostShell {
   }
 
   async open(address: HostAddress, options: OpenOptions): Promise<HostSession> {
-    const key = keyOf(address) + (address.jump === undefined ? '' : ` via ${keyOf(address.jump)}`);
+    const key = connectionKey(address);
     const open = this.usable(key, address);
     if (open !== undefined) return this.session(key, open, 0);
     await this.makeRoom(address, options);
@@ -59,6 +64,19 @@ export class NodeSshShell implements HostShell {
     // Another opening, by a caller without a host key, was faster.
     if (entry.link.ssh !== connected.ssh) connected.ssh.dispose();
     return this.session(key, entry, connected.attempts);
+  }
+
+  async accepts(address: HostAddress, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    try {
+      const { ssh } = await connect(address, { triesMax: 1, deadlineMs: TRIAL_MS, signal }, this.channelTo(address));
+      ssh.dispose();
+      return true;
+    } catch (error) {
+      if (!isKeyRefused(error)) throw error;
+      this.drop(connectionKey(address));
+      return false;
+    }
   }
 
   async close(): Promise<void> {
@@ -70,12 +88,16 @@ export class NodeSshShell implements HostShell {
   private connectOnce(key: string, address: HostAddress, options: OpenOptions): Promise<Connected> {
     const underWay = this.opening.get(key);
     if (underWay !== undefined) return underWay;
-    const { jump } = address;
-    const channel =
-      jump === undefined ? undefined : (timeoutMs: number) => this.jumps.channel(keyOf(jump), jump, address, timeoutMs);
-    const connecting = connect(address, options, channel).finally(() => this.opening.delete(key));
+    const connecting = connect(address, options, this.channelTo(address)).finally(() => this.opening.delete(key));
     this.opening.set(key, connecting);
     return connecting;
+  }
+
+  private channelTo(address: HostAddress): OpenChannel | undefined {
+    const { jump } = address;
+    return jump === undefined
+      ? undefined
+      : (timeoutMs: number) => this.jumps.channel(keyOf(jump), jump, address, timeoutMs);
   }
 
   private usable(key: string, address: HostAddress): Entry | undefined {

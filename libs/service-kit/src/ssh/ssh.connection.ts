@@ -84,6 +84,12 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
   }
 };
 
+/** The host answered, and does not let this user and key in. A jump host that refuses its key is another matter. */
+export const isKeyRefused = (error: unknown): boolean => {
+  const cause = error instanceof WorldFailure ? error.cause : error;
+  return cause instanceof Error && 'level' in cause && cause.level === 'client-authentication';
+};
+
 /** Opens a way to an address, within a time. */
 export type OpenChannel = (timeoutMs: number) => Promise<{ readonly channel: Duplex; readonly hostKey: string }>;
 

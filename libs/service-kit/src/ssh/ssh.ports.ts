@@ -77,6 +77,11 @@ export interface HostShell {
    * not the expected one, and a key that the host does not accept after all tries, end it at once, for good.
    */
   open(address: HostAddress, options: OpenOptions): Promise<HostSession>;
+  /**
+   * Whether the host lets this user and key in: one login of its own, closed at once. Where the answer is no, connections that were
+   * opened with the key before are closed. Rejects where the host does not answer, or shows another host key.
+   */
+  accepts(address: HostAddress, signal: AbortSignal): Promise<boolean>;
   /** Closes what is open. */
   close(): Promise<void>;
 }

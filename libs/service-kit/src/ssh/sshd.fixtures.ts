@@ -23,6 +23,8 @@ export class TestSshd implements HostUnderTest {
   private readonly sockets = new Set<Socket>();
   private listener: NetServer | undefined;
   private accepted = 0;
+  /** From then on no key logs in; connections that are open stay. */
+  isLocked = false;
   /** Connections that were made through this server to others. */
   forwarded = 0;
   private port = 0;
@@ -124,7 +126,9 @@ export class TestSshd implements HostUnderTest {
 
   private serve(client: Connection): void {
     client.on('error', () => client.end());
-    client.on('authentication', (context) => (context.method === 'publickey' ? context.accept() : context.reject()));
+    client.on('authentication', (context) =>
+      context.method === 'publickey' && !this.isLocked ? context.accept() : context.reject(),
+    );
     client.on('tcpip', (accept, reject, { destIP, destPort }) => this.forward(accept, reject, destIP, destPort));
     client.on('session', (accept) => {
       const session = accept();

@@ -29,6 +29,7 @@ export const LabMachine = z.object({
   hostKey: z.string().nullish(),
   region: z.string(),
   zone: z.string(),
+  sshKey: z.string().nullish(),
 });
 export type LabMachine = z.infer<typeof LabMachine>;
 

@@ -61,6 +61,7 @@ const runningOf = (
     user: machine.sshUser ?? 'root',
     hostKey: machine.hostKey ?? null,
   },
+  ...(machine.sshKey === undefined || machine.sshKey === null ? {} : { sshKey: machine.sshKey }),
 });
 
 const reportOf = (machine: LabMachine, uid: string): MachineReport => {
@@ -137,6 +138,11 @@ export class LabProvider implements InfrastructureProvider {
       LabSshKey,
     );
     return { name, publicKey: found.publicKey };
+  }
+
+  deleteSshKey(name: string, signal: AbortSignal): Promise<void> {
+    const target = path('ssh-keys', name);
+    return this.client.delete(this.on({ operation: 'delete SSH key', method: 'DELETE', path: target, signal }));
   }
 
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {

@@ -52,6 +52,7 @@ const LABEL = {
   group: 'fairlead.dev/group',
   uid: 'fairlead.dev/uid',
   zone: 'fairlead.dev/zone',
+  sshKey: 'fairlead.dev/ssh-key',
 } as const;
 
 /** Local hosts as machines: what they are called here and there is the same, because names are never used twice. */
@@ -111,16 +112,19 @@ export class NspawnProvider implements InfrastructureProvider {
     return { name, publicKey: this.store.ensureKey(name, publicKey) };
   }
 
+  async deleteSshKey(name: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.store.removeKey(name);
+  }
+
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
     signal.throwIfAborted();
     this.refuseBuried(group);
-    const key = this.store.key(group.sshKey);
-    if (key === undefined) throw this.failure('create machines', `there is no SSH key ${group.sshKey}`, true);
     await this.local.networks.ensure(group.network, this.options.cidr);
     const waiting = new Map(
       group.machines.map((machine, at) => [
         at,
-        this.booting(() => this.make(group, machine, key, signal)).then((answer) => ({ at, answer })),
+        this.booting(() => this.make(group, machine, signal)).then((answer) => ({ at, answer })),
       ]),
     );
     // Whoever is not waited for any more ends by the signal.
@@ -190,15 +194,14 @@ export class NspawnProvider implements InfrastructureProvider {
   }
 
   /** A host that failed stays failed until it is deleted; one that lost its power later gets it back. */
-  private async make(
-    group: MachineGroup,
-    machine: DesiredMachine,
-    key: string,
-    signal: AbortSignal,
-  ): Promise<MachineAnswer> {
+  private async make(group: MachineGroup, machine: DesiredMachine, signal: AbortSignal): Promise<MachineAnswer> {
     signal.throwIfAborted();
     const { hosts } = this.local;
     const known = hosts.find(machine.name);
+    // One that was begun gets the key that it was begun with.
+    const sshKey = known?.labels[LABEL.sshKey] ?? group.sshKey;
+    const key = this.store.key(sshKey);
+    if (key === undefined) throw this.failure('create machines', `there is no SSH key ${sshKey}`, true);
     const failed = known === undefined ? undefined : this.reportOf(known);
     if (failed?.status === 'failed') return failed;
     try {
@@ -231,6 +234,7 @@ export class NspawnProvider implements InfrastructureProvider {
         ...labels,
         [LABEL.group]: group.name,
         [LABEL.uid]: group.uid,
+        [LABEL.sshKey]: group.sshKey,
         [LABEL.zone]: zone ?? this.options.zones[0] ?? REGION,
       },
     };
@@ -256,6 +260,7 @@ export class NspawnProvider implements InfrastructureProvider {
       region: REGION,
       zone: labels[LABEL.zone] ?? REGION,
       ssh: { host: address, port: SSH_PORT, user: 'root', hostKey },
+      ...(labels[LABEL.sshKey] === undefined ? {} : { sshKey: labels[LABEL.sshKey] }),
       profile: profileOf(machineIsUnified(), this.options.profile),
     };
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfAny, writeWhole } from '@fairlead/embedded/process';
 import type { ClusterUid } from '@fairlead/contracts';
@@ -17,6 +17,10 @@ export class NspawnStore {
 
   key(name: string): string | undefined {
     return readIfAny(join(this.stateDir, 'ssh-keys', name))?.trim();
+  }
+
+  removeKey(name: string): void {
+    rmSync(join(this.stateDir, 'ssh-keys', name), { force: true });
   }
 
   /** From now on nothing is made for that incarnation of a cluster any more, by however late a request. */

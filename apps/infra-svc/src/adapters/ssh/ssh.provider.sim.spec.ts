@@ -82,6 +82,10 @@ class World implements HostShell {
     return provider;
   }
 
+  async accepts(): Promise<boolean> {
+    throw new Error('a provider tries no keys');
+  }
+
   async open({ name }: { readonly name: string }): Promise<HostSession> {
     await this.pause();
     if (this.dead.has(name) || this.lost()) throw this.failure(name, 'no route to host');

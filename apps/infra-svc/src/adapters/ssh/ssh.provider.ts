@@ -120,6 +120,9 @@ export class SshProvider implements InfrastructureProvider {
     return secretRef === null ? { name, publicKey } : { name, publicKey, ref: secretRef };
   }
 
+  /** It is the user's own. */
+  async deleteSshKey(): Promise<void> {}
+
   async checkCapacity(
     { group, specs, controlPlanes }: CapacityRequest,
     signal: AbortSignal,

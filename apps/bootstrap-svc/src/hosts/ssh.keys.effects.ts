@@ -1,0 +1,85 @@
+import { HOST_KEY_CHANGED, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { isKeyRefused } from '@fairlead/service-kit/ssh';
+import { Controller, Inject } from '@nestjs/common';
+import { desiredKeyOf } from '../bootstrap/bootstrap.state.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { HOST_ACCESS } from '../bootstrap/tokens.js';
+import type { HostAccess, HostWorker } from './host.access.js';
+
+/** How long a host that is off may be back before it is noticed. */
+const UNREACHED_AGAIN_MS = 60_000;
+
+const KEY_POLICY = { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 5 * 60_000 } as const;
+
+/**
+ * Replaces the SSH key that hosts are reached with. The new one is added and proved by a login; when that is recorded, the former one is removed:
+ * whenever this stops, the key that is recorded opens the host.
+ */
+@Controller()
+export class SshKeysEffects {
+  constructor(@Inject(HOST_ACCESS) private readonly hosts: HostAccess) {}
+
+  @OnTask('AddAuthorizedKey', KEY_POLICY)
+  addKey(step: Step): Promise<RequeueAfter | undefined> {
+    return this.onceReached(step, async (worker) => {
+      const host = hostOf(step);
+      const { name: node, ssh } = host.machine;
+      const { uid } = step.state.cluster;
+      const desired = desiredKeyOf(step.state.cluster, host);
+      if (desired === undefined) throw new Error(`${step.key} is desired of a host that has the key`);
+      const { keyRef, publicKey, former } = desired;
+      await worker.run(renderStep('authorized-keys', { user: ssh.user, add: publicKey, remove: [] }));
+      if (!(await this.hosts.accepts(host, step, keyRef)))
+        throw failure(node, 'the host does not accept the new key, although it was added to authorized_keys');
+      await step.record({ type: 'AuthorizedKeyAdded', data: { uid, node, keyRef, former } });
+    });
+  }
+
+  @OnTask('RemoveAuthorizedKey', KEY_POLICY)
+  removeKeys(step: Step): Promise<RequeueAfter | undefined> {
+    return this.onceReached(step, async (worker) => {
+      const host = hostOf(step);
+      const { name: node, ssh } = host.machine;
+      const { formerKeys = [] } = host;
+      const remove = formerKeys.map(({ publicKey }) => publicKey);
+      await worker.run(renderStep('authorized-keys', { user: ssh.user, add: null, remove }));
+      for (const { keyRef } of formerKeys) {
+        // One that was destroyed in the meantime cannot be tried.
+        const opens = (await this.hosts.hasKey(keyRef)) && (await this.hosts.accepts(host, step, keyRef));
+        if (opens)
+          throw failure(node, 'the host still accepts the former key, although it was removed from authorized_keys');
+        await step.record({ type: 'AuthorizedKeyRemoved', data: { uid: step.state.cluster.uid, node, keyRef } });
+      }
+    });
+  }
+
+  /** A host that is off is tried again until it is back, without recording the attempts. */
+  private async onceReached(
+    step: Step,
+    work: (worker: HostWorker) => Promise<void>,
+  ): Promise<RequeueAfter | undefined> {
+    let isReached = false;
+    try {
+      await this.hosts.onIfAlive(hostOf(step), step, async (worker) => {
+        isReached = true;
+        await work(worker);
+      });
+    } catch (error) {
+      if (isReached || step.signal.aborted || !isUnreachable(error)) throw error;
+      return step.requeueAfter(UNREACHED_AGAIN_MS, wordsOf(error));
+    }
+    return undefined;
+  }
+}
+
+/** The host is off, or the way to it is broken: what it refuses, and a key that does not exist, are failures. */
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof WorldFailure &&
+  error.cause !== undefined &&
+  error.reason !== HOST_KEY_CHANGED &&
+  !isKeyRefused(error);
+
+const failure = (target: string, message: string): WorldFailure =>
+  new WorldFailure({ operation: 'replace the SSH key', target, message });

@@ -1,0 +1,54 @@
+import { Option, type Command } from 'commander';
+import { addCommand, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { rotatedText, untilRotated } from './connection.rotation.effects.js';
+
+interface Options {
+  readonly force?: boolean;
+  readonly wait: boolean;
+  readonly timeout: number;
+}
+
+const TIMEOUT_DEFAULT_MS = 30 * 60_000;
+
+export const addConnectionRotation = (rotate: Command, io: Io): void => {
+  addCommand(rotate, {
+    usage: 'connection <name>',
+    summary: 'Rotate the SSH key of a connection on every host that has it',
+    description:
+      'Create a new SSH key for a connection. New machines get the new key; on existing hosts it is added, proved by a login, and the former key removed. The former key is destroyed once no host needs it. Hosts that are off are tried again until they answer: the rotation waits for them, and other hosts do not. With --force, the rotation that is under way ends without them. The keys of your own hosts (provider ssh) are not rotated by this command.',
+    examples: [
+      ['fairlead keys rotate connection lab', 'Follow the rotation until the former key is destroyed'],
+      ['fairlead keys rotate connection lab --no-wait --output json', 'Only request it'],
+      ['fairlead keys rotate connection lab --force', 'End the rotation without the hosts that are off'],
+    ],
+  })
+    .option('--force', 'end the rotation that is under way: the former key is destroyed although hosts still need it')
+    .option('--no-wait', 'end when the rotation is requested')
+    .addOption(
+      new Option('--timeout <duration>', 'wait at most so long (e.g. 2h)')
+        .argParser(duration)
+        .default(TIMEOUT_DEFAULT_MS, '30m'),
+    )
+    .action(runs(io, (session, name: string, options: Options) => rotateConnection(session, name, options)));
+};
+
+const rotateConnection = async (session: Session, name: string, options: Options): Promise<Answer> => {
+  const { api, io } = session;
+  const { force = false, wait, timeout } = options;
+  const before = (await api.connection(name)).sshKey?.rotated?.time;
+  await api.rotateSshKey(name, force);
+  if (!wait) return { data: { name, rotating: true }, table: `The rotation of ${name} was requested.`, names: [name] };
+  const view = await untilRotated(api, {
+    name,
+    before,
+    timeoutMs: timeout,
+    interrupted: io.interrupts.first,
+    tell: (line) => io.err(`${line}\n`),
+  });
+  const rotated = view.sshKey?.rotated ?? null;
+  return { data: view.sshKey, table: rotated === null ? '' : rotatedText(name, rotated), names: [name] };
+};

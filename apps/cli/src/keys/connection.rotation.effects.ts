@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Api, ConnectionView } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+import { formatDuration } from '../output/duration.js';
+
+const POLL_MS = 500;
+/** How many hosts a line names. */
+const NAMED_MAX = 5;
+
+type SshKey = NonNullable<ConnectionView['sshKey']>;
+type Rotation = NonNullable<SshKey['rotation']>;
+
+export interface AwaitedRotation {
+  readonly name: string;
+  /** The rotation that ended last, as it was before this one was requested. */
+  readonly before: string | undefined;
+  readonly timeoutMs: number;
+  readonly interrupted: AbortSignal;
+  /** Takes a line of progress. */
+  readonly tell: (line: string) => void;
+}
+
+const hostsText = (hosts: Rotation['hosts'], count: number): string => {
+  const named = hosts.slice(0, NAMED_MAX).map(({ namespace, cluster, node }) => `${namespace}/${cluster}/${node}`);
+  return named.length === 0 ? '' : `: ${named.join(', ')}${count > named.length ? ', ...' : ''}`;
+};
+
+const lineOf = ({ status, replaced, pending, hosts, problem }: Rotation): string => {
+  if (status === 'requested') return problem === '' ? 'The new key is being created.' : `Trying again: ${problem}`;
+  const done = `${replaced} hosts have the new key only, ${pending} still need the former one`;
+  return `${done}${hostsText(hosts, pending)}${problem === '' ? '' : `. Trying again: ${problem}`}`;
+};
+
+/** What remains to be said when the rotation has ended. */
+export const rotatedText = (name: string, { replaced, leftOut, hosts }: NonNullable<SshKey['rotated']>): string =>
+  [
+    `The SSH key of connection ${name} is rotated: ${replaced} hosts have the new key only, and the former one is destroyed.`,
+    ...(leftOut === 0
+      ? []
+      : [
+          `${leftOut} hosts were left out and cannot be reached over SSH${hostsText(hosts, leftOut)}. Replace their nodes.`,
+        ]),
+  ].join('\n');
+
+/** Resolves to the connection once the rotation has ended; throws when it failed, or takes too long. */
+export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<ConnectionView> => {
+  const { name, before, timeoutMs, interrupted, tell } = awaited;
+  const startedAtMs = performance.now();
+  let told = '';
+  for (;;) {
+    const view = await api.connection(name);
+    const { rotation = null, rotated = null } = view.sshKey ?? {};
+    if (rotated !== null && rotated.time !== before) return view;
+    if (rotation?.status === 'failed') throw failed(name, rotation);
+    const line = rotation === null ? '' : lineOf(rotation);
+    if (line !== '' && line !== told) tell(line);
+    told = line;
+    if (performance.now() - startedAtMs >= timeoutMs) throw tooLong(name, timeoutMs, rotation);
+    await sleep(POLL_MS, undefined, { signal: interrupted });
+  }
+};
+
+const failed = (name: string, { problem }: Rotation): CliFailure =>
+  new CliFailure('failed', {
+    code: 'cli.rotation-failed',
+    message: `The rotation of the SSH key of connection ${name} stopped: ${problem}`,
+    help: `Run "fairlead keys rotate connection ${name}" again: it continues where it stopped.`,
+  });
+
+const tooLong = (name: string, timeoutMs: number, rotation: Rotation | null): CliFailure =>
+  new CliFailure('timed-out', {
+    code: 'cli.timed-out',
+    message: `The SSH key of connection ${name} was not rotated within ${formatDuration(timeoutMs)}; ${rotation?.pending ?? 0} hosts still need the former key${rotation === null ? '' : hostsText(rotation.hosts, rotation.pending)}`,
+    help: `The rotation continues. "fairlead connection describe ${name}" shows its progress; "fairlead keys rotate connection ${name} --force" ends it without those hosts.`,
+  });
