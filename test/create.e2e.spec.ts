@@ -63,7 +63,7 @@ describe('one request becomes a running cluster', () => {
 
   afterAll(() => system?.stop(), 60_000);
 
-  it('tells the story that the design tells', () => {
+  it('tells the story that the design tells [CB-Ladybug 18]', () => {
     for (const [before, after] of ORDER) {
       const last = events.map(({ type }) => type).lastIndexOf(before as StoredEvent['type']);
       const first = events.findIndex(({ type }) => type === after);
@@ -85,7 +85,7 @@ describe('one request becomes a running cluster', () => {
     ).toBe(1);
   });
 
-  it('answers kubectl with five Ready nodes of the asked version', async () => {
+  it('answers kubectl with five Ready nodes of the asked version [CB-Ladybug 19]', async () => {
     const nodes = JSON.parse(await kubectl('get', 'nodes', '-o', 'json')) as {
       items: { status: { conditions: { type: string; status: string }[]; nodeInfo: { kubeletVersion: string } } }[];
     };

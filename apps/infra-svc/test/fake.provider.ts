@@ -51,6 +51,7 @@ export class FakeCloud {
   readonly failed = new Map<string, string>();
   /** Machines that run without an address. */
   readonly withoutPublicIp = new Set<string>();
+  readonly withoutPrivateIp = new Set<string>();
   /** Machines that answer a deletion and stay. */
   readonly undeletable = new Set<string>();
   readonly deletedUids = new Set<string>();
@@ -206,7 +207,8 @@ export class FakeProvider implements InfrastructureProvider {
     const words = this.cloud.failed.get(name);
     if (words !== undefined) return { id, name, uid, status: 'failed', message: words };
     const publicIp = this.cloud.withoutPublicIp.has(name) ? '' : '127.1.0.1';
+    const privateIp = this.cloud.withoutPrivateIp.has(name) ? '' : '10.0.0.1';
     const ssh = { host: '127.1.0.1', port: 22, user: 'root', hostKey: null };
-    return { id, name, uid, status: 'running', publicIp, privateIp: '10.0.0.1', region: 'lab-1', zone, ssh };
+    return { id, name, uid, status: 'running', publicIp, privateIp, region: 'lab-1', zone, ssh };
   }
 }
