@@ -139,7 +139,7 @@ describe('a secret that a client gives', () => {
 
   it('is in no answer of the API', () => nowhereIn(answers.join('\n')));
 
-  it('is in no message of any stream, the log and the sealed secrets included', async () => {
+  it('is in no message of any stream, the log and the sealed secrets included [ORBITER 28]', async () => {
     const text = await streamsOf(await jetstreamManager(system.admin));
     expect(text).toContain('ConnectionRegistered');
     nowhereIn(text);
@@ -151,7 +151,7 @@ describe('a secret that a client gives', () => {
     nowhereIn(text);
   });
 
-  it('is in no log file of any service, at the level debug', () => {
+  it('is in no log file of any service, at the level debug [ORBITER 28]', () => {
     const text = logsOf(system.environment.dataDir);
     expect(text).toContain('FAIRLEAD READY gateway');
     nowhereIn(text);

@@ -63,7 +63,7 @@ describe('one request becomes a running cluster', () => {
 
   afterAll(() => system?.stop(), 60_000);
 
-  it('tells the story that the design tells', () => {
+  it('tells the story that the design tells [CB-Ladybug 18]', () => {
     for (const [before, after] of ORDER) {
       const last = events.map(({ type }) => type).lastIndexOf(before as StoredEvent['type']);
       const first = events.findIndex(({ type }) => type === after);
@@ -85,12 +85,15 @@ describe('one request becomes a running cluster', () => {
     ).toBe(1);
   });
 
-  it('answers kubectl with five Ready nodes of the asked version', async () => {
+  it('answers kubectl with five Ready nodes of the asked version [CB-Ladybug 19, CB-Ladybug 20]', async () => {
     const nodes = JSON.parse(await kubectl('get', 'nodes', '-o', 'json')) as {
       items: { status: { conditions: { type: string; status: string }[]; nodeInfo: { kubeletVersion: string } } }[];
     };
     expect(nodes.items).toHaveLength(5);
     expect(new Set(nodes.items.map(({ status }) => status.nodeInfo.kubeletVersion))).toEqual(new Set(['v1.34.4']));
+    expect(JSON.parse(await kubectl('version', '-o', 'json'))).toMatchObject({
+      serverVersion: { gitVersion: 'v1.34.4' },
+    });
     expect(
       nodes.items.every(({ status }) =>
         status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True'),

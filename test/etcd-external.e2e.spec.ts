@@ -69,7 +69,7 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     await system?.stop();
   }, 60_000);
 
-  it('has a healthy member beside each control plane before kubeadm begins, though bootstrap-svc was killed then', () => {
+  it('has a healthy member beside each control plane before kubeadm begins, though bootstrap-svc was killed then [CB-Ladybug 22]', () => {
     const types = events.map(({ type }) => type);
     expect(types).toContain('ClusterReady');
     expect(types.filter((type) => type === 'EtcdReady')).toHaveLength(1);

@@ -44,7 +44,7 @@ describe('a world that fails', () => {
   };
 
   it(
-    'a machine that fails in the group fails the create with the provider`s words; retry makes it',
+    'a machine that fails in the group fails the create with the provider`s words; retry makes it [CB-Ladybug 11]',
     async () => {
       const { view } = await failing('boot', {
         kind: 'boot-failure',

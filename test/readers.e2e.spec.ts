@@ -197,7 +197,7 @@ describe('kubeconfigs of operators', () => {
     expect(events.filter((type) => type === 'KubeconfigRequested').length).toBeLessThanOrEqual(1);
   });
 
-  it('are sealed once for each operator, and their keys are in no stream, table or log file', async () => {
+  it('are sealed once for each operator, and their keys are in no stream, table or log file [ORBITER 28]', async () => {
     const keys = given.flatMap((text) => {
       const { key } = credentialIn(text);
       // The secret number itself, however it is encoded around.

@@ -19,9 +19,10 @@ const BANNED_IN_PROSE =
 const BANNED_IN_NAMES =
   /(?<![A-Za-z])(wish|unpark|parked|parking|anew)(?![a-z])|(Wish(es|ed)?|Parked|Parking|Anew)(?![a-z])|(?<![A-Za-z])Lanes?(?![a-z])/u;
 
-/** Quotations: code, link targets, and titles that others wrote. */
+/** Quotations: code, titles of tests, link targets, and titles that others wrote. */
 const withoutQuotations = (text: string): string =>
   text
+    .replaceAll(/\[[^\n]*?\]\([^)\n]*\.(spec|features)\.ts\)/gu, '')
     .replaceAll(/```[\s\S]*?```/gu, '')
     .replaceAll(/\]\([^)\n]*\)/gu, ']')
     .replaceAll(/`[^`\n]*`/gu, '')
@@ -48,6 +49,7 @@ const describedIn = (value: unknown): readonly string[] => {
 };
 
 const GENERATED: ReadonlySet<string> = new Set([
+  'docs/checklists.md',
   'docs/cli.md',
   'docs/events.md',
   'docs/refusals.md',

@@ -65,6 +65,8 @@ export type Passage = <T>(what: string, work: () => T) => Promise<T>;
 export class FakeWorld {
   readonly hosts = new Map<string, FakeHost>();
   readonly nodes = new Set<string>();
+  /** What the administrator has put on nodes. */
+  readonly labels = new Map<string, Readonly<Record<string, string>>>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
   readonly inits: string[] = [];
@@ -156,7 +158,7 @@ export class FakeWorld {
         const token = `${String(this.credentials.length).padStart(6, '0')}.0123456789abcdef`;
         this.credentials.push(token);
         if (certificates) this.certified.push(token);
-        return { token, certificateKey: certificates ? 'cd'.repeat(32) : null };
+        return { token, certificateKey: certificates ? String(this.credentials.length).padStart(64, '0') : null };
       },
       'kubeadm-join-control-plane': ({ credentials }) => {
         this.check(this.said('NetworkReady'), `${name} joins before the network`);
@@ -361,8 +363,10 @@ class FakeCluster implements KubernetesCluster {
     });
   }
 
-  async label(): Promise<void> {
-    await this.pass('label', () => undefined);
+  async label(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    await this.pass('label', () => {
+      this.world.labels.set(node, { ...this.world.labels.get(node), ...labels });
+    });
   }
 
   async workload() {

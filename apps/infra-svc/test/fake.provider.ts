@@ -53,6 +53,7 @@ export class FakeCloud {
   readonly failed = new Map<string, string>();
   /** Machines that run without an address. */
   readonly withoutPublicIp = new Set<string>();
+  readonly withoutPrivateIp = new Set<string>();
   /** Machines that answer a deletion and stay. */
   readonly undeletable = new Set<string>();
   readonly deletedUids = new Set<string>();
@@ -218,8 +219,9 @@ export class FakeProvider implements InfrastructureProvider {
     const words = this.cloud.failed.get(name);
     if (words !== undefined) return { id, name, uid, status: 'failed', message: words };
     const publicIp = this.cloud.withoutPublicIp.has(name) ? '' : '127.1.0.1';
+    const privateIp = this.cloud.withoutPrivateIp.has(name) ? '' : '10.0.0.1';
     const ssh = { host: '127.1.0.1', port: 22, user: 'root', hostKey: null };
-    const at = { publicIp, privateIp: '10.0.0.1', region: 'lab-1', zone };
+    const at = { publicIp, privateIp, region: 'lab-1', zone };
     return { id, name, uid, status: 'running', ...at, ssh, sshKey };
   }
 }

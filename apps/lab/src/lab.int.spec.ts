@@ -38,7 +38,7 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('PUT', 'groups/g', unknown)).toMatchObject({ status: 422, body: { code: 'spec-unknown' } });
   });
 
-  it('makes each named machine once, however often it is asked', async () => {
+  it('makes each named machine once, however often it is asked [Cluster API 33]', async () => {
     const cloud = await started();
     await Promise.all([1, 2, 3].map(() => cloud.call('PUT', 'groups/g', groupRequest('g', ['a', 'b'], 'u'))));
     const { machines } = await cloud.group('g', ['a', 'b', 'c'], 'u');
@@ -71,7 +71,7 @@ describe('the cloud of a lab', () => {
     expect((await waiting).body.rev).toBeGreaterThan(rev);
   });
 
-  it('fails machines, slows them, loses them and refuses them when faults ask for it', async () => {
+  it('fails machines, slows them, loses them and refuses them when faults ask for it [Cluster API 33]', async () => {
     const cloud = await started();
     await cloud.call('PUT', 'faults', {
       items: [
@@ -93,7 +93,7 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('GET', 'groups/x')).toMatchObject({ status: 404 });
   });
 
-  it('is slow where faults ask for it, and deletes what still boots', async () => {
+  it('is slow where faults ask for it, and deletes what still boots [Cluster API 33]', async () => {
     const cloud = await started();
     const took = async (work: () => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();
@@ -125,7 +125,7 @@ describe('the cloud of a lab', () => {
     expect(await must(await cloud.ssh(machine), 'echo after')).toBe('after');
   });
 
-  it('goes on after a restart: machines, hosts, units, Kubernetes and faults', async () => {
+  it('goes on after a restart: machines, hosts, units, Kubernetes and faults [Cluster API 33]', async () => {
     const cloud = await started();
     const machine = await cloud.machine('m');
     const balancer = { group: 'm', port: 6443, healthPath: '/readyz', targets: [machine.id] };
@@ -161,7 +161,7 @@ describe('the cloud of a lab', () => {
     expect((await cloud.call('GET', 'faults')).body).toMatchObject({ items: [{ kind: 'command-failure', times: 3 }] });
   }, 60_000);
 
-  it('loses nothing that it has answered for when it is killed', async () => {
+  it('loses nothing that it has answered for when it is killed [Cluster API 33]', async () => {
     const cloud = await started();
     const machine = await cloud.machine('m');
     const ssh = await cloud.ssh(machine);

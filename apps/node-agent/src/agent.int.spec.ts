@@ -134,7 +134,7 @@ describe('an agent at a real log', () => {
     );
   });
 
-  it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot', async () => {
+  it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot [ORBITER 10]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -242,7 +242,7 @@ describe('an agent at a real log', () => {
     });
   });
 
-  it('changes nothing without permission, and says once what differs', async () => {
+  it('changes nothing without permission, and says once what differs [ORBITER 12]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     await start(config, host);
@@ -336,6 +336,33 @@ describe('an agent at a real log', () => {
     expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]);
   }, 60_000);
 
+  it('goes on from its local state while both NATS and the API are away [ORBITER 9]', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    const first = await start(config, host);
+    await expectTypes(config, 'NodeInitialized', 'NodeReady');
+    await desire(config, 2, '1.34.5', false);
+    await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeDiverged');
+    await first.stop();
+    await log.killNats();
+    await api.stop();
+    const before = [...host.changes];
+    host.active.delete('containerd');
+    await start(config, host);
+    // The revision that it has on disk forbids a repair: what differs is kept until the log is back.
+    await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(1));
+    expect(host.changes).toEqual(before);
+    await log.startNats();
+    await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeDiverged', 'NodeDiverged');
+    expect((await eventsOf(config)).at(-1)?.data).toMatchObject({
+      revision: 2,
+      differences: expect.arrayContaining([expect.objectContaining({ observed: '1.34.4', desired: '1.34.5' })]),
+    });
+  }, 60_000);
+
   it('starts and works while NATS is away', async () => {
     const config = newConfig();
     const host = new MemoryHost();
@@ -347,7 +374,7 @@ describe('an agent at a real log', () => {
     await expectTypes(config, 'NodeInitialized');
   }, 60_000);
 
-  it('says NodeReady at once when Kubernetes does, at the desired version, and writes its metadata', async () => {
+  it('says NodeReady at once when Kubernetes does, at the desired version, and writes its metadata [ORBITER 9, ORBITER 19]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);

@@ -72,7 +72,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   afterAll(() => rig?.stop(), 60_000);
 
   it(
-    'is forced while force lasts, told as such and counted, and the rollout goes on',
+    'is forced while force lasts, told as such and counted, and the rollout goes on [ORBITER 17]',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() + 10 * 60_000).toISOString();
@@ -96,7 +96,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'stops the rollout when force is over, and is leftFailed when that is given up',
+    'stops the rollout when force is over, and is leftFailed when that is given up [ORBITER 17]',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() - 1_000).toISOString();
@@ -119,7 +119,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'is left behind, cordoned, with quarantine, while the others go on',
+    'is left behind, cordoned, with quarantine, while the others go on [ORBITER 17]',
     async () => {
       const blocked = await host();
       await start('u-quarantine1', { onDrainTimeout: 'quarantine', maxBlockedNodes: 1 });

@@ -81,7 +81,7 @@ describe('a secret that cannot be used', () => {
     });
   });
 
-  it('says so where another master key or another value is in the bucket', async () => {
+  it('says so where another master key or another value is in the bucket [ORBITER 28]', async () => {
     const ref = 'gateway.connection.changed' as SecretRef;
     await secretsOf('gateway').put(ref, 'value', 'shared');
     const stranger = new NatsSecrets(connections.gateway, 'gateway', randomBytes(32));

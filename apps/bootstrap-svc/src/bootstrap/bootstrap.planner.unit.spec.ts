@@ -42,7 +42,7 @@ describe('before the control plane', () => {
     expect(desiredAfter(...machines, ...five.map(desired))).toEqual(five.map((node) => `BootstrapHost/${node}`));
   });
 
-  it('a large cluster has a limit of hosts that are prepared at a time', () => {
+  it('a large cluster has a limit of hosts that are prepared at a time [CB-Ladybug 13]', () => {
     const many = Array.from({ length: 40 }, (_, index) => w(index + 1));
     const facts = [requested(1, 40), created([machine(cp(1), true), ...many.map((name) => machine(name))])];
     expect(desiredAfter(...facts, ...[cp(1), ...many].map(desired))).toHaveLength(20);
@@ -89,13 +89,13 @@ describe('before the control plane', () => {
 describe('after kubeadm init', () => {
   const begun = [...machines, ...fit(...five), controlPlaneInitialized];
 
-  it('the network comes before any join', () => {
+  it('the network comes before any join [ORBITER 7, azimuth 19]', () => {
     expect(desiredAfter(...begun)).toEqual(['InstallNetwork']);
   });
 
   const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
 
-  it('control planes join strictly one at a time, and workers beside them', () => {
+  it('control planes join strictly one at a time, and workers beside them [ORBITER 7, CB-Ladybug 18]', () => {
     expect(desiredAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`, ...workers]);
     expect(desiredAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([
       `JoinControlPlane/${cp(3)}`,
@@ -110,7 +110,7 @@ describe('after kubeadm init', () => {
     expect(desiredAfter(...joined, controlPlaneReady(cp(1), cp(2), cp(3)))).toEqual(workers);
   });
 
-  it('addons wait until every node is Ready at the desired version', () => {
+  it('addons wait until every node is Ready at the desired version [azimuth 19]', () => {
     const joined = wholeCluster().filter(({ type }) => type !== 'ClusterReady' && type !== 'NodeReady');
     const ready = five.map((node) => nodeReady(node));
     expect(desiredAfter(...joined, ...ready.slice(1))).toEqual([]);
@@ -174,7 +174,7 @@ describe('an end', () => {
     expect(desiredAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
   });
 
-  it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed', () => {
+  it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed [CB-Ladybug 13]', () => {
     const failed: Fact = {
       type: 'ClusterFailed',
       data: {

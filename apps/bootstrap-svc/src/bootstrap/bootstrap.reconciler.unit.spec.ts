@@ -261,7 +261,7 @@ describe('a step', () => {
     expect(isDesired({ ...init, generation: `${UID}/2` }, ...retried)).toBe(true);
   });
 
-  it('never initialises a control plane that was initialised, whatever happened since', () =>
+  it('never initialises a control plane that was initialised, whatever happened since [ORBITER 8]', () =>
     expect(
       isDesired(
         { ...init, generation: `${UID}/2` },

@@ -87,6 +87,8 @@ const expectBuilt = (simulation: Simulation): void => {
   before(simulation, 'WorkerJoined', 'ClusterReady');
   before(simulation, 'NodeReady', 'AddonInstalled');
   before(simulation, 'AddonInstalled', 'ClusterReady');
+  for (const node of FIVE)
+    expect([node, simulation.world.labels.get(node)]).toEqual([node, { 'kubernetes.io/cluster': 'demo' }]);
 };
 
 /** A failing seed is a named story: the seed and what happened in it. */
@@ -157,7 +159,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a cluster is initialised once, control planes join one after the other, and nothing is done before its time',
+    'a cluster is initialised once, control planes join one after the other, and nothing is done before its time [ORBITER 7, CB-Ladybug 18, CB-Ladybug 21, azimuth 19]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -239,7 +241,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'more workers join a cluster that is ready, and one is taken out again',
+    'more workers join a cluster that is ready, and one is taken out again [CB-Ladybug 31]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -295,6 +297,41 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(simulation.world.violations).toEqual([]);
       }),
     TIMEOUT_MS,
+  );
+});
+
+describe('what a cluster is asked to have', () => {
+  const NFS = { server: 'nfs.example', path: '/export' };
+
+  it.each([
+    ['installed where server and path of an export are given', { nfs: NFS }, 1],
+    ['not installed without the server', { nfs: { ...NFS, server: '' } }, 0],
+    ['not installed without the path', { nfs: { ...NFS, path: '' } }, 0],
+    ['not installed without an export', undefined, 0],
+  ])('the NFS storage class is %s [CB-Ladybug 23]', async (_when, storageclass, times) => {
+    const simulation = new Simulation(1, CALM);
+    await simulation.say('request', requested(1, 1, storageclass === undefined ? {} : { storageclass }));
+    await simulation.say('machines', created(machinesOf(1, 1)), balanced);
+    await simulation.run();
+    expect(simulation.count('ClusterReady')).toBe(1);
+    const installed = simulation.store.events.filter(
+      (event) => event.type === 'AddonInstalled' && event.data.addon === 'nfs-storage',
+    );
+    expect(installed).toHaveLength(times);
+  });
+
+  it.each([3, 5, 7])(
+    'an external etcd of %d members has one beside each control plane [CB-Ladybug 22]',
+    async (members) => {
+      const simulation = new Simulation(1, CALM);
+      await simulation.say('request', requested(members, 1, { etcd: 'external' }));
+      await simulation.say('machines', created(machinesOf(members, 1)), balanced);
+      await simulation.run();
+      expect(simulation.count('ClusterReady')).toBe(1);
+      const beside = Array.from({ length: members }, (_, index) => simulation.world.host(cp(index + 1)).etcd);
+      expect(beside).not.toContain(null);
+      expect(simulation.world.host(w(1)).etcd).toBeNull();
+    },
   );
 });
 

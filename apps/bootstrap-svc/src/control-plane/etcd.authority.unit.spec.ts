@@ -31,7 +31,7 @@ describe("the authority of a cluster's etcd", () => {
     expect(new X509Certificate(certificates.server.cert).verify(ca.publicKey)).toBe(true);
   });
 
-  it('gives each member certificates of its own name and addresses, with their keys, and its own key to no one', async () => {
+  it('gives each member certificates of its own name and addresses, with their keys, and its own key to no one [CB-Ladybug 22]', async () => {
     const { authority } = await authorities().of(UID);
     const certificates = await authority.certificatesOf(MEMBER);
     const ca = new X509Certificate(certificates.ca);

@@ -47,6 +47,17 @@ it("the cluster is set as its first control plane's host asks for, each node as 
   expect(nodeSettings(hostNamed(cluster, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
+it('a node is labelled with its provider, region and zone by its kubelet [CB-Ladybug 21]', () => {
+  const at = { ...machine(w(1)), csp: 'lab', region: 'lab-1', zone: 'lab-1b', labels: { rack: '7' } };
+  const { labels } = nodeSettings(hostNamed(stateWith(machine(cp(1), true), at), w(1)), DEFAULT_TUNING);
+  expect(labels).toEqual({
+    rack: '7',
+    'topology.cloud-barista.github.io/csp': 'lab',
+    'topology.kubernetes.io/region': 'lab-1',
+    'topology.kubernetes.io/zone': 'lab-1b',
+  });
+});
+
 it('a host that comes after an upgrade is looked at and joins at the version that is desired of it, and not at the one asked for once', () => {
   const software = { kubeadm: '1.35.4', kubelet: '1.35.4', kubectl: '1.35.4' };
   const desired: Fact = {

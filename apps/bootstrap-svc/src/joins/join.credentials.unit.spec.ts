@@ -38,7 +38,7 @@ describe('join credentials', () => {
     source = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, { tuning: DEFAULT_TUNING });
   });
 
-  it('are shared by the workers of the next minutes, sealed with their end, and made again before they end', async () => {
+  it('are shared by the workers of the next minutes, sealed with their end, and made again before they end [CB-Ladybug 16]', async () => {
     const first = await source.forWorker(stepOf(w(1)));
     expect(await source.forWorker(stepOf(w(2)))).toEqual(first);
     expect(JSON.parse((await secrets.get(`bootstrap-svc.join.${UID}` as never)) ?? '')).toEqual({
@@ -60,11 +60,13 @@ describe('join credentials', () => {
     expect(await source.forWorker(stepOf(w(1), 2))).not.toEqual(first);
   });
 
-  it('are fresh for each control plane, with the certificates under a key', async () => {
+  it('are fresh for each control plane, with the certificates under a key [ORBITER 7, CB-Ladybug 16]', async () => {
     const first = await source.forControlPlane(stepOf(cp(2)));
     const second = await source.forControlPlane(stepOf(cp(3)));
     expect(first.certificateKey).toMatch(/^[0-9a-f]{64}$/);
-    expect(second.token).not.toBe(first.token);
+    expect(second.certificateKey).toMatch(/^[0-9a-f]{64}$/);
+    expect([second.token, second.certificateKey]).not.toContain(first.token);
+    expect(second.certificateKey).not.toBe(first.certificateKey);
   });
 
   it('come from another control plane when the first one is lost', async () => {

@@ -85,7 +85,7 @@ const opensAnything = async (keys: MasterKeys): Promise<boolean> =>
 describe('a rotation of the master key', () => {
   beforeEach(put);
 
-  it('leaves every secret readable, and the former key opens nothing', async () => {
+  it('leaves every secret readable, and the former key opens nothing [ORBITER 28]', async () => {
     const before = masterKeys();
     expect(await opensAnything(before)).toBe(true);
     const { resealed } = await rotateMaster(await world(), newMasterKey());

@@ -300,7 +300,7 @@ describe('the removal of a node', () => {
       .thenNothing();
   });
 
-  it('is refused for the leader, with the text of CB-Ladybug', () => {
+  it('is refused for the leader, with the text of CB-Ladybug [CB-Ladybug 31]', () => {
     given(...provisioned)
       .when(remove('cp-1'))
       .thenRefused('node.initial-control-plane');
@@ -312,7 +312,7 @@ describe('the removal of a node', () => {
     expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
   });
 
-  it('is refused when too few of the control planes that stay are healthy', () => {
+  it('is refused when too few of the control planes that stay are healthy [CB-Ladybug 31]', () => {
     given(...provisioned)
       .when(remove('cp-2'))
       .then(request('cp-2'));

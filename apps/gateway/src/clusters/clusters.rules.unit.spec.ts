@@ -6,7 +6,7 @@ import { faultsOfCluster, faultsOfNodes, toClusterSpec } from './clusters.rules.
 import { overlap, parseNetwork } from './networks.js';
 
 describe('the rules of a request for a cluster', () => {
-  it.each(WRONG_REQUESTS)('refuse $rule', ({ body, code, status, message, field }) => {
+  it.each(WRONG_REQUESTS)('refuse $rule [Cluster API 24, CB-Ladybug 5]', ({ body, code, status, message, field }) => {
     // The body passes the schema: the rule alone refuses it, with its own text.
     const request = ClusterRequest.parse(body);
     const faults = faultsOfCluster(request, []);
@@ -47,7 +47,7 @@ describe('the rules of a request for a cluster', () => {
     [7, []],
     [1, ['cluster.etcd-external-count']],
     [4, ['cluster.etcd-external-count', 'cluster.control-plane-even']],
-  ])('have their say of an external etcd of %d members: %j', (count, codes) => {
+  ])('have their say of an external etcd of %d members: %j [CB-Ladybug 22]', (count, codes) => {
     const request = {
       ...goodRequest,
       controlPlane: [{ connection: 'lab', count, spec: 'lab.medium' }],
@@ -68,7 +68,7 @@ describe('the rules of a request for a cluster', () => {
 });
 
 describe('the defaults', () => {
-  it('are those of CB-Ladybug, with its two bugs put right', () => {
+  it('are those of CB-Ladybug, with its two bugs put right [CB-Ladybug 4]', () => {
     expect(toClusterSpec(goodRequest)).toEqual({
       name: 'demo',
       controlPlane: {
@@ -108,7 +108,7 @@ describe('the defaults', () => {
     ]);
   });
 
-  it('ask for an NFS storage class only when server and path are both given', () => {
+  it('ask for an NFS storage class only when server and path are both given [CB-Ladybug 23]', () => {
     const of = (nfs: { server?: string; path?: string }) =>
       toClusterSpec({ ...goodRequest, config: { kubernetes: { storageclass: { nfs } } } }).kubernetes.storageclass;
     expect(of({ server: 'nfs.example' })).toBeUndefined();
@@ -157,7 +157,7 @@ describe('networks', () => {
     return [first, first + size - 1];
   };
 
-  it('overlap exactly when they share an address, in either order', () => {
+  it('overlap exactly when they share an address, in either order [CB-Ladybug 5]', () => {
     fc.assert(
       fc.property(network, network, (one, other) => {
         const [first, last] = range(one);
@@ -179,7 +179,7 @@ describe('networks', () => {
     '::/64',
     '010.1.1.1/8',
     ' 10.0.0.0/8',
-  ])('are not what %s says', (text) => {
+  ])('are not what %s says [CB-Ladybug 5]', (text) => {
     expect(parseNetwork(text)).toBeUndefined();
   });
 });

@@ -128,6 +128,24 @@ describe('the nodes of a cluster', () => {
     expect([...new Set(phases)]).toEqual(['Planned', 'Bootstrapping', 'Joining', 'Ready']);
   });
 
+  it('are recorded with role, size, addresses, pool, creation and the kubelet that was observed, until their machine is gone [azimuth 21]', () => {
+    const upgraded = nodeFact('NodeReady', 'demo-w-1', { revision: 2, software: { kubelet: '1.35.4' } });
+    const { nodes } = world([...CREATE, upgraded]);
+    const views = nodes.map((doc) => nodeView(doc));
+    expect(views.find(({ name }) => name === 'demo-w-1')).toMatchObject({
+      role: 'worker',
+      phase: 'Ready',
+      spec: 'lab.small',
+      publicIp: '127.0.0.9',
+      privateIp: '10.0.0.9',
+      pool: 'worker-1',
+      createdTime: expect.stringMatching(/^20\d\d-/),
+      software: { kubelet: '1.35.4' },
+    });
+    const gone: Fact = { type: 'VmDeleted', data: { uid, name: 'demo-w-1' as never } };
+    expect(world([...CREATE, gone]).nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-1'));
+  });
+
   it('and their machines are what the schemas promise', () => {
     const { nodes } = world(CREATE);
     expect(nodes.map((doc) => NodeView.parse(nodeView(doc)).name)).toEqual(NODES);

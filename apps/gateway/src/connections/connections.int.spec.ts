@@ -415,7 +415,7 @@ describe('the list of specs', () => {
     expect([status, body.reason]).toEqual([409, 'spec-list.unverified']);
   });
 
-  it('is what the provider offers, in the shape of CB-Ladybug, filtered', async () => {
+  it('is what the provider offers, in the shape of CB-Ladybug, filtered [CB-Ladybug 33]', async () => {
     const verified: Fact = { type: 'ConnectionVerified', data: { connection: 'lab' as never, offer } };
     const { meta } = await gateway.state(verified, NOWHERE);
     const connection = await gateway.ask<ConnectionView>('GET', `/connections/lab?minSeq=${meta.seq}`);
@@ -454,7 +454,7 @@ describe('the list of specs', () => {
     ],
     ['?cpu-min=two', 'spec-list.number', 'cpu-min is not a number: two'],
     ['?control-plane=maybe', 'request.malformed', undefined],
-  ])('refuses %s', async (query, reason, message) => {
+  ])('refuses %s [CB-Ladybug 33]', async (query, reason, message) => {
     const { status, body } = await specs(query);
     expect([status, body.reason]).toEqual([400, reason]);
     if (message !== undefined) expect(body.message).toBe(message);

@@ -44,7 +44,7 @@ describe('the manifest of a cluster that was made by POST', () => {
     });
   });
 
-  it('changes nothing when it is sent back', async () => {
+  it('changes nothing when it is sent back [azimuth 35]', async () => {
     const before = await logLength();
     const answer = await put(await read());
     expect([answer.status, answer.body.plan, answer.body.operations]).toEqual([200, [], []]);

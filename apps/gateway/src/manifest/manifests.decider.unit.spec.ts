@@ -127,7 +127,7 @@ describe('a manifest that is applied', () => {
   it('creates the cluster, with the spec in the same decision', () =>
     expect(typesOf(new Log().apply(declared(pool('web', 2))))).toEqual(['ClusterRequested', 'ClusterSpecChanged']));
 
-  it('records nothing when it says what is declared already, whatever state the cluster is in', () => {
+  it('records nothing when it says what is declared already, whatever state the cluster is in [azimuth 35]', () => {
     const log = new Log();
     log.say(...(log.apply(declared(pool('web', 2))) as readonly Fact[]));
     expect(log.apply(declared(pool('web', 2)))).toEqual([]);

@@ -133,7 +133,7 @@ describe('a node in an upgrade', () => {
     expect([elapsedMs, finishedAt]).toEqual([(done.length - started.length) * 1_000, expect.any(String)]);
   });
 
-  it('that failed is told with its words, its attempt and when the next one is', () => {
+  it('that failed is told with its words, its attempt and when the next one is [ORBITER 18]', () => {
     const next = '2026-01-01T00:10:00.000Z';
     expect(nodeAfter('demo-w-1', [...started, operationFailed('op-5', 'demo-w-1', next)])).toMatchObject({
       phase: 'Preparing',

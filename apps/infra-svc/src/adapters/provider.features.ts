@@ -128,7 +128,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('has an image', async () => expect((await under.open().resolveImage(signal())).os).not.toBe(''));
 
-    it('leaves a network, a firewall and a key as they are when they are ensured again', async () => {
+    it('leaves a network, a firewall and a key as they are when they are ensured again [ORBITER 4, CB-Ladybug 7]', async () => {
       const provider = under.open();
       const other = { ...desiredNetwork(), cidr: '192.168.78.0/24' };
       expect(await provider.ensureNetwork(other, signal())).toEqual(desiredNetwork());
@@ -149,7 +149,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     it('knows no machines of a group that no one asked for', async () =>
       expect(await under.open().describeMachines(newGroup(), signal())).toEqual([]));
 
-    it('makes every machine of a group once, with addresses, however often it is asked', async () => {
+    it('makes every machine of a group once, with addresses, however often it is asked [ORBITER 4]', async () => {
       const group = desired(newGroup(), 2);
       const answers = await collect(under.open().ensureMachines(group, signal()));
       expect(answers.map(({ name: answered }) => answered).sort()).toEqual(
@@ -223,7 +223,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
     });
 
-    it('gives a balancer an address that stays when its targets change', async () => {
+    it('gives a balancer an address that stays when its targets change [ORBITER 4]', async () => {
       const group = desired(newGroup(), 2);
       const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);
       const first = await under.open().ensureLoadBalancer(balancer(group, ids), signal());

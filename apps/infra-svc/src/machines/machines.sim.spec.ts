@@ -158,7 +158,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'two clusters at once share what their connection has, which is made and stated once',
+    'two clusters at once share what their connection has, which is made and stated once [CB-Ladybug 9]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);

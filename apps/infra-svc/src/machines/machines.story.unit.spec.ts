@@ -31,7 +31,7 @@ describe('the machines of a cluster', () => {
     await story.settle();
   };
 
-  it('come into being as this sequence tells', async () => {
+  it('come into being as this sequence tells [CB-Ladybug 7]', async () => {
     await story.request(requested());
     expect(story.types()).toEqual([
       'NamespaceCreated',
@@ -68,7 +68,7 @@ describe('the machines of a cluster', () => {
     expect(balancer?.targets).toEqual(CONTROL_PLANES.map((name) => `m-${name}`));
   });
 
-  it('share what their connection has: the second cluster makes nothing of it and states nothing of it', async () => {
+  it('share what their connection has: the second cluster makes nothing of it and states nothing of it [CB-Ladybug 8]', async () => {
     await story.request(requested());
     const before = story.types().filter((type) => type.endsWith('Ensured')).length;
     const creations = [...story.cloud.creations].filter(([thing]) => !thing.startsWith('machine')).length;
@@ -83,7 +83,7 @@ describe('the machines of a cluster', () => {
     expect(creations).toBe(4); // network, firewall, SSH key, and the first cluster's balancer
   });
 
-  it("fail with the provider's words when one of them fails, and the others stay for a retry", async () => {
+  it("fail with the provider's words when one of them fails, and the others stay for a retry [CB-Ladybug 11]", async () => {
     story.cloud.bootFailures.set(worker(2), 'Quota exceeded for resource INSTANCES');
     await story.request(requested());
     expect(story.last('InfrastructureFailed')).toEqual({
@@ -110,14 +110,25 @@ describe('the machines of a cluster', () => {
   });
 
   it.each([
-    ['multi', 'fail when one of them has no public address'],
-    ['single', 'need no public address'],
-  ] as const)('of a %s-cloud cluster %s', async (serviceType, _promise) => {
+    ['multi', 'public'],
+    ['single', 'private'],
+  ] as const)(
+    'of a %s-cloud cluster fail when one of them has no %s address [CB-Ladybug 12]',
+    async (serviceType, kind) => {
+      (kind === 'public' ? story.cloud.withoutPublicIp : story.cloud.withoutPrivateIp).add(worker(1));
+      await story.request(requested(clusterSpec({ serviceType })));
+      expect(story.last('InfrastructureFailed')).toMatchObject({
+        reason: 'CreateMCISFailedReason',
+        cause: { target: worker(1), message: `the machine runs but has no ${kind} address` },
+      });
+    },
+  );
+
+  it('of a single-cloud cluster need no public address', async () => {
     story.cloud.withoutPublicIp.add(worker(1));
-    await story.request(requested(clusterSpec({ serviceType })));
-    const isMulti = serviceType === 'multi';
-    expect(story.types().includes('InfrastructureFailed')).toBe(isMulti);
-    if (isMulti) expect(story.last('InfrastructureFailed')).toMatchObject({ reason: 'CreateMCISFailedReason' });
+    await story.request(requested(clusterSpec({ serviceType: 'single' })));
+    expect(story.types()).not.toContain('InfrastructureFailed');
+    expect(story.last('VmsCreated').machines).toHaveLength(5);
   });
 
   it('are made on every connection of a multi-cloud cluster, with the resources of each', async () => {
@@ -147,7 +158,7 @@ describe('the machines of a cluster', () => {
     expect(story.types()).not.toContain('InfrastructureFailed');
   });
 
-  it('lose the one whose node was removed, and the balancer forgets it', async () => {
+  it('lose the one whose node was removed, and the balancer forgets it [CB-Ladybug 31]', async () => {
     await story.request(requested());
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: controlPlane(3) } });
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: worker(1) } });

@@ -152,7 +152,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a control plane with less than 2 CPUs, and lets a worker have one', async () => {
+  it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 7]', async () => {
     expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
       code: 'cluster.spec-cpu',
       field: 'controlPlane[0].spec',
@@ -163,7 +163,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(other.types()).toContain('ClusterAccepted');
   });
 
-  it('refuses less than 2 GiB anywhere', async () =>
+  it('refuses less than 2 GiB anywhere [CB-Ladybug 7]', async () =>
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.tiny' })] })).toMatchObject({
       code: 'cluster.spec-memory',
       message: 'kubernetes node needs 2 GiB or more of RAM. (spec=lab.tiny, memory=1)',
@@ -180,6 +180,20 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.last('ClusterRejected')).toMatchObject({ message: 'Region does not exist (lab-1/lab-1z)' });
   });
 
+  it('checks the provider of a connection, then the machine sizes, then the region [CB-Ladybug 7]', async () => {
+    const small = requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.tiny' })] }));
+    await story.log.say(CONNECTIONS_STREAM, registered({ provider: 'mars', region: 'lab-9' }));
+    await story.request(small);
+    await story.log.say(CONNECTIONS_STREAM, registered({ region: 'lab-9' }));
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    const fits = requested(clusterSpec({ name: 'second' as never }), LATER_UID);
+    await story.log.say({ namespace: 'default', cluster: 'second', context: 'request' }, fits);
+    await story.settle();
+    const codes = story.log.events.flatMap((event) => (event.type === 'ClusterRejected' ? [event.data.code] : []));
+    expect(codes).toEqual(['connection.provider-unknown', 'cluster.spec-memory', 'cluster.region-unknown']);
+    expect(story.cloud.networks.size).toBe(0);
+  });
+
   it('refuses a network load balancer where the provider has none', async () => {
     story.cloud.nlb = false;
     await story.log.say(CONNECTIONS_STREAM, registered());
@@ -191,7 +205,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it("refuses pods or services in the network of the connection's machines", async () => {
+  it("refuses pods or services in the network of the connection's machines [CB-Ladybug 5]", async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ settings: { networkCidr: '10.244.7.0/24' } }));
     expect(await verdict({})).toMatchObject({
       code: 'cluster.network-overlap',

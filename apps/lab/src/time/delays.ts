@@ -27,12 +27,15 @@ export type DelayKind = keyof typeof DELAY_MS;
 /** No two hosts take equally long. */
 const JITTER_SHARE = 0.2;
 
+/** `drawn` is at least 0 and below 1. */
+export const delayMs = (kind: DelayKind, drawn: number): number =>
+  DELAY_MS[kind] * (1 + JITTER_SHARE * (2 * drawn - 1));
+
 /** Passes the time that simulated work takes. Rejects when the signal aborts. */
 export type Delays = (kind: DelayKind, signal?: AbortSignal) => Promise<void>;
 
 export const REAL_DELAYS: Delays = async (kind, signal) => {
-  const jitter = 1 + JITTER_SHARE * (2 * Math.random() - 1);
-  await sleep(DELAY_MS[kind] * jitter, undefined, signal === undefined ? {} : { signal });
+  await sleep(delayMs(kind, Math.random()), undefined, signal === undefined ? {} : { signal });
 };
 
 /** Work takes no time at all: for load tests. An aborted signal still rejects. */

@@ -57,7 +57,7 @@ const steps = ({ operations }: UpgradePlan): readonly string[] =>
 describe('a plan', () => {
   const plan = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4')));
 
-  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first', () =>
+  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first [ORBITER 15, Cluster API 24]', () =>
     expect(steps(plan)).toEqual([
       'stage 1.34.4',
       'snapshot-etcd',
@@ -93,7 +93,7 @@ describe('a plan', () => {
     expect(canonical({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
   });
 
-  it('lets control planes go minor by minor while workers lag and skip', () => {
+  it('lets control planes go minor by minor while workers lag and skip [ORBITER 14, Cluster API 24]', () => {
     const chain = planned(inputOf(modelOf(1, 1, '1.33.13'), to('v1.36.3')));
     expect(chain.path).toEqual(['v1.33.13', 'v1.34.4', 'v1.35.4', 'v1.36.3']);
     expect(steps(chain).filter((step) => step.startsWith('worker'))).toEqual([`worker ${w(1)} node 1.36.3`]);
@@ -101,7 +101,7 @@ describe('a plan', () => {
     expect(steps(chain).filter((step) => step === 'snapshot-etcd')).toHaveLength(3);
   });
 
-  it('brings workers along first that would fall too far behind', () => {
+  it('brings workers along first that would fall too far behind [Cluster API 24]', () => {
     const old = changeNode(modelOf(1, 1, '1.34.4'), w(1), {
       software: { ...modelNode('x', 'worker', 'w', '1.31.9').software },
     });

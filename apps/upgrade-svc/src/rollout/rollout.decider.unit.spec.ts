@@ -332,6 +332,45 @@ describe('G2 nothing goes back over a minor of etcd', () => {
   });
 });
 
+describe('a node whose software was changed', () => {
+  const node = w(1);
+  const old = modelOf(1, 3, '1.33.13').nodes[node]!.software;
+  const stays = (when: string, act: (simulation: RolloutSimulation) => void): RolloutSimulation => {
+    const simulation = cluster();
+    simulation.say('request', asked(toNext));
+    simulation.when(
+      (event) => event.type === when && 'node' in event.data && event.data.node === node,
+      () => act(simulation),
+    );
+    simulation.run();
+    return simulation;
+  };
+
+  it('is uncordoned and done when it is ready, may be changed, and runs what is desired [ORBITER 11, ORBITER 19]', () => {
+    const simulation = stays('NodeNotReady', () => undefined);
+    expect([simulation.count('NodeUncordoned', node), simulation.count('OperationCompleted', node)]).toEqual([1, 1]);
+    expect(simulation.model.nodes[node]).toMatchObject({ cordoned: false, software: { kubelet: '1.34.4' } });
+  });
+
+  it.each<[string, string, (simulation: RolloutSimulation) => void]>([
+    ['its agent does not report it ready', 'NodeNotReady', (simulation) => simulation.dead.add(node)],
+    ['Kubernetes does not report it Ready', 'NodeReady', (simulation) => simulation.happens(node, { ready: false })],
+    ['its kubelet has another version', 'NodeReady', (simulation) => simulation.happens(node, { software: old })],
+    [
+      'it may not be changed',
+      'NodeNotReady',
+      (simulation) =>
+        simulation.happens(node, { desired: { ...simulation.model.nodes[node]!.desired, allowed: false } }),
+    ],
+  ])('stays cordoned and is not done while %s [ORBITER 11, ORBITER 19]', (_missing, when, act) => {
+    const simulation = stays(when, act);
+    expect(simulation.count('NodeCordoned', node)).toBe(1);
+    expect([simulation.count('NodeUncordoned', node), simulation.count('OperationCompleted', node)]).toEqual([0, 0]);
+    expect(simulation.model.nodes[node]?.cordoned).toBe(true);
+    expect(data(simulation, 'RolloutHalted')).toMatchObject({ nodes: [node] });
+  });
+});
+
 describe('a gate that never holds', () => {
   it('fails its node when its time is over, also when whoever asked it is dead by then', () => {
     const simulation = cluster();
@@ -370,7 +409,7 @@ describe('E health on the way', () => {
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E5', nodes: [w(3)] });
   });
 
-  it('E7 a control plane that fails stops everything; a retry ends well', () => {
+  it('E7 a control plane that fails stops everything; a retry ends well [ORBITER 18]', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
     simulation.say('request', asked(toNext));

@@ -590,7 +590,7 @@ const STORIES: readonly Story[] = [
 ];
 
 describe.each(STORIES)('the story $name', (story) => {
-  it('is told like this when everything goes in order', () => {
+  it('is told like this when everything goes in order [ORBITER 10, ORBITER 15, ORBITER 16, ORBITER 18]', () => {
     const simulation = begin(story, 0);
     golden(story.name, simulation.narrative());
     expect(simulation.harm).toEqual([]);
@@ -613,6 +613,36 @@ describe.each(STORIES)('the story $name', (story) => {
     },
     TIMEOUT_MS,
   );
+});
+
+describe('the order of nodes', () => {
+  /** How many nodes are being changed after each event. */
+  const inFlight = ({ log }: RolloutSimulation): readonly number[] => {
+    const changing = new Set<string>();
+    return log.map((event) => {
+      if (event.type === 'UpgradeAllowed') changing.add(event.data.node);
+      if (event.type === 'UpgradeWithdrawn') changing.delete(event.data.node);
+      return changing.size;
+    });
+  };
+
+  it('is one at a time over all pools, control planes first, and the same whatever happens on the way [ORBITER 13]', () => {
+    const gpu = [1, 2].map((index) => modelNode(`demo-gpu-${index}`, 'worker', 'gpu', '1.33.13'));
+    const model = modelOf(3, 3, '1.33.13');
+    const nodes = { ...model.nodes, ...Object.fromEntries(gpu.map((node) => [node.name, node])) };
+    const orders = Array.from({ length: 10 }, (_, seed) => {
+      const simulation = new RolloutSimulation({ ...model, nodes }, seed);
+      for (const [context, fact] of beginning(simulation.model, '1.33.13')) simulation.say(context, fact);
+      simulation.say('request', asked(toVersion('v1.34.4')));
+      simulation.run();
+      expectUpgraded(simulation, '1.34.4');
+      expect(Math.max(...inFlight(simulation))).toBe(1);
+      return simulation.log.flatMap((event) => (event.type === 'UpgradeAllowed' ? [event.data.node] : []));
+    });
+    expect(orders[0]?.slice(0, 3)).toEqual([cp(2), cp(3), cp(1)]);
+    expect(orders[0]?.slice(3).toSorted()).toEqual([w(1), w(2), w(3), ...gpu.map(({ name }) => name)].toSorted());
+    for (const order of orders) expect(order).toEqual(orders[0]);
+  });
 });
 
 describe('what-if', () => {

@@ -25,7 +25,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   const limits = { deadlineMs: 30_000, everyMs: 100, signal: new AbortController().signal };
 
   it(
-    'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone',
+    'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone [ORBITER 17]',
     async () => {
       const { cluster, client, first, second, readyPods, disruptions } = context();
       await cluster.cordon(second, 'before');
@@ -47,7 +47,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'does not force what a disruption budget protects: at the deadline it names each pod and its budget',
+    'does not force what a disruption budget protects: at the deadline it names each pod and its budget [ORBITER 17]',
     async () => {
       const { cluster, second, readyPods, disruptions } = context();
       await cluster.apply([budget('web', 3)]);

@@ -194,7 +194,7 @@ esac`;
     expect(host.calls('ctr').filter((call) => call.includes('pull'))).toEqual([]);
   });
 
-  it('is healthy once every member has started and answers', async () => {
+  it('is healthy once every member has started and answers [CB-Ladybug 22]', async () => {
     const health = renderStep('etcd-health', { members: 3 }).script;
     host
       .write('/said/list', ['a', 'b', 'c'].map((id) => `${id}, started, e${id}, p, c, false\n`).join(''))
@@ -433,7 +433,7 @@ describe('credentials', () => {
   }).script;
   const key = 'cd'.repeat(32);
 
-  it('are found among what kubeadm says beside them', async () => {
+  it('are found among what kubeadm says beside them [CB-Ladybug 16]', async () => {
     host.standIn(
       'kubeadm',
       `case "$1" in token) echo "W1121 a warning" >&2; echo abcdef.0123456789abcdef;;
@@ -472,7 +472,7 @@ case " $* " in
 esac`;
   const removed = (): readonly string[] => host.calls('etcdctl').filter((call) => call.includes('member remove'));
 
-  it('is removed from a survivor', async () => {
+  it('is removed from a survivor [CB-Ladybug 31]', async () => {
     host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 2, 3]));
     expect((await host.run(text)).result).toEqual({ changed: true, members: 2 });
     expect(removed()).toEqual([expect.stringMatching(/member remove 3a$/)]);
@@ -528,14 +528,14 @@ describe('prepare', () => {
 
   const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
 
-  it('asks for the bundle where it is missing or another one', async () => {
+  it('asks for the bundle where it is missing or another one [CB-Ladybug 13]', async () => {
     expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     bring('half a bundle');
     expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     expect(restarts()).toBe(0);
   });
 
-  it('starts the agent with its configuration and credentials, readable for root only', async () => {
+  it('starts the agent with its configuration and credentials, readable for root only [CB-Ladybug 13]', async () => {
     bring();
     expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
     expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);

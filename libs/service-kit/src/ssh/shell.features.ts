@@ -180,7 +180,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('gives up on a host that never answers, naming it, after the tries it was given', async () => {
+    it('gives up on a host that never answers, naming it, after the tries it was given [CB-Ladybug 13]', async () => {
       await host.goAway();
       const failure = await failureOf(open({}, { triesMax: 3 }));
       expect(failure.toCause()).toMatchObject({ operation: 'open SSH', target: host.address.name });

@@ -71,7 +71,7 @@ describe('what the lab says when it cannot', () => {
 
   afterAll(() => lab?.stop());
 
-  it('makes shared things once, by looking first', async () => {
+  it('makes shared things once, by looking first [CB-Ladybug 7]', async () => {
     const provider = open(lab.endpoint, LAB_TOKEN);
     await provider.ensureNetwork({ name: 'n', subnet: 's', cidr: '192.168.1.0/24' }, signal());
     expect(await lab.created()).toMatchObject({ 'network/n': 1, 'firewall/f': 1, 'sshKey/k': 1 });

@@ -54,7 +54,7 @@ describe('your own hosts', () => {
 
   afterEach(() => rack.stop());
 
-  it('are taken all or none: an exhausted stock is refused and gives nothing', async () => {
+  it('are taken all or none: an exhausted stock is refused and gives nothing [ORBITER 27]', async () => {
     await make(groupOf(2, 'first'));
     await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
       name: 'WorldFailure',
@@ -71,7 +71,7 @@ describe('your own hosts', () => {
     expect(new Set((await rack.stock.look(SITE)).held.map(({ host }) => host.name)).size).toBe(2);
   });
 
-  it('come back clean, and are given to the next cluster', async () => {
+  it('come back clean, and are given to the next cluster [ORBITER 27]', async () => {
     const first = groupOf(3);
     await make(first);
     rack.put(0, '/etc/kubernetes/kubelet.conf');

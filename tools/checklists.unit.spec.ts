@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import { checklistPage } from './generate/checklists.mjs';
+import { titlesIn } from './generate/spec.titles.mjs';
+
+const CHECKLISTS = {
+  ORBITER: { '1': 'A manifest is accepted.', '2': 'A wrong number is refused.' },
+  'Cluster API': { '1': 'A pool has an owner.' },
+};
+
+const pageOf = (source: string): ReturnType<typeof checklistPage> =>
+  checklistPage(CHECKLISTS, titlesIn('apps/one/src/one.unit.spec.ts', source));
+
+const rowsOf = (source: string): readonly string[] =>
+  pageOf(source)
+    .page.split('\n')
+    .filter((line) => /^\| \d/u.test(line));
+
+const linkTo = (name: string): string => `[${name}](../apps/one/src/one.unit.spec.ts)`;
+
+describe('the titles of a spec', () => {
+  const titles = (source: string): readonly string[] =>
+    titlesIn('one.unit.spec.ts', source).map(({ groups, title }) => [...groups, title].join(' > '));
+
+  it('are those of tests in their groups, with rows or without', () =>
+    expect(
+      titles(`
+        describe('a pool', () => {
+          it('grows', () => {});
+          it.each([1, 2])('has %i nodes', () => {});
+          describe.each(['a'])("of %s", () => test.skip('waits', async () => {}));
+        });
+        it.each\`n\${1}\`('counts', () => {});`),
+    ).toEqual([
+      'a pool',
+      'a pool > grows',
+      'a pool > has %i nodes',
+      'a pool > of %s',
+      'a pool > of %s > waits',
+      'counts',
+    ]));
+
+  it('have … for what only a run knows', () =>
+    expect(titles("it(`over ${SEEDS} seeds`, () => {}); it('named ' + name, () => {});")).toEqual([
+      'over … seeds',
+      'named …',
+    ]));
+
+  it('are not looked for in other calls, comments or strings', () =>
+    expect(titles("// it('is old', f)\nsplit('a'); const text = \"it('is text')\"; it(title, f);")).toEqual([]));
+});
+
+describe('the page of checklists', () => {
+  it('names the tests of each line as sentences, and says where there are none yet', () =>
+    expect(
+      rowsOf(`describe('a manifest', () => {
+        it('is accepted [ORBITER 1]', f);
+        it('has an owner [ORBITER 1, Cluster API 1]', f);
+        it('is something else', f);
+      });`),
+    ).toEqual([
+      `| 1 | A manifest is accepted. | ${linkTo('a manifest is accepted')}<br>${linkTo('a manifest has an owner')} |`,
+      '| 2 | A wrong number is refused. | not yet |',
+      `| 1 | A pool has an owner. | ${linkTo('a manifest has an owner')} |`,
+    ]));
+
+  it('takes a reference of a group for all its tests, and leaves it out of their sentences', () =>
+    expect(rowsOf("describe('a pool [Cluster API 1]', () => { it('grows [ORBITER 2]', f); });").slice(1)).toEqual([
+      `| 2 | A wrong number is refused. | ${linkTo('a pool grows')} |`,
+      `| 1 | A pool has an owner. | ${linkTo('a pool')} |`,
+    ]));
+
+  it('counts the lines that are held', () => {
+    const { page } = pageOf("it('is accepted [ORBITER 1]', f); it('is accepted twice [ORBITER 1]', f);");
+    expect(page).toContain('[ORBITER](#orbiter): 1 of 2 lines');
+    expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines');
+  });
+
+  it('shows signs of Markdown in a title as they are', () =>
+    expect(rowsOf("it('counts a|b and <c> of __d [ORBITER 1]', f);")[0]).toContain(
+      '[counts a\\|b and \\<c\\> of \\_\\_d]',
+    ));
+
+  it.each([
+    ['is accepted [ORBITER 3]', 'names line 3 of ORBITER, which does not exist'],
+    ['is accepted [ORBITER 1, ORBITER 9]', 'names line 9 of ORBITER, which does not exist'],
+    ['is accepted [Orbiter 1]', 'has a malformed reference'],
+    ['is accepted [ORBITER1]', 'has a malformed reference'],
+    ['is accepted [ORBITER 1; Cluster API 1]', 'has a malformed reference'],
+    ['is accepted [ORBITER 1, 2]', 'has a malformed reference'],
+    ['is accepted [ORBITER 01]', 'has a malformed reference'],
+    ['is [ORBITER 1] accepted', 'has a malformed reference'],
+    ['is accepted [ORBITER 1] [ORBITER 2]', 'has references in more than one place'],
+  ])('reports the title "%s" with its file', (title, fault) =>
+    expect(pageOf(`it('${title}', f);`).faults).toEqual([`apps/one/src/one.unit.spec.ts: "${title}" ${fault}`]),
+  );
+
+  it.each(['reads a list [1, 2]', 'shows [::1] in brackets', 'of CB-Ladybug is a [string]'])(
+    'takes the title "%s" for one without references',
+    (title) => expect(pageOf(`it('${title}', f);`).faults).toEqual([]),
+  );
+});
