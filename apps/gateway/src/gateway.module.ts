@@ -15,6 +15,7 @@ import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
+import { PauseHttp } from './clusters/pause.http.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
@@ -79,6 +80,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ConnectionsHttp,
   SpecsHttp,
   ClustersHttp,
+  PauseHttp,
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,

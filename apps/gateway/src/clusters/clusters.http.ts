@@ -197,7 +197,7 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.paused', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
     return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
@@ -219,7 +219,14 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.not-failed', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.not-failed',
+      'cluster.paused',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
   })
   retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
     return this.answers.of(exchange, this.commands.retry(path, exchange.caller), {

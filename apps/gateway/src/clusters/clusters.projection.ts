@@ -1,5 +1,7 @@
 import {
+  pauseAfter,
   sentenceOf,
+  type ClusterPause,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
@@ -27,6 +29,8 @@ export interface ClusterDoc {
   readonly createdAt: string;
   readonly changedAt: string;
   readonly marks: { readonly [M in Mark]?: string };
+  /** Absent or null: it is not paused. */
+  readonly pause?: ClusterPause | null;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -108,6 +112,9 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
+    case 'ClusterPaused':
+    case 'ClusterResumed':
+      return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
@@ -136,6 +143,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesAbandoned',
   'VmDeleted',
   'ClusterRetryRequested',
+  'ClusterPaused',
+  'ClusterResumed',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);

@@ -1,4 +1,12 @@
-import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
+import {
+  pauseAfter,
+  type ClusterPause,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ClusterUid,
+  type NodeRole,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { givenUpIn } from './additions.js';
 import { phaseAfter } from './cluster.phase.js';
 
@@ -11,6 +19,8 @@ export interface PresentNode {
 export interface PresentCluster {
   readonly uid: ClusterUid;
   readonly phase: ClusterPhase;
+  /** null: it is not paused. */
+  readonly pause: ClusterPause | null;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
   /** Workers were asked for and are not all there. */
@@ -22,6 +32,7 @@ export interface PresentCluster {
 const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   uid: data.uid,
   phase: 'Pending',
+  pause: null,
   etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
   isGrowing: false,
@@ -68,7 +79,8 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   if (event.type === 'ClusterRequested') return begin(event);
   if (cluster === undefined || isForeign(cluster, event)) return cluster;
   if (event.type === 'ClusterDeleted') return undefined;
-  return nodesAfter({ ...cluster, phase: phaseAfter(cluster.phase, event) }, event);
+  const { phase, pause } = cluster;
+  return nodesAfter({ ...cluster, phase: phaseAfter(phase, event), pause: pauseAfter(pause, event) }, event);
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

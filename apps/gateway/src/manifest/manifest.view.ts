@@ -6,6 +6,7 @@ import {
   type ClusterView,
   type Declared,
   type ScaleView,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { AppliedManifest } from './manifest.commands.js';
@@ -40,6 +41,15 @@ export const manifestView = ({ uid, spec, seq, revision }: Declared, cluster: Cl
   },
 });
 
+const AT_ONCE: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterSpecChanged',
+  'ClusterPaused',
+  'ClusterResumed',
+]);
+
+/** Whether something has to be done after the event of a change. */
+export const isOperation = ({ type }: StoredEvent): boolean => !AT_ONCE.has(type);
+
 /** The answer to a change: the spec as it is from here on, or would be, and what is done for it. */
 export const appliedView = (
   { namespace, cluster: name }: ClusterAddress,
@@ -54,7 +64,7 @@ export const appliedView = (
   },
   spec,
   plan: [...plan],
-  operations: events.filter(({ type }) => type !== 'ClusterSpecChanged').map(({ meta }) => meta.id),
+  operations: events.filter(isOperation).map(({ meta }) => meta.id),
 });
 
 /** The size of a pool, with how many nodes it has; undefined: there is no such pool. */

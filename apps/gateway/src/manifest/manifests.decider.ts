@@ -22,6 +22,7 @@ import {
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 
 interface Named {
   readonly namespace: string;
@@ -57,7 +58,14 @@ export interface ManifestState {
   readonly declared: Declared | undefined;
 }
 
-type ManifestFact = Fact<'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested'>;
+type ManifestFact = Fact<
+  | 'ClusterRequested'
+  | 'ClusterSpecChanged'
+  | 'ClusterPaused'
+  | 'ClusterResumed'
+  | 'NodesRequested'
+  | 'NodeRemovalRequested'
+>;
 
 /** The nodes that the pools of workers count, in the order in which they were planned. */
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
@@ -84,11 +92,37 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     data: { namespace, cluster: name, uid, spec: clusterSpecOf(name, spec), requestHash, actor, connectionFaults },
   });
   if (isRefusal(requested)) return requested;
-  return [...(requested as readonly ManifestFact[]), { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } }];
+  const pause: readonly ManifestFact[] = spec.paused === true ? [paused(uid)] : [];
+  return [
+    ...(requested as readonly ManifestFact[]),
+    ...pause,
+    { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } },
+  ];
+};
+
+const DECLARED = 'declared in the manifest';
+const paused = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterPaused', data: { uid, reason: DECLARED } });
+const resumed = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterResumed', data: { uid, reason: DECLARED } });
+
+/** A pause and other changes never mix. A resumption and other changes may: the cluster is not paused any more when they begin. */
+const pauseFacts = (
+  { pause, uid }: Extract<ClusterState, { readonly status: 'present' }>,
+  declared: Declared,
+  { cluster, namespace, spec }: ApplyManifest['data'],
+): readonly ManifestFact[] | Refusal => {
+  const isDesired = spec.paused === true;
+  const others = changedFields(declared.spec, spec).flatMap(({ field }) => (field === 'paused' ? [] : [field]));
+  if (pause === null && isDesired)
+    return others.length === 0
+      ? [paused(uid)]
+      : refuse('cluster.pause-with-changes', { cluster, fields: others.join(', ') }, 'spec.paused');
+  if (pause === null) return nothing;
+  if (isDesired) return refuseWhilePaused(pause, { namespace, cluster }, 'apply a manifest') ?? nothing;
+  return [resumed(uid)];
 };
 
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
-const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
+const nodeFacts = (cluster: ClusterState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
   const removals = removalsOf(plan).map((node) =>
     clusters.decide(cluster, {
@@ -120,14 +154,23 @@ const change = (
   if (isDeclared(state, data.spec)) return nothing;
   const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
   if (fault !== undefined) return fault;
+  const pause = pauseFacts(cluster, declared, data);
+  if (isRefusal(pause)) return pause;
+  const { uid, revision } = declared;
+  const changed: ManifestFact = { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } };
+  if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
+  const facts = changeFacts({ ...cluster, pause: null }, command);
+  return isRefusal(facts) ? facts : [...pause, ...facts, changed];
+};
+
+/** What is requested for a change of anything but the pause. */
+const changeFacts = (
+  cluster: Extract<ClusterState, { readonly status: 'present' }>,
+  command: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
   if (cluster.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = busy(cluster, data, 'apply a manifest');
-  if (hindrance !== undefined) return hindrance;
-  const facts = nodeFacts(state, command);
-  if (isRefusal(facts)) return facts;
-  const { uid, revision } = declared;
-  return [...facts, { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } }];
+  return busy(cluster, command.data, 'apply a manifest') ?? nodeFacts(cluster, command);
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {

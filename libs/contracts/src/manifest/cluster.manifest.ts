@@ -62,6 +62,12 @@ export const ManifestSpec = z
         .describe('Workloads run on the only control plane of a new cluster without workers'),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
+    paused: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused',
+      ),
   })
   .meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
 export type ManifestSpec = z.infer<typeof ManifestSpec>;
@@ -108,10 +114,14 @@ export type ClusterManifest = z.infer<typeof ClusterManifest>;
 
 const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
-/** The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. */
-export const specOfManifest = (spec: ManifestSpec): DeclaredSpec =>
+/**
+ * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
+ * mention a pause leaves it as it is: whoever keeps one in a repository does not resume what someone has paused.
+ */
+export const specOfManifest = ({ paused, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
+    ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: withV(spec.version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
   });
