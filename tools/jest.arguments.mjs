@@ -36,6 +36,7 @@ export const SEEDED = seeded([
   'crash',
   'kubeconfigs',
   'machines',
+  'pause',
   'reconciler',
   'rollout/rollout',
   'ssh.provider',

@@ -16,6 +16,7 @@ import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { PauseHttp } from './clusters/pause.http.js';
+import { AroundClusters } from './clusters/around.queries.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
@@ -121,6 +122,7 @@ const PROVIDERS: Provider[] = [
   RenewalSchedule,
   ClusterCommands,
   ClusterIndex,
+  AroundClusters,
   ClusterQueries,
   CommandAnswers,
   ConnectionAccess,

@@ -199,7 +199,7 @@ export const REFUSALS = {
   'cluster.paused': definition(
     409,
     "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
-    'Resume it first: fairlead cluster resume {cluster}, or POST /ns/{namespace}/clusters/{cluster}/resume.',
+    'Resume it first, with POST /ns/{namespace}/clusters/{cluster}/resume.',
   ),
   'cluster.pause-with-changes': definition(
     409,

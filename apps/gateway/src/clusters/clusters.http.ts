@@ -28,6 +28,7 @@ import { operationsProjection } from '../operations/operations.projection.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { ClusterCommands } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
+import { NOTHING_AROUND } from './clusters.facts.js';
 import { clustersProjection } from './clusters.projection.js';
 import { ClusterQueries } from './clusters.queries.js';
 import { clusterView } from './clusters.view.js';
@@ -252,7 +253,11 @@ export class ClustersHttp {
     const [event] = events;
     const cluster = event && clustersProjection.evolve(undefined, event, '');
     if (event !== undefined && cluster !== undefined)
-      return clusterView({ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') });
+      return clusterView({
+        ...{ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') },
+        around: NOTHING_AROUND,
+        ...this.queries.moment,
+      });
     return this.viewAfter(address, seq);
   }
 }

@@ -31,6 +31,8 @@ export interface ClusterDoc {
   readonly marks: { readonly [M in Mark]?: string };
   /** Absent or null: it is not paused. */
   readonly pause?: ClusterPause | null;
+  /** When it was last resumed; absent: never. */
+  readonly resumedAt?: string;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -113,8 +115,9 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
     case 'ClusterPaused':
-    case 'ClusterResumed':
       return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
+    case 'ClusterResumed':
+      return { ...doc, pause: null, resumedAt: time };
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:

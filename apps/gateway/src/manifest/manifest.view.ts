@@ -34,6 +34,8 @@ export const manifestView = ({ uid, spec, seq, revision }: Declared, cluster: Cl
   spec,
   status: {
     phase: cluster.status.phase,
+    state: cluster.status.state,
+    conditions: cluster.conditions,
     endpoint: cluster.endpoint,
     revision,
     controlPlane: statusOf(cluster.nodes, CONTROL_PLANE_POOL),

@@ -3,7 +3,7 @@ import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../clus
 import { ClusterName, ConnectionName, Namespace, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
-import { ClusterPhase } from '../views/cluster.views.js';
+import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { PlanStep } from './manifest.plan.js';
@@ -154,6 +154,8 @@ export const ClusterManifestView = z
     status: z
       .strictObject({
         phase: ClusterPhase,
+        state: ClusterLifeState.describe('How the cluster is now'),
+        conditions: z.array(ConditionView),
         endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: PoolStatus.omit({ name: true }),
