@@ -1185,6 +1185,13 @@ export interface components {
       status: {
         /** @enum {string} */
         phase: 'Pending' | 'Provisioning' | 'Provisioned' | 'Failed' | 'Deleting';
+        /**
+         * @description How the cluster is now
+         * @enum {string}
+         */
+        state: 'Provisioning' | 'Running' | 'Maintaining' | 'Degraded' | 'Paused' | 'Failed' | 'Deleting';
+        /** @description The reasons of the conditions that its state follows from */
+        reasons: string[];
         /** @description CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong */
         reason: string;
         message: string;
@@ -1288,7 +1295,22 @@ export interface components {
     /** @description One thing that is true of a cluster or not */
     Condition: {
       /** @enum {string} */
-      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'Ready';
+      type:
+        | 'Accepted'
+        | 'InfrastructureReady'
+        | 'ControlPlaneReady'
+        | 'NetworkReady'
+        | 'Ready'
+        | 'Available'
+        | 'NodesReady'
+        | 'MachinesReady'
+        | 'Upgrading'
+        | 'Progressing'
+        | 'Paused'
+        | 'Stalled'
+        | 'CertificatesValid'
+        | 'ConnectionsVerified'
+        | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
       reason: string;
@@ -1535,6 +1557,12 @@ export interface components {
       status?: {
         /** @enum {string} */
         phase: 'Pending' | 'Provisioning' | 'Provisioned' | 'Failed' | 'Deleting';
+        /**
+         * @description How the cluster is now
+         * @enum {string}
+         */
+        state: 'Provisioning' | 'Running' | 'Maintaining' | 'Degraded' | 'Paused' | 'Failed' | 'Deleting';
+        conditions: components['schemas']['Condition'][];
         /** @description https://host:port of the Kubernetes API; empty until it is known */
         endpoint: string;
         /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
