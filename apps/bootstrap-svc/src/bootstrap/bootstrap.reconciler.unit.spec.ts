@@ -156,6 +156,13 @@ describe('waiting for agents and nodes', () => {
     expect(after(...begun, initialized(cp(1))).last).toEqual([`VerifyNode ${cp(1)}`, 'cancel wake']);
   });
 
+  it('has no limit while the cluster is paused, and the whole limit after that [Cluster API 30]', () => {
+    const paused: Fact = { type: 'ClusterPaused', data: { uid: UID, reason: '' } };
+    const resumed: Fact = { type: 'ClusterResumed', data: { uid: UID, reason: '' } };
+    expect(after(...begun, paused).last).toEqual(['cancel wake']);
+    expect(after(...begun, paused, resumed).last).toEqual(['timer wake 2026-01-01T00:01:08.000Z']);
+  });
+
   it("fails the cluster with the agent's last words when the limit is over", () => {
     const trouble: Fact = {
       type: 'NodeInitializationFailed',

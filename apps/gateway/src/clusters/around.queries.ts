@@ -1,11 +1,12 @@
-import { DATABASE } from '@fairlead/service-kit';
+import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { certificatesProjection } from '../certificates/certificates.projection.js';
+import { SETTINGS, type Settings } from '../config.js';
 import type { RowsOf } from '../common/history.js';
 import { etcdProjection } from '../etcd/etcd.projection.js';
 import { upgradesProjection } from '../upgrades/upgrades.projection.js';
-import { NOTHING_AROUND, type AroundCluster, type UpgradeGlimpse } from './clusters.facts.js';
+import { NOTHING_AROUND, type AroundCluster, type ConditionRows, type UpgradeGlimpse } from './clusters.facts.js';
 
 interface QuarantinedRow {
   readonly key: string;
@@ -14,12 +15,22 @@ interface QuarantinedRow {
   readonly since: string;
 }
 
+export type Moment = Pick<ConditionRows, 'now' | 'stalledAfterMs'>;
+
 const RUNNING = `jsonb_path_query_array(doc->'requests', '$[*] ? (@.phase == "Running")')`;
 
 /** What other nouns say of clusters. One query each, however many clusters are listed. */
 @Injectable()
 export class AroundClusters {
-  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'stalledAfterMs'>,
+  ) {}
+
+  get moment(): Moment {
+    return { now: this.clock.now().toISOString(), stalledAfterMs: this.settings.stalledAfterMs };
+  }
 
   async of(keys: readonly string[]): Promise<ReadonlyMap<string, AroundCluster>> {
     const [upgrades, etcd, certificates, quarantined, unverified] = await Promise.all([

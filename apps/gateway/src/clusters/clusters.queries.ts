@@ -1,16 +1,15 @@
 import type { ClusterView, ListQuery } from '@fairlead/contracts';
-import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
+import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { clusterKey } from '../common/cluster.address.js';
-import { SETTINGS, type Settings } from '../config.js';
 import { History } from '../common/history.js';
 import { holdsProjection, type HoldsDoc } from '../holds/holds.projection.js';
 import { cutPage, pageRequest, type Page } from '../http/page.js';
 import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
 import { operationsProjection, type OperationsDoc } from '../operations/operations.projection.js';
 import { clustersProjection, type ClusterDoc } from './clusters.projection.js';
-import { aroundInLog, AroundClusters } from './around.queries.js';
+import { aroundInLog, AroundClusters, type Moment } from './around.queries.js';
 import { NOTHING_AROUND } from './clusters.facts.js';
 import { clusterView } from './clusters.view.js';
 
@@ -38,13 +37,11 @@ export class ClusterQueries {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(History) private readonly history: History,
     @Inject(AroundClusters) private readonly around: AroundClusters,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'stalledAfterMs'>,
   ) {}
 
   /** What a view says of the present moment. */
-  get moment(): { readonly now: string; readonly stalledAfterMs: number } {
-    return { now: this.clock.now().toISOString(), stalledAfterMs: this.settings.stalledAfterMs };
+  get moment(): Moment {
+    return this.around.moment;
   }
 
   async one(namespace: string, cluster: string): Promise<ClusterView | undefined> {

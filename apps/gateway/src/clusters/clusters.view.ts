@@ -1,9 +1,7 @@
 import { oldestVersion, type ClusterView } from '@fairlead/contracts';
 import { conditionsOf, conditionView, lifeOf } from '../conditions/conditions.js';
 import type { HoldsDoc } from '../holds/holds.projection.js';
-import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeView } from '../nodes/nodes.view.js';
-import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
 import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';

@@ -4,7 +4,7 @@ import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../i
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { HostKey } from '../own-hosts.js';
-import { PauseReason } from '../pause.js';
+import { PauseReason } from '../pause.request.js';
 import { Quota } from '../quota.js';
 import { defineEvent } from './definition.js';
 
