@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { FAILURES, GrowthWorld, type Failure } from './growth/growth.world.js';
+import { STATES } from './growth/growth.states.js';
+import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
 
@@ -20,70 +21,6 @@ const LAST_RESORTS: readonly (readonly Way[])[] = [['delete'], ['release', 'dele
 
 /** How far what was asked for had come when the world began to fail: before the first job, after each, and late. */
 const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
-
-const provisioned = (): GrowthWorld => {
-  const world = new GrowthWorld();
-  world.create(3, 2);
-  world.run();
-  expect(world.trouble()).toBeUndefined();
-  return world;
-};
-
-const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
-
-const STATES: Readonly<Record<string, () => GrowthWorld>> = {
-  creating: () => {
-    const world = new GrowthWorld();
-    world.create(3, 2);
-    return world;
-  },
-  provisioned,
-  'adding and joining nodes (rollback)': () => {
-    const world = provisioned();
-    world.add('rollback');
-    return world;
-  },
-  'adding and joining nodes (keep)': () => {
-    const world = provisioned();
-    world.add('keep');
-    return world;
-  },
-  'draining, removing and deleting a worker': () => {
-    const world = provisioned();
-    world.remove(worker(world));
-    return world;
-  },
-  'draining, removing and deleting a control plane': () => {
-    const world = provisioned();
-    world.remove(world.members().find((name) => name.includes('-cp-2')) ?? '');
-    return world;
-  },
-  'replacing a worker, create-first': () => {
-    const world = provisioned();
-    world.replace(worker(world), 'create-first');
-    return world;
-  },
-  'replacing a worker, remove-first': () => {
-    const world = provisioned();
-    world.replace(worker(world), 'remove-first');
-    return world;
-  },
-  'upgrading with surge': () => {
-    const world = provisioned();
-    world.surge();
-    return world;
-  },
-  restoring: () => {
-    const world = provisioned();
-    world.restore();
-    return world;
-  },
-  'deleting the cluster': () => {
-    const world = provisioned();
-    world.command('delete');
-    return world;
-  },
-};
 
 const failing = (state: string, failure: Failure, moment: number): GrowthWorld => {
   const world = STATES[state]!();

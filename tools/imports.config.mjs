@@ -20,6 +20,7 @@ const LAYERS = {
     'auth',
     'events',
     'namespaces',
+    'conditions',
     'lifecycle',
     'limits',
     'http',

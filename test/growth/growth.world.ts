@@ -2,6 +2,8 @@ import {
   declaredAfter,
   isRefusal,
   type ClusterName,
+  pauseAfter,
+  type ClusterPause,
   type ClusterUid,
   type Declared,
   type DeclaredPool,
@@ -22,6 +24,7 @@ import {
   desiredTask,
   type Command,
   type Decider,
+  type Known,
   type Process,
   type Reaction,
   type TaskRef,
@@ -105,6 +108,7 @@ export class GrowthWorld {
   private manifestsEver = 0;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
+  private pause: ClusterPause | null = null;
   private readonly readers: readonly Reader[] = [
     { process: reconcilerProcess(machinesReconciler) as Process<unknown>, by: 'machines', state: undefined, read: 0 },
     { process: reconcilerProcess(reconciler) as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
@@ -113,6 +117,10 @@ export class GrowthWorld {
     string,
     { readonly reader: Reader; readonly reaction: Extract<Reaction, { kind: 'timer' }> }
   >();
+  /** With which code the latest command was refused. */
+  refused: string | undefined;
+  /** What was done to the provider, the hosts and Kubernetes, with the number of events that were recorded before. */
+  readonly effects: { readonly what: string; readonly after: number }[] = [];
   private queue: Job[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;
@@ -136,7 +144,9 @@ export class GrowthWorld {
   }
 
   /** Commands of the REST API and the CLI. A refusal is an answer, too. */
-  command(command: 'retry' | 'abandon' | 'delete' | 'remove-failed' | 'release' | 'abort-upgrade'): void {
+  command(
+    command: 'retry' | 'abandon' | 'delete' | 'remove-failed' | 'release' | 'abort-upgrade' | 'pause' | 'resume',
+  ): void {
     switch (command) {
       case 'retry':
         return this.ask({ type: 'RetryCluster', data: ADDRESS });
@@ -144,6 +154,10 @@ export class GrowthWorld {
         return this.ask({ type: 'AbandonNodes', data: ADDRESS });
       case 'delete':
         return this.ask({ type: 'DeleteCluster', data: ADDRESS });
+      case 'pause':
+        return this.ask({ type: 'PauseCluster', data: { ...ADDRESS, reason: '' } });
+      case 'resume':
+        return this.ask({ type: 'ResumeCluster', data: { ...ADDRESS, reason: '' } });
       case 'remove-failed':
         return this.members()
           .filter((name) => !this.kubernetes.has(name))
@@ -227,6 +241,11 @@ export class GrowthWorld {
     } as unknown as Fact);
   }
 
+  /** Nothing happens for so long. */
+  sleep(ms: number): void {
+    this.nowMs += ms;
+  }
+
   members(): readonly string[] {
     return this.gateway.status === 'absent' ? [] : [...this.gateway.members.keys()];
   }
@@ -268,6 +287,24 @@ export class GrowthWorld {
       : 'members of etcd that are no nodes';
   }
 
+  /** What there is at the end, however it came about. */
+  outcome(): object {
+    const sorted = (names: Iterable<string>): readonly string[] => [...names].toSorted();
+    const members = this.gateway.status === 'absent' ? [] : this.gateway.members;
+    return {
+      status: this.gateway.status,
+      members: [...members],
+      provider: sorted(this.provider),
+      kubernetes: sorted(this.kubernetes),
+      etcd: sorted(this.etcd),
+    };
+  }
+
+  /** Every task whose message is in the queue is delivered once more, as after a crash. */
+  redeliver(): void {
+    this.queue = [...this.queue, ...this.queue];
+  }
+
   private has(failure: Failure): boolean {
     return this.failures.has(failure);
   }
@@ -280,6 +317,7 @@ export class GrowthWorld {
     this.declared = declaredAfter(this.declared, event);
     this.infra = machines.evolve(this.infra, event);
     this.boot = bootstrap.evolve(this.boot, event);
+    this.pause = pauseAfter(this.pause, event);
     this.noticed(event);
     this.play(event);
   }
@@ -330,7 +368,8 @@ export class GrowthWorld {
   }
 
   private ask(command: ClusterCommand): void {
-    this.decide(clusters, this.gateway, command);
+    const decided = this.decide(clusters, this.gateway, command);
+    this.refused = isRefusal(decided) ? decided.code : undefined;
   }
 
   private decide<State, C extends Command, E extends Fact>(
@@ -377,6 +416,10 @@ export class GrowthWorld {
     return true;
   }
 
+  private known<State>(state: State): Known<State> {
+    return this.pause === null ? { state } : { state, isPaused: true };
+  }
+
   private machinesDecide(command: MachinesCommand): void {
     this.decide(machines, this.infra, command);
   }
@@ -385,16 +428,17 @@ export class GrowthWorld {
     const ref = data as unknown as TaskRef;
     const now = new Date(this.nowMs).toISOString();
     if (type === STATE_FACTS) {
-      this.decide(machinesKernel, this.infra, { type: STATE_FACTS, data: { now } });
+      this.decide(machinesKernel, this.known(this.infra), { type: STATE_FACTS, data: { now } });
       return;
     }
-    const task = desiredTask(machinesReconciler, this.infra, ref, now);
+    const task = desiredTask(machinesReconciler, this.known(this.infra), ref, now);
     if (task === undefined || this.infra.status === 'absent') return;
+    this.effects.push({ what: ref.key, after: this.events.length });
     const operation = this.machinesTaskDone(type, this.infra.cluster, task.data as TaskData);
     if (operation === undefined) return;
     const cause = { operation, target: 'lab', message: 'no' };
     const failure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now };
-    this.decide(machinesKernel, this.infra, { type: 'RecordFailure', data: { ref, failure } });
+    this.decide(machinesKernel, this.known(this.infra), { type: 'RecordFailure', data: { ref, failure } });
   }
 
   /** The operation of the provider that failed; undefined: none. */
@@ -468,18 +512,19 @@ export class GrowthWorld {
     const ref = data as unknown as TaskRef;
     const now = new Date(this.nowMs).toISOString();
     if (type === STATE_FACTS) {
-      this.decide(kernel, this.boot, { type: STATE_FACTS, data: { now } });
+      this.decide(kernel, this.known(this.boot), { type: STATE_FACTS, data: { now } });
       return;
     }
     if (ref.finalizer !== undefined || this.boot.status === 'absent') return;
     const { uid } = this.boot.cluster;
-    const task = desiredTask(reconciler, this.boot, ref, now);
+    const task = desiredTask(reconciler, this.known(this.boot), ref, now);
     if (task === undefined) return;
     const { node } = task.data as StepData;
+    this.effects.push({ what: ref.key, after: this.events.length });
     if (this.failsAt(type, node)) {
       const cause = { operation: type, target: node ?? 'demo', message: 'no' };
       const failure = { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null, now };
-      this.decide(kernel, this.boot, { type: 'RecordFailure', data: { ref, failure } });
+      this.decide(kernel, this.known(this.boot), { type: 'RecordFailure', data: { ref, failure } });
       return;
     }
     this.stepDone(type, uid, node as NodeName);

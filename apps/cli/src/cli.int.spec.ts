@@ -197,7 +197,7 @@ describe('cluster', () => {
   it('list prints a table, and the same whole as JSON', async () => {
     gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
     expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
-      'NAME   PHASE         READY   VERSION   AGE     STATUS\ndemo   Provisioned   5/5     v1.34.4   1h00m   -\n',
+      'NAME   PHASE         STATE     READY   VERSION   AGE     STATUS\ndemo   Provisioned   Running   5/5     v1.34.4   1h00m   -\n',
     );
     expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
       { name: 'demo' },

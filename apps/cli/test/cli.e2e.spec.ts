@@ -132,7 +132,7 @@ describe('in the background', () => {
   });
 
   it('answers every question about it', async () => {
-    expect((await succeeds(fairlead('cluster', 'list'))).stdout).toMatch(/demo +Provisioned +5\/5 +v1\./);
+    expect((await succeeds(fairlead('cluster', 'list'))).stdout).toMatch(/demo +Provisioned +Running +5\/5 +v1\./);
     expect((await succeeds(fairlead('cluster', 'describe', 'demo'))).stdout).toMatch(/^✔ default\/demo {2}Ready/);
     expect(
       (await succeeds(fairlead('node', 'list', 'demo', '--output', 'name'))).stdout.trimEnd().split('\n'),

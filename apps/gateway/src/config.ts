@@ -80,6 +80,13 @@ const Environment = z.object({
     .max(300)
     .default(10)
     .describe('A request must arrive within it'),
+  STALLED_AFTER_MINUTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(7 * 24 * 60)
+    .default(30)
+    .describe('A cluster whose step takes longer is Degraded, with the condition Stalled'),
   LOG_DISK_RESERVE_MIB: z.coerce
     .number()
     .int()
@@ -126,6 +133,8 @@ export interface Settings {
   readonly renewal: 'report' | 'renew';
   readonly renewalWindows: readonly MaintenanceWindow[];
   readonly limits: RequestBounds;
+  /** A step in progress for longer is stalled. */
+  readonly stalledAfterMs: number;
   readonly disk: DiskConfig;
 }
 
@@ -147,6 +156,7 @@ export const readSettings = (env: Env): Settings => {
       answerBytes: parsed.ANSWER_MAX_MIB * MIB,
       requestMs: parsed.REQUEST_TIMEOUT_SECONDS * 1_000,
     },
+    stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
       storeDir: parsed.NATS_STORE_DIR,

@@ -15,6 +15,8 @@ import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
+import { PauseHttp } from './clusters/pause.http.js';
+import { AroundClusters } from './clusters/around.queries.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
@@ -81,6 +83,7 @@ const CONTROLLERS: Type<unknown>[] = [
   OrphansHttp,
   SpecsHttp,
   ClustersHttp,
+  PauseHttp,
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
@@ -121,6 +124,7 @@ const PROVIDERS: Provider[] = [
   RenewalSchedule,
   ClusterCommands,
   ClusterIndex,
+  AroundClusters,
   ClusterQueries,
   CommandAnswers,
   ConnectionAccess,

@@ -98,7 +98,7 @@ const taskMoves = (world: World, task: AnyRolloutTask): readonly Move[] => {
   const failed = (): World => {
     const after = { ...effect.world, failures: world.failures - 1 };
     const data = { ref: refOf(world, task), failure };
-    return stating(after, kernel.decide(after.rollout, { type: 'RecordFailure', data }));
+    return stating(after, kernel.decide({ state: after.rollout }, { type: 'RecordFailure', data }));
   };
   return [
     { name, to: done },
@@ -160,7 +160,7 @@ const people = (world: World): readonly Move[] => {
 const movesFrom = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent') return [];
-  const facts = kernel.decide(state, { type: 'StateFacts', data: { now: NOW } });
+  const facts = kernel.decide({ state }, { type: 'StateFacts', data: { now: NOW } });
   const isAdvancing = !isRefusal(facts) && facts.length > 0;
   return [
     ...(isAdvancing ? [{ name: 'StateFacts', to: stating(world, facts) }] : []),

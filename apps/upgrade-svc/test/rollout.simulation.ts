@@ -5,6 +5,7 @@ import {
   STATE_FACTS,
   desiredTask,
   type JobReaction,
+  type Known,
   type Reaction,
   type Reconciled,
   type ReconcilerCommand,
@@ -211,12 +212,17 @@ export class RolloutSimulation {
     for (const due of rolloutProcess.due?.(this.following, { ...timer, data: {} }) ?? []) this.react(due);
   }
 
+  private known(): Known<Rollout> {
+    const { state } = this;
+    return state.status === 'known' && state.isPaused === true ? { state, isPaused: true } : { state };
+  }
+
   private decide(command: RolloutCommand): void {
     this.stated(rollout.decide(this.state, command));
   }
 
   private decideInKernel(command: ReconcilerCommand): void {
-    this.stated(kernel.decide(this.state, command));
+    this.stated(kernel.decide(this.known(), command));
   }
 
   private stated(outcome: readonly Fact[] | Refusal): void {
@@ -230,7 +236,7 @@ export class RolloutSimulation {
       this.decideInKernel({ type: 'StateFacts', data: { now: this.now } });
       return;
     }
-    const task = desiredTask(rolloutReconciler, this.state, ref, this.now)?.data as AnyRolloutTask | undefined;
+    const task = desiredTask(rolloutReconciler, this.known(), ref, this.now)?.data as AnyRolloutTask | undefined;
     if (task === undefined || this.lost.has(`${type}/${task.node ?? ''}`)) return;
     if (task.type === 'CheckUpgrade') {
       this.check();

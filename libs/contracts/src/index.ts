@@ -38,6 +38,8 @@ export * from './mirror.js';
 export * from './narrative.js';
 export * from './networks.js';
 export * from './own-hosts.js';
+export * from './pause.js';
+export * from './pause.request.js';
 export { faultsOf, type SettingFault } from './setting-faults.js';
 export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';

@@ -14,6 +14,7 @@ const keptOr = (names: readonly string[], onFailure: 'rollback' | 'keep', verb: 
   names.length === 0
     ? ''
     : `; ${names.join(', ')} ${onFailure === 'keep' ? (names.length === 1 ? 'stays' : 'stay') : verb}`;
+const because = (reason: string): string => (reason === '' ? '' : `: ${reason}`);
 const listed = (software: Readonly<Record<string, string>>): string =>
   Object.entries(software)
     .map(([name, version]) => `${name} ${version}`)
@@ -74,6 +75,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
   ClusterRetryRequested: () => 'the failed cluster was asked to go on',
+  ClusterPaused: ({ reason }) => `the cluster was paused${because(reason)}`,
+  ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
   NodesAbandoned: ({ nodes }) =>
     `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',

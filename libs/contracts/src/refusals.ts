@@ -221,6 +221,16 @@ export const REFUSALS = {
     'Unable to {action}. Another request for nodes is not finished.',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
+  'cluster.paused': definition(
+    409,
+    "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
+    'Resume it first, with POST /ns/{namespace}/clusters/{cluster}/resume.',
+  ),
+  'cluster.pause-with-changes': definition(
+    409,
+    "The manifest pauses the cluster '{cluster}' and changes other fields: {fields}",
+    'Apply the changes first, and pause the cluster when they are done; or pause it alone.',
+  ),
   'cluster.not-failed': definition(
     409,
     "Unable to retry. status is '{phase}'.",

@@ -30,9 +30,11 @@ interface Nodes {
   readonly stuck: readonly NodeName[];
   /** All joined, and it was stated. */
   readonly isReady: boolean;
+  /** Only for the check of the simulation: the kernel has its own. */
+  readonly isPaused: boolean;
 }
 
-const ABSENT: Nodes = { run: 0, open: [], stuck: [], isReady: false };
+const ABSENT: Nodes = { run: 0, open: [], stuck: [], isReady: false, isPaused: false };
 
 const without = (nodes: readonly NodeName[], gone: NodeName): readonly NodeName[] =>
   nodes.filter((node) => node !== gone);
@@ -55,6 +57,10 @@ const evolve = (state: Nodes, event: StoredEvent): Nodes => {
       return { ...state, run: state.run + 1, stuck: [] };
     case 'ClusterReady':
       return { ...state, isReady: true };
+    case 'ClusterPaused':
+      return { ...state, isPaused: true };
+    case 'ClusterResumed':
+      return { ...state, isPaused: false };
     default:
       return state;
   }
@@ -143,6 +149,8 @@ class Service {
   /** Which replica's handler is at work on a task. */
   private readonly active = new Map<string, { readonly replica: Replica; isLost: boolean }>();
   private broken: unknown;
+  /** It is resumed only when no task is at work any more. */
+  private waitsForQuiet = false;
 
   constructor(seed: number) {
     this.random = mulberry32(seed);
@@ -168,6 +176,7 @@ class Service {
   private choices(): (() => void | Promise<void>)[] {
     return [
       ...(this.actions > 0 ? [() => this.act()] : this.hanging().map((node) => () => this.remove(node))),
+      ...this.resumptions(),
       ...(this.position < this.store.events.length ? [() => this.read(), () => this.read()] : []),
       ...(this.queue.length > 0 ? [() => this.deliver(), () => this.deliver()] : []),
       ...this.waiting.map((waiting) => () => this.letGo(waiting)),
@@ -194,8 +203,20 @@ class Service {
     const node = `${this.chance(0.3) ? 'hang' : 'w'}-${this.below(4)}` as NodeName;
     if (this.chance(0.5))
       return this.say({ type: 'HostReached', data: { uid: UID, node, hostKey: null, attempts: 1 } } as never);
-    if (this.chance(0.6)) return this.remove(node);
+    if (this.chance(0.4)) return this.remove(node);
+    if (this.chance(0.5)) return this.pause();
     return this.say({ type: 'ClusterRetryRequested', data: { uid: UID } });
+  }
+
+  private async pause(): Promise<void> {
+    if (this.state.isPaused) return;
+    this.waitsForQuiet = this.chance(0.5);
+    await this.say({ type: 'ClusterPaused', data: { uid: UID, reason: '' } });
+  }
+
+  private resumptions(): readonly (() => Promise<void>)[] {
+    if (!this.state.isPaused || (this.waitsForQuiet && this.active.size > 0)) return [];
+    return [() => this.say({ type: 'ClusterResumed', data: { uid: UID, reason: '' } })];
   }
 
   private remove(node: NodeName): Promise<void> {
@@ -295,6 +316,7 @@ class Service {
   private began(task: TaskContext<Nodes>, job: Job): void {
     const { generation } = job.data as TaskRef;
     const node = task.data['node'] as NodeName;
+    if (task.state.isPaused) this.violations.push(`${task.key} begins while the cluster is paused`);
     if (this.active.has(task.key)) this.violations.push(`${task.key} runs twice at the same time`);
     if (generation !== String(task.state.run)) this.violations.push(`${task.key} of an earlier generation runs`);
     const last = this.store.events.findLast(
@@ -381,7 +403,7 @@ class Service {
 
 describe('tasks of a reconciler under crashes, redelivery and twins', () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'seed %i: none is lost, none runs twice at the same time, void ones do not run, and withdrawn ones are aborted',
+    'seed %i: none is lost, none runs twice at the same time, void ones do not run, and withdrawn and paused ones are aborted',
     async (seed) => {
       const service = new Service(seed);
       await service.run();

@@ -1,4 +1,4 @@
-import type { Cause as WorldCause, Fact, StoredEvent } from '@fairlead/contracts';
+import { pauseAfter, type Cause as WorldCause, type Fact, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from './decider.js';
 import { cancelTimer, job, timer, type JsonObject, type Process, type Reaction } from './process.js';
 
@@ -29,6 +29,9 @@ export interface TaskFailure {
 /**
  * Pure. A service's state of one cluster, and every task that is desired now. From it follow the process that publishes
  * tasks (`reconcilerProcess`), the timers that wake it, and the answer to whether a task is still desired (`TaskRunner`).
+ *
+ * While a cluster is paused, no task of it is desired and no fact is due, whatever the reconciler says. When it is resumed, all
+ * that are desired then are published. A reconciler with time limits folds `ClusterResumed`, so that they start again.
  *
  * How to move a service to it:
  * 1. `decider` is the one whose state determines the tasks. It must read the whole cluster (`reads: 'cluster'`), and its
@@ -83,9 +86,15 @@ export interface TaskRef {
 /** The job that states `facts`. */
 export const STATE_FACTS = 'StateFacts';
 
-/** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
-export interface Reconciled<State> {
+/** A service's state of a cluster, and whether the cluster is paused. */
+export interface Known<State> {
   readonly state: State;
+  /** Absent: it is not. */
+  readonly isPaused?: true;
+}
+
+/** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
+export interface Reconciled<State> extends Known<State> {
   /** Where in the log it last changed. */
   readonly seq: number;
   readonly generation: string;
@@ -97,18 +106,37 @@ export interface Reconciled<State> {
 
 const WAKE = 'wake';
 
+/** Only whether a cluster is paused matters here. */
+const PAUSED = { reason: '', since: '' };
+
+/** The same object where the event changes nothing. */
+const knownAfter = <State>(
+  { decider }: Pick<Reconciler<State>, 'decider'>,
+  before: Known<State>,
+  event: StoredEvent,
+) => {
+  const state = decider.evolve(before.state, event);
+  const wasPaused = before.isPaused === true;
+  const isPaused = pauseAfter(wasPaused ? PAUSED : null, event) !== null;
+  if (state === before.state && isPaused === wasPaused) return before;
+  return isPaused ? { state, isPaused } : { state };
+};
+
+const tasksOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string) =>
+  isPaused === true ? [] : reconciler.tasks(state, now);
+
 const laterOf = (one: string, other: string): string => (one > other ? one : other);
 
-/** The task as it is desired now; undefined: it is withdrawn, or of an earlier generation. */
+/** The task as it is desired now; undefined: it is withdrawn, of an earlier generation, or its cluster is paused. */
 export const desiredTask = <State>(
   reconciler: Reconciler<State>,
-  state: State,
+  known: Known<State>,
   { generation, key, now: since, finalizer }: TaskRef,
   now: string,
 ): Task | undefined => {
   if (finalizer !== undefined) return finalizer;
-  if (reconciler.generation(state) !== generation) return undefined;
-  return reconciler.tasks(state, laterOf(since, now)).find((task) => task.key === key);
+  if (reconciler.generation(known.state) !== generation) return undefined;
+  return tasksOf(reconciler, known, laterOf(since, now)).find((task) => task.key === key);
 };
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
@@ -118,10 +146,19 @@ const publish = (reconciler: { readonly name: string }, generation: string, { ty
   return job(type, ref);
 };
 
-const factsOf = <State>(reconciler: Reconciler<State>, state: State, at: At): readonly Reaction[] =>
-  (reconciler.facts?.(state, at.now) ?? []).length === 0
+const dueFacts = <State, F extends Fact>(
+  reconciler: Reconciler<State, Command, F>,
+  { state, isPaused }: Known<State>,
+  now: string,
+): readonly F[] => (isPaused === true ? nothing : (reconciler.facts?.(state, now) ?? nothing));
+
+const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, at: At): readonly Reaction[] =>
+  dueFacts(reconciler, known, at.now).length === 0
     ? []
-    : [publish(reconciler, reconciler.generation(state), { type: STATE_FACTS, key: STATE_FACTS } as Task, at)];
+    : [publish(reconciler, reconciler.generation(known.state), { type: STATE_FACTS, key: STATE_FACTS } as Task, at)];
+
+const wakeOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string): string | null =>
+  isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null);
 
 const wakeReactions = (before: string | null, after: string | null): readonly Reaction[] => {
   if (before === after) return [];
@@ -131,39 +168,35 @@ const wakeReactions = (before: string | null, after: string | null): readonly Re
 const reconcile = <State>(
   reconciler: Reconciler<State>,
   before: Reconciled<State>,
-  state: State,
+  known: Known<State>,
   at: At,
 ): Reconciled<State> => {
-  const generation = reconciler.generation(state);
-  const tasks = reconciler.tasks(state, at.now);
-  const known = new Set(generation === before.generation ? before.desired : []);
-  const wakeAt = reconciler.wakeAt?.(state, at.now) ?? null;
+  const generation = reconciler.generation(known.state);
+  const tasks = tasksOf(reconciler, known, at.now);
+  const published = new Set(generation === before.generation ? before.desired : []);
+  const wakeAt = wakeOf(reconciler, known, at.now);
   return {
-    state,
+    ...known,
     seq: at.seq,
     generation,
     desired: tasks.map(({ key }) => key),
     wakeAt,
     reactions: [
-      ...tasks.filter(({ key }) => !known.has(key)).map((task) => publish(reconciler, generation, task, at)),
-      ...factsOf(reconciler, state, at),
+      ...tasks.filter(({ key }) => !published.has(key)).map((task) => publish(reconciler, generation, task, at)),
+      ...factsOf(reconciler, known, at),
       ...wakeReactions(before.wakeAt, wakeAt),
     ],
   };
 };
 
 /** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
-const woken = <State>(
-  reconciler: Reconciler<State>,
-  { state, seq, desired }: Reconciled<State>,
-  now: string,
-): readonly Reaction[] => {
-  const at = { seq, now };
-  const fresh = reconciler.tasks(state, now).filter(({ key }) => !desired.includes(key));
-  const next = reconciler.wakeAt?.(state, now) ?? null;
+const woken = <State>(reconciler: Reconciler<State>, known: Reconciled<State>, now: string): readonly Reaction[] => {
+  const at = { seq: known.seq, now };
+  const fresh = tasksOf(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
+  const next = wakeOf(reconciler, known, now);
   return [
-    ...fresh.map((task) => publish(reconciler, reconciler.generation(state), task, at)),
-    ...factsOf(reconciler, state, at),
+    ...fresh.map((task) => publish(reconciler, reconciler.generation(known.state), task, at)),
+    ...factsOf(reconciler, known, at),
     ...(next === null ? [] : [timer(WAKE, next)]),
   ];
 };
@@ -177,11 +210,12 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
     initial: { state: decider.initial, seq: 0, generation: '', desired: [], wakeAt: null, reactions: [] },
 
     evolve: (before, event) => {
-      const state = decider.evolve(before.state, event);
-      if (state === before.state && before.reactions.length === 0) return before;
-      if (state === decider.initial) return undefined;
-      if (state === before.state) return { ...before, reactions: [] };
-      return reconcile(reconciler, before, state, { seq: event.meta.seq, now: event.meta.time });
+      const known = knownAfter(reconciler, before, event);
+      if (known === before && before.reactions.length === 0) return before;
+      // A cluster may be paused before this service knows anything else of it.
+      if (known.state === decider.initial && known.isPaused !== true) return undefined;
+      if (known === before) return { ...before, reactions: [] };
+      return reconcile(reconciler, before, known, { seq: event.meta.seq, now: event.meta.time });
     },
 
     react: ({ state, reactions }, event) => {
@@ -200,31 +234,34 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
   };
 };
 
-/** What the kernel itself asks of a reconciler's decider. */
+/** What the kernel itself asks of a reconciler's decider, and what handlers record through it. */
 export type ReconcilerCommand =
   | Command<'Look', null>
   | Command<'StateFacts', { readonly now: string }>
-  | Command<'RecordFailure', { readonly ref: TaskRef; readonly failure: TaskFailure }>;
+  | Command<'RecordFailure', { readonly ref: TaskRef; readonly failure: TaskFailure }>
+  | Command<'RecordOutcome', Command>;
 
-/** Shares `evolve` with the reconciler's own decider, and so what is remembered of the log. */
+/** A task that began before its cluster was paused still records what it did. */
 export const reconcilerDecider = <State, F extends Fact>(
   reconciler: Reconciler<State, Command, F>,
-): Decider<State, ReconcilerCommand, F> => ({
-  initial: reconciler.decider.initial,
+): Decider<Known<State>, ReconcilerCommand, F> => ({
+  initial: { state: reconciler.decider.initial },
   reads: 'cluster',
-  evolve: reconciler.decider.evolve,
-  decide: (state, command) => {
+  evolve: (known, event) => knownAfter(reconciler as Reconciler<State>, known, event),
+  decide: (known, command) => {
     switch (command.type) {
       case 'Look':
         return nothing;
+      case 'RecordOutcome':
+        return reconciler.decider.decide(known.state, command.data);
       case 'StateFacts':
-        return reconciler.facts?.(state, command.data.now) ?? nothing;
+        return dueFacts(reconciler, known, command.data.now);
       case 'RecordFailure': {
         const { ref, failure } = command.data;
-        const task = desiredTask(reconciler as Reconciler<State>, state, ref, failure.now);
+        const task = desiredTask(reconciler as Reconciler<State>, known, ref, failure.now);
         return task === undefined || task === ref.finalizer
           ? nothing
-          : (reconciler.failed?.(state, task, failure) ?? nothing);
+          : (reconciler.failed?.(known.state, task, failure) ?? nothing);
       }
     }
   },

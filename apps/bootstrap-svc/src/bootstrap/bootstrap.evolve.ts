@@ -337,6 +337,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterRetryRequested':
       return retried(cluster, event.meta.time);
+    case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
+      return { ...cluster, runStartedAt: event.meta.time };
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':

@@ -156,6 +156,13 @@ describe('waiting for agents and nodes', () => {
     expect(after(...begun, initialized(cp(1))).last).toEqual([`VerifyNode ${cp(1)}`, 'cancel wake']);
   });
 
+  it('has no limit while the cluster is paused, and the whole limit after that [Cluster API 30]', () => {
+    const paused: Fact = { type: 'ClusterPaused', data: { uid: UID, reason: '' } };
+    const resumed: Fact = { type: 'ClusterResumed', data: { uid: UID, reason: '' } };
+    expect(after(...begun, paused).last).toEqual(['cancel wake']);
+    expect(after(...begun, paused, resumed).last).toEqual(['timer wake 2026-01-01T00:01:08.000Z']);
+  });
+
   it("fails the cluster with the agent's last words when the limit is over", () => {
     const trouble: Fact = {
       type: 'NodeInitializationFailed',
@@ -242,8 +249,12 @@ const failed = (step: string): Fact => ({
 
 /** Whether a task that was queued in a run of a cluster is desired after these facts. */
 const isDesired = (at: { readonly key: string; readonly generation: string }, ...facts: readonly Fact[]): boolean =>
-  desiredTask(reconciler, stateAfter(...facts), { reconciler: 'bootstrap', seq: 1, now: NOW, ...at }, NOW) !==
-  undefined;
+  desiredTask(
+    reconciler,
+    { state: stateAfter(...facts) },
+    { reconciler: 'bootstrap', seq: 1, now: NOW, ...at },
+    NOW,
+  ) !== undefined;
 
 describe('a step', () => {
   const init = { key: `InitControlPlane/${cp(1)}`, generation: `${UID}/1` };
@@ -289,10 +300,13 @@ describe('a failure', () => {
 
   /** What is stated when the task fails after these facts; nothing of a task that is not desired. */
   const failing = (key: string, failure: TaskFailure, ...facts: readonly Fact[]) =>
-    reconcilerDecider(reconciler).decide(stateAfter(...facts), {
-      type: 'RecordFailure',
-      data: { ref: { reconciler: 'bootstrap', generation: `${UID}/1`, key, seq: 1, now: NOW }, failure },
-    });
+    reconcilerDecider(reconciler).decide(
+      { state: stateAfter(...facts) },
+      {
+        type: 'RecordFailure',
+        data: { ref: { reconciler: 'bootstrap', generation: `${UID}/1`, key, seq: 1, now: NOW }, failure },
+      },
+    );
   const stepFailed = (step: string, node: NodeName, { attempt, nextAttemptAt }: TaskFailure): Fact => ({
     type: 'BootstrapStepFailed',
     data: { uid: UID, step, node, cause, attempt, attemptsMax: 3, nextAttemptAt },
@@ -325,7 +339,7 @@ describe('a failure', () => {
     const finalizer = { type: 'DestroySecrets', key: 'DestroySecrets', reason: '', data: { uid: OTHER_UID } };
     const ref = { reconciler: 'bootstrap', generation: '', key: 'DestroySecrets', seq: 1, now: NOW, finalizer };
     const recorded = { type: 'RecordFailure', data: { ref, failure: last } } as const;
-    expect(reconcilerDecider(reconciler).decide(stateAfter(...readyToInit), recorded)).toEqual([]);
+    expect(reconcilerDecider(reconciler).decide({ state: stateAfter(...readyToInit) }, recorded)).toEqual([]);
   });
 
   it('that a deadline finds is one of a cluster that is being built', () => {

@@ -147,7 +147,7 @@ export interface Cluster {
   readonly spec: ClusterSpec;
   /** Counts the retries that operators requested; work of an earlier run is no longer desired. */
   readonly run: number;
-  /** When the present run began: waits are not longer than their limit from then. */
+  /** When the present run began, or was resumed after a pause: waits are not longer than their limit from then. */
   readonly runStartedAt: string;
   /** The load balancer's address. */
   readonly endpoint: { readonly host: string; readonly port: number } | null;

@@ -132,6 +132,9 @@ export interface Api {
   ): Promise<Accepted & { readonly manifest: ManifestView }>;
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
+  /** Answers with the cluster as it is then. */
+  pauseCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
+  resumeCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */
   kubeconfig(at: ClusterAt, ttlSeconds?: number): Promise<string>;
   /** The administrator's kubeconfig, as YAML. Reading it is recorded. */

@@ -196,6 +196,8 @@ type ClusterMethods =
   | 'putManifest'
   | 'deleteCluster'
   | 'retryCluster'
+  | 'pauseCluster'
+  | 'resumeCluster'
   | 'kubeconfig'
   | 'administratorKubeconfig'
   | 'operations';
@@ -240,6 +242,10 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
   },
   deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
+  pauseCluster: (address, reason) =>
+    dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/pause', { ...at(address), body: { reason } })),
+  resumeCluster: (address, reason) =>
+    dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/resume', { ...at(address), body: { reason } })),
   kubeconfig: (address, ttlSeconds) =>
     dataOf(
       access,

@@ -15,6 +15,10 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
     (namespace = '', cluster = '') => `cluster describe ${cluster} --all${within(namespace)}`,
   ],
   [
+    /^POST \/ns\/([^/]+)\/clusters\/([^/]+)\/resume$/,
+    (namespace = '', cluster = '') => `cluster resume ${cluster}${within(namespace)}`,
+  ],
+  [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/manifest$/,
     (namespace = '', cluster = '') => `pool get ${cluster}${within(namespace)}`,
   ],

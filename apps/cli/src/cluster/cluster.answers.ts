@@ -10,20 +10,25 @@ const age = (createdTime: string, nowMs: number): string =>
 const nodesOf = ({ progress, nodes }: ClusterView): string =>
   progress === null ? String(nodes.length) : `${progress.nodesReady}/${progress.nodesTotal}`;
 
-/** The reason of a failure is worth a column; else what happens now. */
-const doingOf = ({ status, progress }: ClusterView): string =>
-  status.reason !== '' ? status.reason : status.phase === 'Provisioned' ? '' : (progress?.title ?? '');
+/** The reason of a failure is worth a column, and so is that of another state; else what happens now. */
+const doingOf = ({ status, progress }: ClusterView): string => {
+  if (status.reason !== '') return status.reason;
+  return status.phase === 'Provisioned' || status.state === 'Paused'
+    ? status.reasons.join(', ')
+    : (progress?.title ?? '');
+};
 
 const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
   cluster.name,
   cluster.status.phase,
+  cluster.status.state,
   nodesOf(cluster),
   cluster.k8sVersion,
   age(cluster.createdTime, nowMs),
   doingOf(cluster),
 ];
 
-const CLUSTER_COLUMNS = ['name', 'phase', 'ready', 'version', 'age', 'status'];
+const CLUSTER_COLUMNS = ['name', 'phase', 'state', 'ready', 'version', 'age', 'status'];
 
 export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer => ({
   data: clusters,

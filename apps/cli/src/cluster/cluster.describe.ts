@@ -50,9 +50,25 @@ export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> =
 
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
   const { at, ...data } = described;
-  const lines = [...treeText(described, options), ...upgradesText(described.upgrades, options.all)];
+  const lines = [
+    ...treeText(described, options),
+    ...stateText(described.cluster),
+    ...upgradesText(described.upgrades, options.all),
+  ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
 };
+
+/** The state of the cluster, with the conditions that it follows from. One that is Running needs no words. */
+const stateText = (cluster: ClusterView | null): readonly string[] => {
+  if (cluster === null || cluster.status.state === 'Running') return [];
+  const { state, reasons } = cluster.status;
+  const because = cluster.conditions.filter(({ reason, message }) => message !== '' && reasons.includes(reason));
+  return ['', `State: ${state}`, ...because.map((condition) => `  ${conditionLine(condition)}`)];
+};
+
+/** `NodesReady is False since 2026-11-21T08:00:00.000Z (NodesLost): no heartbeat from demo-w-1.` */
+const conditionLine = ({ type, status, reason, message, lastTransitionTime }: ClusterView['conditions'][number]) =>
+  `${type} is ${status} since ${lastTransitionTime} (${reason}): ${message}`;
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
 const upgradesText = (upgrades: readonly UpgradeSummary[], all: boolean): readonly string[] => {

@@ -156,6 +156,15 @@ export class ClusterCommands {
     return this.decide({ type: 'DeleteCluster', data: address }, address, caller);
   }
 
+  setPause(
+    type: 'PauseCluster' | 'ResumeCluster',
+    address: ClusterAddress,
+    reason: string,
+    caller: Caller,
+  ): Promise<Decided<ClusterState>> {
+    return this.decide({ type, data: { ...address, reason } }, address, caller);
+  }
+
   /** Why the caller's namespace cannot have these machines: connections, sizes, quotas. */
   async machineFaults(
     known: Registered,

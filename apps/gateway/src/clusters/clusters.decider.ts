@@ -1,8 +1,10 @@
 import {
   c8MayRemove,
   CLUSTER_NODES_MAX,
+  pauseAfter,
   refuse,
   templateOf,
+  type ClusterPause,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
@@ -32,6 +34,7 @@ import {
   type Additions,
 } from '../lifecycle/additions.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
 interface Named {
@@ -76,8 +79,18 @@ export type ReplaceNode = Command<
 >;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
+export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
+export type ResumeCluster = Command<'ResumeCluster', Named & { readonly reason: string }>;
 export type ClusterCommand =
-  RequestCluster | RequestNodes | AbandonNodes | RemoveNode | ReplaceNode | RetryCluster | DeleteCluster;
+  | RequestCluster
+  | RequestNodes
+  | AbandonNodes
+  | RemoveNode
+  | ReplaceNode
+  | RetryCluster
+  | DeleteCluster
+  | PauseCluster
+  | ResumeCluster;
 
 type ClusterRequestFact = Fact<
   | 'ClusterRequested'
@@ -87,6 +100,8 @@ type ClusterRequestFact = Fact<
   | 'NodeReplacementRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
+  | 'ClusterPaused'
+  | 'ClusterResumed'
 >;
 
 interface Member {
@@ -106,6 +121,8 @@ interface Present {
   readonly requestHash: string;
   readonly actor: string;
   readonly phase: ClusterPhase;
+  /** null: it is not paused. */
+  readonly pause: ClusterPause | null;
   readonly members: ReadonlyMap<string, Member>;
   /** Requests for nodes that are not done. */
   readonly additions: Additions;
@@ -131,8 +148,10 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
   return refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
 
-/** An upgrade and a change of nodes never mix (B1). */
-export const busy = ({ additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
+/** Nothing is changed while the cluster is paused, and an upgrade and a change of nodes never mix (B1). */
+export const busy = ({ pause, additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
+  const paused = refuseWhilePaused(pause, address, action);
+  if (paused !== undefined) return paused;
   if (isGrowing(additions)) return refuse('cluster.busy', { ...named(address), action });
   return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 };
@@ -147,6 +166,8 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
   const { requestId, workers, onFailure } = data;
   if (state.status === 'absent') return unknown(data);
+  const paused = refuseWhilePaused(state.pause, data, 'add a node');
+  if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
   const hindrance = busy(state, data, 'add a node');
   if (hindrance !== undefined) return hindrance;
@@ -176,6 +197,8 @@ const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterR
   if (state.status === 'absent') return unknown(data);
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
   if (state.additions.size === 0) return refuse('nodes.nothing-to-abandon', named(data));
+  const paused = refuseWhilePaused(state.pause, data, 'give up nodes');
+  if (paused !== undefined) return paused;
   return [...state.additions].map(([requestId, { nodes }]) => ({
     type: 'NodesAbandoned',
     data: { uid: state.uid, requestId, nodes: nodes as NodeName[] },
@@ -202,6 +225,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   const member = state.members.get(data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
   if (member.removing && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
+  const paused = refuseWhilePaused(state.pause, data, 'remove a node');
+  if (paused !== undefined) return paused;
   // A cluster that failed while it was made may be whole without the node that failed.
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
@@ -237,13 +262,30 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
   if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
-  return [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
+  return refuseWhilePaused(state.pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
 };
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   if (state.phase === 'Deleting') return nothing;
-  return [{ type: 'ClusterDeletionRequested', data: { uid: state.uid } }];
+  // Nothing of a paused cluster would be deleted, so the request waits for the one who paused it.
+  return (
+    refuseWhilePaused(state.pause, data, 'delete the cluster') ?? [
+      { type: 'ClusterDeletionRequested', data: { uid: state.uid } },
+    ]
+  );
+};
+
+/** Pausing again changes neither the reason nor the time. A deletion that has begun cannot be paused: it would orphan machines. */
+const pause = (state: ClusterState, { data }: PauseCluster): readonly ClusterRequestFact[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
+  return state.pause === null ? [{ type: 'ClusterPaused', data: { uid: state.uid, reason: data.reason } }] : nothing;
+};
+
+const resume = (state: ClusterState, { data }: ResumeCluster): readonly ClusterRequestFact[] | Refusal => {
+  if (state.status === 'absent') return unknown(data);
+  return state.pause === null ? nothing : [{ type: 'ClusterResumed', data: { uid: state.uid, reason: data.reason } }];
 };
 
 const withMember = (state: Present, name: string, change: Partial<Member>): Present => {
@@ -295,6 +337,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   requestHash: event.data.requestHash,
   actor: event.meta.actor,
   phase: 'Pending',
+  pause: null,
   members: new Map(),
   additions: NO_ADDITIONS,
   stuck: new Set(),
@@ -325,6 +368,10 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return retry(state, command);
       case 'DeleteCluster':
         return end(state, command);
+      case 'PauseCluster':
+        return pause(state, command);
+      case 'ResumeCluster':
+        return resume(state, command);
     }
   },
 
@@ -337,6 +384,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
       {
         ...state,
         phase: phaseAfter(phase, event),
+        pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),
         additions: additionsAfter(additions, event),
         stuck: stuckAfter(stuck, event),

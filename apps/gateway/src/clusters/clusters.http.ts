@@ -28,6 +28,7 @@ import { operationsProjection } from '../operations/operations.projection.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { ClusterCommands } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
+import { NOTHING_AROUND } from './clusters.facts.js';
 import { clustersProjection } from './clusters.projection.js';
 import { ClusterQueries } from './clusters.queries.js';
 import { clusterView } from './clusters.view.js';
@@ -197,7 +198,7 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.paused', 'conflict.concurrent', ...KEY_REFUSALS],
   })
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
     return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
@@ -219,7 +220,14 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.not-failed', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.not-failed',
+      'cluster.paused',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
   })
   retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
     return this.answers.of(exchange, this.commands.retry(path, exchange.caller), {
@@ -245,7 +253,11 @@ export class ClustersHttp {
     const [event] = events;
     const cluster = event && clustersProjection.evolve(undefined, event, '');
     if (event !== undefined && cluster !== undefined)
-      return clusterView({ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') });
+      return clusterView({
+        ...{ cluster, seq, nodes: [], operations: operationsProjection.evolve(undefined, event, '') },
+        around: NOTHING_AROUND,
+        ...this.queries.moment,
+      });
     return this.viewAfter(address, seq);
   }
 }

@@ -1,6 +1,8 @@
 import {
   replacementIn,
+  pauseAfter,
   sentenceOf,
+  type ClusterPause,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
@@ -28,6 +30,10 @@ export interface ClusterDoc {
   readonly createdAt: string;
   readonly changedAt: string;
   readonly marks: { readonly [M in Mark]?: string };
+  /** Absent or null: it is not paused. */
+  readonly pause?: ClusterPause | null;
+  /** When it was last resumed; absent: never. */
+  readonly resumedAt?: string;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -112,6 +118,10 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
+    case 'ClusterPaused':
+      return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
+    case 'ClusterResumed':
+      return { ...doc, pause: null, resumedAt: time };
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
@@ -142,6 +152,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesAbandoned',
   'VmDeleted',
   'ClusterRetryRequested',
+  'ClusterPaused',
+  'ClusterResumed',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);

@@ -9,6 +9,8 @@ import { cutPage, pageRequest, type Page } from '../http/page.js';
 import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
 import { operationsProjection, type OperationsDoc } from '../operations/operations.projection.js';
 import { clustersProjection, type ClusterDoc } from './clusters.projection.js';
+import { aroundInLog, AroundClusters, type Moment } from './around.queries.js';
+import { NOTHING_AROUND } from './clusters.facts.js';
 import { clusterView } from './clusters.view.js';
 
 interface ClusterRow {
@@ -16,6 +18,8 @@ interface ClusterRow {
   readonly seq: string;
   readonly doc: ClusterDoc;
 }
+
+const EVERYWHERE_PAGE = 100;
 
 const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> => {
   const groups = new Map<string, T[]>();
@@ -32,7 +36,13 @@ export class ClusterQueries {
   constructor(
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(History) private readonly history: History,
+    @Inject(AroundClusters) private readonly around: AroundClusters,
   ) {}
+
+  /** What a view says of the present moment. */
+  get moment(): Moment {
+    return this.around.moment;
+  }
 
   async one(namespace: string, cluster: string): Promise<ClusterView | undefined> {
     const [view] = await this.assemble(
@@ -68,6 +78,18 @@ export class ClusterQueries {
     return { items: await this.assemble(items), ...more };
   }
 
+  /** Those of all namespaces, a page at a time. */
+  async *everywhere(): AsyncGenerator<ClusterView> {
+    for (let after: string | null = ''; after !== null;) {
+      const rows: ClusterRow[] = await this.database.query<ClusterRow[]>(
+        'select key, seq, doc from clusters where key collate "C" > $1 order by key collate "C" limit $2',
+        [after, EVERYWHERE_PAGE],
+      );
+      yield* await this.assemble(rows);
+      after = rows.length < EVERYWHERE_PAGE ? null : (rows.at(-1)?.key ?? null);
+    }
+  }
+
   /** From the log itself, while the rows are late. */
   async recorded(namespace: string, cluster: string): Promise<ClusterView | undefined> {
     const rowsOf = await this.history.of(namespace, cluster);
@@ -79,13 +101,16 @@ export class ClusterQueries {
       nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
       operations: rowsOf(operationsProjection)[0]?.doc,
       holds: rowsOf(holdsProjection)[0]?.doc,
+      around: aroundInLog(rowsOf),
+      ...this.moment,
     });
   }
 
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {
     if (rows.length === 0) return [];
     const keys = rows.map(({ key }) => key);
-    const [nodes, operations, holds] = await Promise.all([
+    const [around, nodes, operations, holds] = await Promise.all([
+      this.around.of(keys),
       this.database.query<{ cluster_key: string; doc: NodeDoc }[]>(
         'select cluster_key, doc from nodes where cluster_key = any($1) order by key',
         [keys],
@@ -99,6 +124,7 @@ export class ClusterQueries {
     const nodesOf = groupBy(nodes, (row) => row.cluster_key);
     const operationsOf = new Map(operations.map(({ key, doc }) => [key, doc]));
     const holdsOf = new Map(holds.map(({ key, doc }) => [key, doc]));
+    const { moment } = this;
     return rows.map(({ key, seq, doc }) =>
       clusterView({
         cluster: doc,
@@ -106,6 +132,8 @@ export class ClusterQueries {
         nodes: (nodesOf.get(key) ?? []).map((row) => row.doc),
         operations: operationsOf.get(key),
         holds: holdsOf.get(key),
+        around: around.get(key) ?? NOTHING_AROUND,
+        ...moment,
       }),
     );
   }

@@ -1,74 +1,17 @@
-import { type ClusterView, type ConditionView, oldestVersion } from '@fairlead/contracts';
+import { oldestVersion, type ClusterView } from '@fairlead/contracts';
+import { conditionsOf, conditionView, lifeOf } from '../conditions/conditions.js';
 import type { HoldsDoc } from '../holds/holds.projection.js';
-import type { NodeDoc } from '../nodes/nodes.projection.js';
-import { isAway, nodeProgress, nodeView } from '../nodes/nodes.view.js';
-import type { OperationsDoc } from '../operations/operations.projection.js';
+import { nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
-import type { ClusterDoc, Mark } from './clusters.projection.js';
+import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';
 
 /** The rows that make up the view of a cluster. */
-export interface ClusterRows {
-  readonly cluster: ClusterDoc;
+export interface ClusterRows extends ConditionRows {
   /** Sequence of the event that changed the cluster's row last. */
   readonly seq: number;
-  readonly nodes: readonly NodeDoc[];
-  readonly operations: OperationsDoc | undefined;
   readonly holds?: HoldsDoc | undefined;
 }
-
-const isReady = (node: NodeDoc): boolean => node.isReady && !isAway(node);
-
-const condition = (cluster: ClusterDoc, type: ConditionView['type'], mark: Mark): ConditionView => {
-  const at = cluster.marks[mark];
-  if (at !== undefined) return { type, status: 'True', reason: '', message: '', lastTransitionTime: at };
-  const failed = cluster.phase === 'Failed';
-  return {
-    type,
-    status: failed ? 'False' : 'Unknown',
-    reason: failed ? cluster.reason : 'InProgress',
-    message: cluster.message,
-    lastTransitionTime: failed ? cluster.changedAt : cluster.createdAt,
-  };
-};
-
-const readyCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
-  const base = condition(cluster, 'Ready', 'ready');
-  const away = nodes.filter((node) => !node.isRemoving && !isReady(node));
-  if (cluster.phase === 'Deleting')
-    return { ...base, status: 'False', reason: 'Deleting', message: '', lastTransitionTime: cluster.changedAt };
-  if (base.status !== 'True' || away.length === 0) return base;
-  const latest = away.map((node) => node.changedAt).reduce((one, other) => (one > other ? one : other));
-  const names = away.map((node) => node.name).join(', ');
-  return {
-    ...base,
-    status: 'False',
-    reason: 'NodesNotReady',
-    message: `not Ready: ${names}`,
-    lastTransitionTime: latest,
-  };
-};
-
-/** What the looks at providers have found: each machine that is gone, missing or stopped. */
-const machinesCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
-  const base = { ...condition(cluster, 'InfrastructureReady', 'machines'), type: 'MachinesPresent' as const };
-  const since = nodes.flatMap(({ away }) => away?.since ?? []).sort();
-  const latest = since.at(-1);
-  if (base.status !== 'True' || latest === undefined) return base;
-  const words = nodes
-    .filter(({ away }) => away !== undefined)
-    .map((node) => `${node.name}: ${nodeProgress(node).reason}`);
-  return { ...base, status: 'False', reason: 'MachinesAway', message: words.join('; '), lastTransitionTime: latest };
-};
-
-const conditionsOf = (rows: ClusterRows): ConditionView[] => [
-  condition(rows.cluster, 'Accepted', 'accepted'),
-  condition(rows.cluster, 'InfrastructureReady', 'machines'),
-  condition(rows.cluster, 'ControlPlaneReady', 'controlPlane'),
-  condition(rows.cluster, 'NetworkReady', 'network'),
-  machinesCondition(rows),
-  readyCondition(rows),
-];
 
 const ENDED = {
   Succeeded: 'done',
@@ -104,10 +47,18 @@ const versionOf = ({ cluster, nodes }: ClusterRows): string => {
 export const clusterView = (rows: ClusterRows): ClusterView => {
   const { cluster, seq, nodes, holds } = rows;
   const { spec } = cluster;
+  const conditions = conditionsOf(conditionFacts(rows));
+  const { state, because } = lifeOf(conditions);
   return {
     name: cluster.name,
     kind: 'Cluster',
-    status: { phase: cluster.phase, reason: cluster.reason, message: cluster.message },
+    status: {
+      phase: cluster.phase,
+      state,
+      reasons: [...new Set(because.map(({ reason }) => reason).filter((reason) => reason !== ''))],
+      reason: cluster.reason,
+      message: cluster.message,
+    },
     mcis: cluster.name,
     namespace: cluster.namespace,
     k8sVersion: versionOf(rows),
@@ -128,7 +79,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     podCidr: spec.kubernetes.podCidr,
     serviceCidr: spec.kubernetes.serviceCidr,
     serviceDnsDomain: spec.kubernetes.serviceDnsDomain,
-    conditions: conditionsOf(rows),
+    conditions: conditions.map(conditionView),
     progress: progressOf(rows),
     lastSeq: seq,
   };

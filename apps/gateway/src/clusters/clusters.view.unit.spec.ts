@@ -2,14 +2,20 @@ import { ClusterView, MachineView, NodeView, type Fact } from '@fairlead/contrac
 import { describe, expect, it } from '@jest/globals';
 import { machineView, nodeView } from '../nodes/nodes.view.js';
 import { CREATE, nodeFact, NODES, uid, world } from '../story.fixtures.js';
+import { NOTHING_AROUND } from './clusters.facts.js';
 import { clustersProjection } from './clusters.projection.js';
 import { inLog } from '../story.fixtures.js';
 import { clusterView } from './clusters.view.js';
 
+/** Soon after the last event of a story, which has one event a second. */
+const MOMENT = { now: '2026-01-01T00:10:00.000Z', stalledAfterMs: 30 * 60_000 };
+
 const viewAfter = (facts: readonly Fact[]): ClusterView => {
   const { cluster, nodes, operations } = world(facts);
   if (cluster === undefined) throw new Error('there is no cluster');
-  return ClusterView.parse(clusterView({ cluster, seq: facts.length, nodes, operations }));
+  return ClusterView.parse(
+    clusterView({ cluster, seq: facts.length, nodes, operations, around: NOTHING_AROUND, ...MOMENT }),
+  );
 };
 
 describe('the view of a cluster', () => {
@@ -22,7 +28,7 @@ describe('the view of a cluster', () => {
     expect(view).toMatchObject({
       name: 'demo',
       kind: 'Cluster',
-      status: { phase: 'Provisioned', reason: '', message: '' },
+      status: { phase: 'Provisioned', state: 'Running', reasons: [], reason: '', message: '' },
       mcis: 'demo',
       namespace: 'default',
       k8sVersion: 'v1.34.4',
@@ -43,6 +49,16 @@ describe('the view of a cluster', () => {
       'NetworkReady=True',
       'MachinesPresent=True',
       'Ready=True',
+      'Available=True',
+      'NodesReady=True',
+      'MachinesReady=True',
+      'Upgrading=False',
+      'Progressing=False',
+      'Paused=False',
+      'Stalled=False',
+      'CertificatesValid=True',
+      'ConnectionsVerified=True',
+      'Quarantined=False',
     ]);
     expect(view.progress).toMatchObject({
       operation: 'create',
@@ -74,12 +90,12 @@ describe('the view of a cluster', () => {
       data: { uid, step: 'x', reason: 'InitControlPlaneFailedReason', cause },
     };
     const until = [...CREATE.slice(0, 12), failed];
-    expect(viewAfter(until).status).toEqual({
+    expect(viewAfter(until).status).toMatchObject({
       phase: 'Failed',
       reason: 'InitControlPlaneFailedReason',
       message: 'kubeadm init on demo-cp-1 failed: the port is taken',
     });
-    expect(viewAfter([...until, { type: 'ClusterRetryRequested', data: { uid } }]).status).toEqual({
+    expect(viewAfter([...until, { type: 'ClusterRetryRequested', data: { uid } }]).status).toMatchObject({
       phase: 'Provisioning',
       reason: '',
       message: '',
@@ -93,7 +109,7 @@ describe('the view of a cluster', () => {
       data: { uid, step: 'x', cause, attempt: 2, attemptsMax: 15, nextAttemptAt: '2026-01-01T00:00:09.000Z' },
     };
     const prefix = CREATE.slice(0, 10);
-    expect(viewAfter([...prefix, attempt]).status).toEqual({
+    expect(viewAfter([...prefix, attempt]).status).toMatchObject({
       phase: 'Provisioning',
       reason: '',
       message: 'ssh on demo-cp-1 failed: refused (attempt 2 of 15; next attempt at 2026-01-01T00:00:09.000Z)',

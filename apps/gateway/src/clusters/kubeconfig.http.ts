@@ -32,6 +32,7 @@ export class KubeconfigHttp {
       'namespace.unknown',
       'cluster.unknown',
       'cluster.kubeconfig-not-ready',
+      'cluster.paused',
       'cluster.kubeconfig-failed',
       'cluster.kubeconfig-late',
       'conflict.concurrent',

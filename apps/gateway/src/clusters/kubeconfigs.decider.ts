@@ -1,7 +1,9 @@
 import {
   kubeconfigsAfter,
   latestOf,
+  pauseAfter,
   refuse,
+  type ClusterPause,
   type Fact,
   type KubernetesUser,
   type Kubeconfigs,
@@ -9,11 +11,13 @@ import {
   type Refusal,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 
 /** `now` is RFC 3339. `polled`: the last kubeconfig will do while half of its time is left, and a failure is not tried again at once. */
 export type RequestKubeconfig = Command<
   'RequestKubeconfig',
   {
+    readonly namespace: string;
     readonly cluster: string;
     readonly uid: string;
     readonly requestId: string;
@@ -55,20 +59,32 @@ const willDo = (state: Kubeconfigs, { user, ttlSeconds, now }: Asked): boolean =
   return latest !== undefined && ageMs(now, halfTimeOf(latest, ttlSeconds)) < 0;
 };
 
+/** What a cluster has issued, and whether it is paused. */
+export interface KubeconfigsState {
+  readonly kubeconfigs: Kubeconfigs | undefined;
+  readonly pause: ClusterPause | null;
+}
+
 const request = (
-  state: Kubeconfigs | undefined,
+  { kubeconfigs: state, pause }: KubeconfigsState,
   { data }: RequestKubeconfig,
 ): readonly Fact<'KubeconfigRequested'>[] | Refusal => {
   const { cluster, uid, requestId, user, ttlSeconds, polled } = data;
   if (state?.uid !== uid) return refuse('cluster.kubeconfig-not-ready', { cluster });
   if (openRequestOf(state, data) !== undefined || (polled && willDo(state, data))) return nothing;
+  const paused = refuseWhilePaused(pause, data, 'issue a kubeconfig');
+  // Clients that poll read a cluster: they get the last one.
+  if (paused !== undefined) return polled ? nothing : paused;
   return [{ type: 'KubeconfigRequested', data: { uid: state.uid, requestId, user, ttlSeconds } }];
 };
 
 /** Operators' requests for kubeconfigs of their own. */
-export const kubeconfigs: Decider<Kubeconfigs | undefined, RequestKubeconfig, Fact<'KubeconfigRequested'>> = {
-  initial: undefined,
+export const kubeconfigs: Decider<KubeconfigsState, RequestKubeconfig, Fact<'KubeconfigRequested'>> = {
+  initial: { kubeconfigs: undefined, pause: null },
   reads: 'cluster',
   decide: request,
-  evolve: kubeconfigsAfter,
+  evolve: (state, event) => ({
+    kubeconfigs: kubeconfigsAfter(state.kubeconfigs, event),
+    pause: pauseAfter(state.pause, event),
+  }),
 };

@@ -118,12 +118,12 @@ export class Kubeconfigs {
   }
 
   private requestBy(
-    { cluster, uid }: KubeconfigOf,
+    { namespace, cluster, uid }: KubeconfigOf,
     { identity }: Reader,
     how: Pick<RequestKubeconfig['data'], 'ttlSeconds' | 'polled'>,
   ): RequestKubeconfig['data'] {
     const user = kubernetesUserOf(identity.tokenId);
-    return { cluster, uid, requestId: randomUUID(), user, now: this.clock.now().toISOString(), ...how };
+    return { namespace, cluster, uid, requestId: randomUUID(), user, now: this.clock.now().toISOString(), ...how };
   }
 
   /** How the request ended, where it did in time, and what the reader had before. */
@@ -135,7 +135,8 @@ export class Kubeconfigs {
   ) {
     const stream = { namespace, cluster, context: 'audit' };
     const command: RequestKubeconfig = { type: 'RequestKubeconfig', data };
-    const { state } = orRefuse(await this.handle(kubeconfigs, stream, command, causeOf(reader)));
+    const decided = orRefuse(await this.handle(kubeconfigs, stream, command, causeOf(reader)));
+    const state = decided.state.kubeconfigs;
     const open = openRequestOf(state, data);
     const latest = state === undefined ? undefined : latestOf(state, data.user);
     if (open === undefined) return { ended: undefined, latest };

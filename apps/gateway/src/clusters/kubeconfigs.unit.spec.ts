@@ -15,7 +15,16 @@ const HISTORY = CREATE.length;
 const request = (change: Partial<RequestKubeconfig['data']> = {}): RequestKubeconfig => ({
   type: 'RequestKubeconfig',
   data: {
-    ...{ cluster: 'demo', uid, requestId: 'r2', user: ALICE, ttlSeconds: TTL, now: at(HISTORY + 5), polled: false },
+    ...{
+      namespace: 'default',
+      cluster: 'demo',
+      uid,
+      requestId: 'r2',
+      user: ALICE,
+      ttlSeconds: TTL,
+      now: at(HISTORY + 5),
+      polled: false,
+    },
     ...change,
   },
 });

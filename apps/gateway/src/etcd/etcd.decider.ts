@@ -1,5 +1,6 @@
 import { refuse, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
@@ -35,6 +36,8 @@ const hindrance = (
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
   if (cluster.etcd === 'external') return refuse('etcd.external', { cluster: name });
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
+  const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, action);
+  if (paused !== undefined) return paused;
   // A cluster that has failed after it was built may well need its snapshot.
   return cluster.phase === 'Provisioned' || cluster.phase === 'Failed'
     ? undefined

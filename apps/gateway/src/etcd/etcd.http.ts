@@ -46,6 +46,7 @@ const REFUSALS: readonly RefusalCode[] = [
   'cluster.unknown',
   'cluster.deleting',
   'cluster.not-ready',
+  'cluster.paused',
   'etcd.external',
   'conflict.concurrent',
   ...KEY_REFUSALS,

@@ -1,4 +1,12 @@
-import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
+import {
+  pauseAfter,
+  type ClusterPause,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ClusterUid,
+  type NodeRole,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { additionsAfter, isGrowing, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
 import { phaseAfter } from './cluster.phase.js';
 
@@ -11,6 +19,8 @@ export interface PresentNode {
 export interface PresentCluster {
   readonly uid: ClusterUid;
   readonly phase: ClusterPhase;
+  /** null: it is not paused. */
+  readonly pause: ClusterPause | null;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
   readonly additions: Additions;
@@ -23,6 +33,7 @@ export interface PresentCluster {
 const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   uid: data.uid,
   phase: 'Pending',
+  pause: null,
   etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
   additions: NO_ADDITIONS,
@@ -63,7 +74,8 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   if (event.type === 'ClusterDeleted') return undefined;
   const additions = additionsAfter(cluster.additions, event);
   const phase = phaseAfter(cluster.phase, event);
-  return nodesAfter({ ...cluster, phase, additions, isGrowing: isGrowing(additions) }, event);
+  const pause = pauseAfter(cluster.pause, event);
+  return nodesAfter({ ...cluster, phase, pause, additions, isGrowing: isGrowing(additions) }, event);
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

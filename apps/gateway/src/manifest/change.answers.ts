@@ -6,6 +6,7 @@ import type { Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import type { AppliedManifest } from './manifest.commands.js';
+import { isOperation } from './manifest.view.js';
 
 /** What every change of a manifest may be refused with. */
 export const CHANGE_REFUSALS: readonly RefusalCode[] = [
@@ -17,6 +18,8 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.deleting',
   'cluster.not-ready',
   'cluster.busy',
+  'cluster.paused',
+  'cluster.pause-with-changes',
   'upgrade.open',
   'cluster.field-immutable',
   'cluster.version-by-upgrade',
@@ -69,9 +72,10 @@ const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => bool
   };
 };
 
-const locationOf = ({ namespace, cluster }: ClusterAddress, [first]: readonly StoredEvent[]): string => {
+const locationOf = ({ namespace, cluster }: ClusterAddress, events: readonly StoredEvent[]): string => {
   const path = `/ns/${namespace}/clusters/${cluster}`;
-  if (first === undefined || first.type === 'ClusterSpecChanged') return `${path}/manifest`;
+  const first = events.find(isOperation);
+  if (first === undefined) return `${path}/manifest`;
   return first.type === 'ClusterRequested' ? path : `${path}/operations/${first.meta.id}`;
 };
 
@@ -84,7 +88,7 @@ export class ChangeAnswers {
     const { decided } = applied;
     const { events } = decided;
     const isCreated = events.some(({ type }) => type === 'ClusterRequested');
-    if (events.every(({ type }) => type === 'ClusterSpecChanged')) {
+    if (!events.some(isOperation)) {
       showSeq(exchange.response, decided.seq);
       exchange.response.status(200);
       return view;

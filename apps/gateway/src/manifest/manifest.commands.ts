@@ -155,7 +155,7 @@ export class ManifestCommands {
       const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
       refuseAny(inManifest(faults, sets));
     }
-    const spec = specOfManifest(manifest.spec);
+    const spec = specOfManifest(manifest.spec, declared?.spec);
     const plan = planFor(state, spec);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(cluster, declared.spec, spec));

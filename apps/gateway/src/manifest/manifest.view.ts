@@ -7,6 +7,7 @@ import {
   type ClusterView,
   type Declared,
   type ScaleView,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { AppliedManifest } from './manifest.commands.js';
@@ -34,12 +35,23 @@ export const manifestView = ({ uid, spec, seq, revision }: Declared, cluster: Cl
   spec: withRollouts(spec),
   status: {
     phase: cluster.status.phase,
+    state: cluster.status.state,
+    conditions: cluster.conditions,
     endpoint: cluster.endpoint,
     revision,
     controlPlane: statusOf(cluster.nodes, CONTROL_PLANE_POOL),
     pools: spec.pools.map(({ name }) => ({ name, ...statusOf(cluster.nodes, name) })),
   },
 });
+
+const AT_ONCE: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterSpecChanged',
+  'ClusterPaused',
+  'ClusterResumed',
+]);
+
+/** Whether something has to be done after the event of a change. */
+export const isOperation = ({ type }: StoredEvent): boolean => !AT_ONCE.has(type);
 
 /** The answer to a change: the spec as it is from here on, or would be, and what is done for it. */
 export const appliedView = (
@@ -55,7 +67,7 @@ export const appliedView = (
   },
   spec: withRollouts(spec),
   plan: [...plan],
-  operations: events.filter(({ type }) => type !== 'ClusterSpecChanged').map(({ meta }) => meta.id),
+  operations: events.filter(isOperation).map(({ meta }) => meta.id),
 });
 
 /** The size of a pool, with how many nodes it has; undefined: there is no such pool. */

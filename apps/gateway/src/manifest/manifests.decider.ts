@@ -24,6 +24,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
 import { hasFailedRollout, isRollingOut } from '../lifecycle/additions.js';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isOpen } from '../lifecycle/upgrade.phase.js';
 
 interface Named {
@@ -63,7 +64,13 @@ export interface ManifestState {
 }
 
 type ManifestFact = Fact<
-  'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested' | 'PoolRolloutRequested'
+  | 'ClusterRequested'
+  | 'ClusterSpecChanged'
+  | 'ClusterPaused'
+  | 'ClusterResumed'
+  | 'NodesRequested'
+  | 'NodeRemovalRequested'
+  | 'PoolRolloutRequested'
 >;
 
 /** The nodes that the pools of workers count, in the order in which they were planned. */
@@ -91,11 +98,37 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     data: { namespace, cluster: name, uid, spec: clusterSpecOf(name, spec), requestHash, actor, connectionFaults },
   });
   if (isRefusal(requested)) return requested;
-  return [...(requested as readonly ManifestFact[]), { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } }];
+  const pause: readonly ManifestFact[] = spec.paused === true ? [paused(uid)] : [];
+  return [
+    ...(requested as readonly ManifestFact[]),
+    ...pause,
+    { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } },
+  ];
+};
+
+const DECLARED = 'declared in the manifest';
+const paused = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterPaused', data: { uid, reason: DECLARED } });
+const resumed = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterResumed', data: { uid, reason: DECLARED } });
+
+/** A pause and other changes never mix. A resumption and other changes may: the cluster is not paused any more when they begin. */
+const pauseFacts = (
+  { pause, uid }: Extract<ClusterState, { readonly status: 'present' }>,
+  declared: Declared,
+  { cluster, namespace, spec }: ApplyManifest['data'],
+): readonly ManifestFact[] | Refusal => {
+  const isDesired = spec.paused === true;
+  const others = changedFields(declared.spec, spec).flatMap(({ field }) => (field === 'paused' ? [] : [field]));
+  if (pause === null && isDesired)
+    return others.length === 0
+      ? [paused(uid)]
+      : refuse('cluster.pause-with-changes', { cluster, fields: others.join(', ') }, 'spec.paused');
+  if (pause === null) return nothing;
+  if (isDesired) return refuseWhilePaused(pause, { namespace, cluster }, 'apply a manifest') ?? nothing;
+  return [resumed(uid)];
 };
 
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
-const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
+const nodeFacts = (cluster: ClusterState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
   const removals = removalsOf(plan).map((node) =>
     clusters.decide(cluster, {
@@ -163,21 +196,31 @@ const change = (
   if (isDeclared(state, data.spec)) return nothing;
   const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
   if (fault !== undefined) return fault;
+  const pause = pauseFacts(cluster, declared, data);
+  if (isRefusal(pause)) return pause;
+  const { uid, revision } = declared;
+  const changed: ManifestFact = { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } };
+  if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
+  const facts = changeFacts({ ...cluster, pause: null }, declared, command);
+  return isRefusal(facts) ? facts : [...pause, ...facts, changed];
+};
+
+/** What is requested for a change of anything but the pause. */
+const changeFacts = (
+  cluster: PresentState,
+  declared: Declared,
+  command: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
   if (cluster.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
   const hindrance = hindranceOf(cluster, command);
   if (hindrance !== undefined) return hindrance;
-  const facts = nodeFacts(state, command);
+  const facts = nodeFacts(cluster, command);
   if (isRefusal(facts)) return facts;
-  const rollouts = rolloutFacts(state, command);
+  const rollouts = rolloutFacts({ cluster, declared }, command);
+  const { data } = command;
   const unusable = rollouts.length === 0 ? undefined : (strangerIn(declared, data) ?? data.connectionFaults[0]);
-  if (unusable !== undefined) return unusable;
-  const { uid, revision } = declared;
-  return [
-    ...facts,
-    ...rollouts,
-    { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } },
-  ];
+  return unusable ?? [...facts, ...rollouts];
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {

@@ -203,6 +203,35 @@ describe('a manifest that is applied', () => {
     expect(leaving.apply(declared(pool('web', 2)))).toBe('cluster.deleting');
   });
 
+  it('pauses and resumes the cluster in the decision that changes the spec, and a pause changes nothing else', () => {
+    const paused = (...pools: readonly DeclaredPool[]): DeclaredSpec => ({ ...declared(...pools), paused: true });
+    const log = provisioned(pool('web', 1));
+    expect(log.apply(paused(pool('web', 2)))).toBe('cluster.pause-with-changes');
+    const facts = log.apply(paused(pool('web', 1))) as Fact[];
+    expect(typesOf(facts)).toEqual(['ClusterPaused', 'ClusterSpecChanged']);
+    log.say(...facts);
+    expect(log.apply(paused(pool('web', 1)))).toEqual([]);
+    expect(log.apply(paused(pool('web', 2)))).toBe('cluster.paused');
+    expect(typesOf(log.apply(declared(pool('web', 1))))).toEqual(['ClusterResumed', 'ClusterSpecChanged']);
+    expect(typesOf(log.apply(declared(pool('web', 2))))).toEqual([
+      'ClusterResumed',
+      'NodesRequested',
+      'ClusterSpecChanged',
+    ]);
+    expect(typesOf(new Log().apply(paused(pool('web', 1))))).toEqual([
+      'ClusterRequested',
+      'ClusterPaused',
+      'ClusterSpecChanged',
+    ]);
+  });
+
+  it('declares a pause that was requested by the route', () => {
+    const log = provisioned(pool('web', 1)).say({ type: 'ClusterPaused', data: { uid, reason: '' } });
+    expect(log.state.declared?.spec.paused).toBe(true);
+    log.say({ type: 'ClusterResumed', data: { uid, reason: '' } });
+    expect(log.apply(declared(pool('web', 1)))).toEqual([]);
+  });
+
   it('refuses what a cluster keeps, with what to do instead', () => {
     const log = provisioned(pool('web', 1));
     expect(log.apply({ ...declared(pool('web', 1)), version: 'v1.35.4' as never })).toBe('cluster.version-by-upgrade');

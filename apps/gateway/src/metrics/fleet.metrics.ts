@@ -1,7 +1,16 @@
-import { CLUSTER_PHASES, UPGRADE_PHASES } from '@fairlead/contracts';
-import { DATABASE, METRICS, type GaugeRequest, type Reading, type ServiceMetrics } from '@fairlead/service-kit';
+import { CLUSTER_PHASES, CLUSTER_STATES, CONDITION_REASONS, UPGRADE_PHASES } from '@fairlead/contracts';
+import {
+  CLOCK,
+  DATABASE,
+  METRICS,
+  type Clock,
+  type GaugeRequest,
+  type Reading,
+  type ServiceMetrics,
+} from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { nodePhase, type NodeCondition } from '../nodes/nodes.view.js';
 
 interface PhaseCount {
@@ -15,13 +24,30 @@ type NodeCount = NodeCondition & {
 };
 
 const MS = 1_000;
+/** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
+const STATES_EVERY_MS = 60_000;
+
+interface States {
+  readonly atMs: number;
+  readonly counts: Promise<{ readonly states: Counts; readonly reasons: Counts }>;
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+/** A value that nothing has is told as 0, so that an alert can count on it. */
+const readingsOf = (label: string, values: readonly string[], counts: Counts): readonly Reading[] =>
+  values.map((value) => ({ labels: { [label]: value }, value: counts.get(value) ?? 0 }));
 
 /** The fleet as numbers, for Prometheus: what stands, in which state. Every replica of the gateway tells the same. */
 @Injectable()
 export class FleetMetrics {
+  private states: States | undefined;
+
   constructor(
     @Inject(METRICS) metrics: ServiceMetrics,
     @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {
     for (const gauge of this.gauges()) metrics.addGauge(gauge);
   }
@@ -33,6 +59,18 @@ export class FleetMetrics {
         help: 'Clusters by phase',
         labels: ['phase'],
         read: () => this.byPhase('clusters', CLUSTER_PHASES),
+      },
+      {
+        name: 'fairlead_clusters_by_state',
+        help: 'Clusters by state of life, at most a minute old',
+        labels: ['state'],
+        read: async () => readingsOf('state', CLUSTER_STATES, (await this.latestStates()).states),
+      },
+      {
+        name: 'fairlead_clusters_by_reason',
+        help: 'Clusters whose state follows from a condition with this reason, at most a minute old',
+        labels: ['reason'],
+        read: async () => readingsOf('reason', CONDITION_REASONS, (await this.latestStates()).reasons),
       },
       {
         name: 'fairlead_upgrades',
@@ -55,13 +93,36 @@ export class FleetMetrics {
     ];
   }
 
-  /** A phase that nothing is in is told as 0, so that an alert can count on it. */
   private async byPhase(table: 'clusters' | 'upgrades', phases: readonly string[]): Promise<readonly Reading[]> {
     const rows = await this.database.query<PhaseCount[]>(
       `select doc->>'phase' as phase, count(*) as n from ${table} group by 1`,
     );
     const counts = new Map(rows.map(({ phase, n }) => [phase, Number(n)]));
-    return phases.map((phase) => ({ labels: { phase }, value: counts.get(phase) ?? 0 }));
+    return readingsOf('phase', phases, counts);
+  }
+
+  private latestStates(): States['counts'] {
+    const atMs = this.clock.now().getTime();
+    if (this.states === undefined || atMs - this.states.atMs >= STATES_EVERY_MS) {
+      const counts = this.countStates();
+      counts.catch(() => {
+        this.states = undefined;
+      });
+      this.states = { atMs, counts };
+    }
+    return this.states.counts;
+  }
+
+  private async countStates(): Promise<{ states: Counts; reasons: Counts }> {
+    const states = new Map<string, number>();
+    const reasons = new Map<string, number>();
+    const count = (counts: Map<string, number>, value: string): unknown =>
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    for await (const { status } of this.clusters.everywhere()) {
+      count(states, status.state);
+      for (const reason of status.reasons) count(reasons, reason);
+    }
+    return { states, reasons };
   }
 
   private async nodes(): Promise<readonly Reading[]> {

@@ -46,6 +46,8 @@ export interface NodeDoc extends MachinePlan {
   readonly milestones: { readonly [M in Milestone]?: string };
   readonly isReady: boolean;
   readonly isLost: boolean;
+  /** When it last became Ready, or ceased to be; absent in rows of earlier releases. */
+  readonly readyChangedAt?: string;
   readonly isRemoving: boolean;
   /** What its provider says of its machine, where that is not as it should be. Absent: nothing. */
   readonly away?: Away;
@@ -229,6 +231,11 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
+const isUp = ({ isReady, isLost }: NodeDoc): boolean => isReady && !isLost;
+
+const withReadiness = (before: NodeDoc, after: NodeDoc, time: string): NodeDoc =>
+  isUp(before) === isUp(after) ? after : { ...after, readyChangedAt: time };
+
 export const nodesProjection: Projection<NodeDoc> = {
   name: 'nodes',
   table: 'nodes',
@@ -242,6 +249,6 @@ export const nodesProjection: Projection<NodeDoc> = {
     if (event.type === 'VmsPlanned') return doc ?? planned(event, key);
     // A late word about a machine that is gone, or about another cluster of the same name, changes nothing.
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return event.type === 'VmDeleted' ? undefined : change(doc, event);
+    return event.type === 'VmDeleted' ? undefined : withReadiness(doc, change(doc, event), event.meta.time);
   },
 };

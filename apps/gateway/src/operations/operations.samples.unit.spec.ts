@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NOTHING_AROUND } from '../clusters/clusters.facts.js';
 import { clusterView } from '../clusters/clusters.view.js';
 import {
   clusterReady,
@@ -90,7 +91,19 @@ const WITH_CLUSTER: readonly string[] = ['ready', 'added'];
 const sampleOf = (moment: string, facts: readonly Fact[]): string => {
   const { cluster, nodes, operations, views } = world(facts);
   const kept = cluster === undefined || WITH_CLUSTER.includes(moment);
-  const view = cluster && ClusterView.parse(clusterView({ cluster, seq: facts.length, nodes, operations }));
+  const view =
+    cluster &&
+    ClusterView.parse(
+      clusterView({
+        cluster,
+        seq: facts.length,
+        nodes,
+        operations,
+        around: NOTHING_AROUND,
+        now: '2026-01-01T00:10:00.000Z',
+        stalledAfterMs: 30 * 60_000,
+      }),
+    );
   const operationsShown = views.map((one) => OperationView.parse(one));
   return JSON.stringify({ moment, ...(kept ? { cluster: view ?? null } : {}), operations: operationsShown });
 };

@@ -33,6 +33,7 @@ const COMMON: readonly RefusalCode[] = [
   'cluster.unknown',
   'upgrade.unknown',
   'upgrade.phase',
+  'cluster.paused',
   'conflict.concurrent',
   ...KEY_REFUSALS,
 ];

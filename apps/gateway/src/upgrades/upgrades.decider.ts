@@ -11,6 +11,7 @@ import {
   type UpgradePhase,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
@@ -105,6 +106,8 @@ const unknownPool = (cluster: PresentCluster, { data }: RequestUpgrade): Refusal
 /** Why no upgrade may begin now (B1): something else is under way, or the cluster is not there to be upgraded. */
 const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named): Refusal | undefined => {
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
+  const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
+  if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
   return cluster.isGrowing || cluster.removing.size > 0
     ? refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' })
@@ -232,6 +235,8 @@ const steer = ({ cluster, latest, over }: UpgradesState, command: SteeringComman
   if (command.type === 'ApproveUpgrade' && latest.mode === 'dry-run')
     return refuse('upgrade.not-approvable', { upgrade: latest.id });
   if (!isOpen(latest)) return wrongPhase(command, latest.phase);
+  const paused = refuseWhilePaused(cluster.pause, data, `${ACTIONS[command.type]} (upgrade ${latest.id})`);
+  if (paused !== undefined) return paused;
   const ids = { uid: cluster.uid, upgradeId: latest.id };
   switch (command.type) {
     case 'ApproveUpgrade':

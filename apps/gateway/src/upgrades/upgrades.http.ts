@@ -89,6 +89,7 @@ export class UpgradesHttp {
       'cluster.unknown',
       'cluster.deleting',
       'cluster.not-ready',
+      'cluster.paused',
       'cluster.busy',
       'upgrade.open',
       'upgrade.pool-unknown',

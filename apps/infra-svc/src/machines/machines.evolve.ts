@@ -174,6 +174,8 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withDeletions(cluster, [event.data.node], event.meta.time);
     case 'VmDeletionFailed':
       return notDeleted(cluster, event.data);
+    case 'ClusterResumed':
+      return limitsRestarted(cluster, event.meta.time);
     case 'SurgeRequested':
       return { ...cluster, surges: withSurge(cluster.surges, event.data) };
     case 'SurgeReleased':
@@ -206,6 +208,15 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
     default:
       return cluster;
   }
+};
+
+/** The provider was asked for nothing while the cluster was paused. Attempts that are due later stay so. */
+const limitsRestarted = (cluster: Cluster, time: string): Cluster => {
+  const deletions = Object.entries(cluster.deletions).map(([name, deletion]): [string, Deletion] => [
+    name,
+    deletion.beginsAt > time ? deletion : { ...deletion, beginsAt: time },
+  ]);
+  return { ...cluster, desiredSince: time, deletions: Object.fromEntries(deletions) };
 };
 
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {

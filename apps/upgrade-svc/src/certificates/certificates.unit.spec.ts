@@ -56,6 +56,6 @@ describe('certificates of a control plane', () => {
     const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
     expect(known(soon, gone)).toBe(certificates.initial);
     const { decide } = reconcilerDecider(certificatesReconciler);
-    expect(decide(known(soon, gone), { type: 'StateFacts', data: { now: NOW } })).toEqual([]);
+    expect(decide({ state: known(soon, gone) }, { type: 'StateFacts', data: { now: NOW } })).toEqual([]);
   });
 });

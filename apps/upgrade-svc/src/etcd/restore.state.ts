@@ -143,6 +143,8 @@ const evolveCurrent = (state: Restores, event: StoredEvent): Restores => {
       const { requestId, step, cause } = event.data;
       return withCurrent(state, requestId, () => ({ step, since: time, done: [], failed: null, cause }));
     }
+    case 'ClusterResumed':
+      return state.current === null ? state : { ...state, current: { ...state.current, since: time } };
     case 'EtcdSnapshotPlaced':
       return withCurrent(state, event.data.requestId, ({ done }) => ({ done: [...done, event.data.node] }));
     case 'BootstrapStepFailed': {

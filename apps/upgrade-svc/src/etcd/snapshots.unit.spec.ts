@@ -45,7 +45,7 @@ describe('a snapshot of etcd that a user requests', () => {
     const state = stateAfter(clusterRequested(), requested);
     const { decide } = reconcilerDecider(snapshotsReconciler);
     const failed: Fact = { type: 'EtcdSnapshotFailed', data: { uid, requestId: REQUEST, cause } };
-    expect(decide(state, { type: 'RecordFailure', data: { ref, failure } })).toEqual([failed]);
+    expect(decide({ state }, { type: 'RecordFailure', data: { ref, failure } })).toEqual([failed]);
     expect(desired(requested, failed)).toEqual([]);
   });
 

@@ -434,6 +434,7 @@ const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
  * after another until nothing more follows.
  */
 export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
+  if (cluster.isPaused === true) return [];
   if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
   const view = rolloutView(cluster);
   return view === null || !isOpen(view.upgrade) ? releasedAgain(cluster, now) : opened(view, now);

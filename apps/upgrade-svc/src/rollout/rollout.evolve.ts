@@ -1,5 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { evolveCluster } from './cluster.evolve.js';
+import { evolvePause } from './pause.evolve.js';
 import { ABSENT, isOpen, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
 import { evolveUpgrade, learn, newUpgrade } from './upgrade.evolve.js';
 
@@ -32,6 +33,6 @@ export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (state.status === 'absent') return state;
   if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
-  const evolved = withUpgrade(evolveCluster(learn(state, event), event), event);
+  const evolved = withUpgrade(evolveCluster(learn(evolvePause(state, event), event), event), event);
   return withVersion(evolved, event);
 };

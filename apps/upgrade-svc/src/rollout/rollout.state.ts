@@ -158,6 +158,8 @@ export interface ClusterState {
   readonly version: KubernetesVersion;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
+  /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
+  readonly isPaused?: true;
   /** https://host:port of the load balancer. */
   readonly endpoint: string | null;
   readonly nodes: Readonly<Record<string, RolloutNode>>;

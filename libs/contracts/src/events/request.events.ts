@@ -4,6 +4,7 @@ import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../i
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { HostKey } from '../own-hosts.js';
+import { PauseReason } from '../pause.request.js';
 import { Quota } from '../quota.js';
 import { ReplacementOrder } from '../replacement-orders.js';
 import { PROVIDER_ID_MAX } from '../watch.js';
@@ -146,6 +147,20 @@ export const requestEvents = {
     context: 'request',
     doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
     data: z.strictObject({ uid }),
+  }),
+  ClusterPaused: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone paused the cluster: until it is resumed, no service acts on it.',
+    data: z.strictObject({ uid, reason: PauseReason }),
+  }),
+  ClusterResumed: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone resumed a paused cluster: what was interrupted continues, and time limits start again.',
+    data: z.strictObject({ uid, reason: PauseReason }),
   }),
   ClusterDeletionRequested: defineEvent({
     version: 1,

@@ -3,7 +3,7 @@ import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../clus
 import { ClusterName, ConnectionName, Namespace, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
-import { ClusterPhase } from '../views/cluster.views.js';
+import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { PlanStep } from './manifest.plan.js';
@@ -64,6 +64,12 @@ export const ManifestSpec = z
         .describe('Workloads run on the only control plane of a new cluster without workers'),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
+    paused: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused',
+      ),
   })
   .meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
 export type ManifestSpec = z.infer<typeof ManifestSpec>;
@@ -110,10 +116,14 @@ export type ClusterManifest = z.infer<typeof ClusterManifest>;
 
 const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
-/** The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. */
-export const specOfManifest = (spec: ManifestSpec): DeclaredSpec =>
+/**
+ * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
+ * mention a pause leaves it as it is: whoever keeps one in a repository does not resume what someone has paused.
+ */
+export const specOfManifest = ({ paused, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
+    ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: withV(spec.version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
   });
@@ -146,6 +156,8 @@ export const ClusterManifestView = z
     status: z
       .strictObject({
         phase: ClusterPhase,
+        state: ClusterLifeState.describe('How the cluster is now'),
+        conditions: z.array(ConditionView),
         endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: PoolStatus.omit({ name: true }),

@@ -38,6 +38,7 @@ export const DeclaredSpec = z.strictObject({
   storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
   controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean() }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 

@@ -183,6 +183,12 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return { ...declared, spec: event.data.spec, revision: event.data.revision };
+    case 'ClusterPaused':
+      return { ...declared, spec: { ...declared.spec, paused: true } };
+    case 'ClusterResumed': {
+      const { paused: _paused, ...spec } = declared.spec;
+      return { ...declared, spec };
+    }
     case 'NodesRequested':
       return requested(declared, event);
     case 'VmsPlanned':
@@ -225,6 +231,8 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
 const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterRequested',
   'ClusterSpecChanged',
+  'ClusterPaused',
+  'ClusterResumed',
   'NodesRequested',
   'VmsPlanned',
   'NodesRejected',

@@ -14,9 +14,66 @@ export const CLUSTER_PHASES = ['Pending', 'Provisioning', 'Provisioned', 'Failed
 export const ClusterPhase = z.enum(CLUSTER_PHASES);
 export type ClusterPhase = z.infer<typeof ClusterPhase>;
 
+/** How a cluster is now, beyond the phase of its creation; the first that applies. */
+export const CLUSTER_STATES = [
+  'Provisioning',
+  'Running',
+  'Maintaining',
+  'Degraded',
+  'Paused',
+  'Failed',
+  'Deleting',
+] as const;
+export const ClusterLifeState = z.enum(CLUSTER_STATES);
+export type ClusterLifeState = z.infer<typeof ClusterLifeState>;
+
+export const CONDITION_TYPES = [
+  'Accepted',
+  'InfrastructureReady',
+  'ControlPlaneReady',
+  'NetworkReady',
+  'Ready',
+  'Available',
+  'NodesReady',
+  'MachinesReady',
+  'MachinesPresent',
+  'Upgrading',
+  'Progressing',
+  'Paused',
+  'Stalled',
+  'CertificatesValid',
+  'ConnectionsVerified',
+  'Quarantined',
+] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** Why a condition is as it is. Stages of a creation that failed have CB-Ladybug's reason codes besides. */
+export const CONDITION_REASONS = [
+  'QuorumLost',
+  'ControlPlanesNotReady',
+  'NodesLost',
+  'NodesNotReady',
+  'RemovalStuck',
+  'MachinesAway',
+  'NodesFailed',
+  'UpgradeHalted',
+  'UpgradeRunning',
+  'MixedVersions',
+  'NodesAdding',
+  'NodesRemoving',
+  'EtcdRestoring',
+  'EtcdSnapshot',
+  'ClusterPaused',
+  'StepTimedOut',
+  'CertificatesEnding',
+  'ConnectionUnverified',
+  'EventsQuarantined',
+] as const;
+export type ConditionReason = (typeof CONDITION_REASONS)[number];
+
 export const ConditionView = z
   .strictObject({
-    type: z.enum(['Accepted', 'InfrastructureReady', 'ControlPlaneReady', 'NetworkReady', 'MachinesPresent', 'Ready']),
+    type: z.enum(CONDITION_TYPES),
     status: z.enum(['True', 'False', 'Unknown']),
     reason: z.string(),
     message: z.string(),
@@ -31,6 +88,8 @@ export const ClusterView = z
     kind: z.literal('Cluster'),
     status: z.strictObject({
       phase: ClusterPhase,
+      state: ClusterLifeState.describe('How the cluster is now'),
+      reasons: z.array(z.string()).describe('The reasons of the conditions that its state follows from'),
       reason: z.string().describe("CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong"),
       message: z.string(),
     }),

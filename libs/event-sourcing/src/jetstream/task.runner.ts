@@ -6,6 +6,7 @@ import {
   reconcilerDecider,
   desiredTask,
   type AnyReconciler,
+  type Known,
   type Reconciled,
   type ReconcilerCommand,
   type Task,
@@ -175,9 +176,9 @@ export class TaskRunner {
       const [first] = mine;
       if (first === undefined) continue;
       try {
-        const { state, seq } = await this.decide(first.job, { type: 'Look', data: null });
+        const { state: known, seq } = await this.decide(first.job, { type: 'Look', data: null });
         for (const running of mine)
-          if (this.isWithdrawn(running, state, seq))
+          if (this.isWithdrawn(running, known, seq))
             running.withdrawn.abort(new Withdrawn(`${running.job.data.key} was withdrawn`));
       } catch (error) {
         this.options.log.warn(`tasks of ${clusterKey} were not looked at: ${wordsOf(error)}`);
@@ -199,12 +200,13 @@ export class TaskRunner {
     const { job } = running;
     this.running.add(running);
     try {
-      const { state, seq } = await this.decide(job, { type: 'Look', data: null });
+      const { state: known, seq } = await this.decide(job, { type: 'Look', data: null });
       if (seq < job.data.seq) return requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind');
-      const task = this.desired(running, state);
+      const task = this.desired(running, known);
       if (task === undefined) return undefined;
       const signal = AbortSignal.any([context.signal, running.withdrawn.signal, lease.signal]);
       signal.throwIfAborted();
+      const { state } = known;
       return (await handler(this.contextOf(running, task, { state, signal, attempt: context.attempt }))) ?? undefined;
     } catch (error) {
       if (running.withdrawn.signal.aborted) return undefined;
@@ -231,43 +233,36 @@ export class TaskRunner {
   }
 
   private async record(running: Running, command: Command): Promise<unknown> {
-    const { reconciler, job } = running;
     running.recording += 1;
     try {
-      const decided = await this.outcome(
-        this.options.handle(reconciler.decider, this.streamOf(job), command, job.cause),
-        job,
-      );
-      const { state, events } = decided;
-      // One that finishes may be withdrawn before it records, and is still to be aborted by a new generation.
-      if (!running.finishes && events.length > 0 && this.desired(running, state) === undefined) running.hasEnded = true;
+      const { state: known, events } = await this.decide(running.job, { type: 'RecordOutcome', data: command });
+      // One that finishes may be withdrawn before it records, and is still to be aborted by a new generation. A pause is not its own outcome.
+      const { state } = known;
+      if (!running.finishes && events.length > 0 && this.desired(running, { state }) === undefined)
+        running.hasEnded = true;
       return state;
     } finally {
       running.recording -= 1;
     }
   }
 
-  private isWithdrawn(running: Running, state: unknown, seq: number): boolean {
+  private isWithdrawn(running: Running, known: Known<unknown>, seq: number): boolean {
     const { reconciler, job, recording, hasEnded, finishes } = running;
     if (recording > 0 || hasEnded || seq < job.data.seq) return false;
-    if (this.desired(running, state) !== undefined) return false;
-    return !finishes || reconciler.generation(state) !== job.data.generation;
+    if (this.desired(running, known) !== undefined) return false;
+    return !finishes || reconciler.generation(known.state) !== job.data.generation;
   }
 
-  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<unknown>> {
+  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<Known<unknown>>> {
     const decider = this.deciders.get(this.reconcilerOf(job));
     if (decider === undefined) throw new Error(`no reconciler is named ${job.data.reconciler}`);
-    return this.outcome(this.options.handle(decider, this.streamOf(job), command, job.cause), job);
-  }
-
-  private async outcome(decided: ReturnType<Handle>, job: TaskJob): Promise<Decided<unknown>> {
-    const outcome = await decided;
+    const outcome = await this.options.handle(decider, this.streamOf(job), command, job.cause);
     if (!isRefusal(outcome)) return outcome;
     throw new WorldFailure({ operation: 'record the outcome', target: job.cluster, message: outcome.message });
   }
 
-  private desired({ reconciler, job }: Pick<Running, 'reconciler' | 'job'>, state: unknown): Task | undefined {
-    return desiredTask(reconciler, state, job.data, this.options.now().toISOString());
+  private desired({ reconciler, job }: Pick<Running, 'reconciler' | 'job'>, known: Known<unknown>): Task | undefined {
+    return desiredTask(reconciler, known, job.data, this.options.now().toISOString());
   }
 
   private nowOr(since: string): string {

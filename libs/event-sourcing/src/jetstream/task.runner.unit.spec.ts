@@ -25,6 +25,8 @@ const reached = (node: string): Fact => ({
   data: { uid: UID, node: node as NodeName, hostKey: 'SHA256:spec', attempts: 1 },
 });
 const joined = (node: string): Fact => ({ type: 'WorkerJoined', data: { uid: UID, node: node as NodeName } });
+const paused: Fact = { type: 'ClusterPaused', data: { uid: UID, reason: '' } };
+const resumed: Fact = { type: 'ClusterResumed', data: { uid: UID, reason: '' } };
 const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
 
 const joins: Decider<Nodes, Join, Fact> = {
@@ -150,6 +152,9 @@ describe('the runner of tasks', () => {
       [joined('w-1'), 'Join', deleted],
       true,
     ],
+    ['aborts a task when its cluster is paused', {}, [paused], true],
+    ['aborts a task of a paused cluster although it has recorded its outcome', {}, [paused, 'Join'], true],
+    ['lets a task that finishes run to its end although the cluster is paused', { finishes: true }, [paused], false],
   ] as const)('%s', async (_promise, policy, steps, aborts) => {
     const { tasks, store } = await runner(NOW, reached('w-1'), reached('w-2'));
     const run = async ({ signal, record }: TaskContext): Promise<boolean> => {
@@ -165,6 +170,23 @@ describe('the runner of tasks', () => {
       tasks.run(jobOf('Join/w-1'), context, policy, handler).catch(reject);
     });
     expect(aborted).toBe(aborts);
+  });
+
+  it('begins no task of a paused cluster, and begins it when the cluster is resumed', async () => {
+    const { tasks, store } = await runner(NOW, reached('w-1'), paused);
+    const names: string[] = [];
+    await tasks.run(jobOf('Join/w-1'), context, {}, ran(names));
+    expect(names).toEqual([]);
+    await say(store, resumed);
+    await tasks.run(jobOf('Join/w-1'), context, {}, ran(names));
+    expect(names).toEqual(['Join/w-1']);
+  });
+
+  it('records no failure of a task of a paused cluster', async () => {
+    const { tasks, store } = await runner(NOW, reached('w-1'), paused);
+    const cause = { operation: 'join', target: 'w-1', message: 'aborted' };
+    await tasks.recordFailure(jobOf('Join/w-1'), { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null });
+    expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'ClusterPaused']);
   });
 
   it('runs what a cluster leaves to be done when it is forgotten', async () => {
@@ -194,6 +216,19 @@ describe('the process of a reconciler', () => {
 
   it('publishes it again when it is desired again', () =>
     expect(after(reached('w-1'), joined('w-1'), reached('w-1')).last).toContain('Join/w-1'));
+
+  it('publishes nothing while the cluster is paused, and everything that is desired when it is resumed', () => {
+    expect(after(reached('w-1'), paused).last).toEqual(['cancel-timer wake']);
+    expect(after(reached('w-1'), paused, reached('w-2')).last).toEqual([]);
+    expect(after(reached('w-1'), paused, reached('w-2'), resumed).last).toEqual(['Join/w-1', 'Join/w-2', 'timer wake']);
+    const { state } = after(reached('w-1'), paused);
+    expect(process.due?.(state!, { key: 'wake', dueAt: END, data: {} })).toEqual([]);
+  });
+
+  it('knows of a pause that came before anything else of the cluster, and forgets it with the cluster', () => {
+    expect(after(paused, reached('w-1')).last).toEqual([]);
+    expect(after(paused, deleted).state).toBeUndefined();
+  });
 
   it('publishes what time makes desired when it wakes', () => {
     const { state } = after(reached('w-1'));

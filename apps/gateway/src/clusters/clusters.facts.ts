@@ -1,0 +1,106 @@
+import type { UpgradePhase } from '@fairlead/contracts';
+import type { CertificatesDoc } from '../certificates/certificates.projection.js';
+import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/condition.facts.js';
+import type { EtcdDoc } from '../etcd/etcd.projection.js';
+import type { NodeDoc } from '../nodes/nodes.projection.js';
+import { isAway, nodeProgress } from '../nodes/nodes.view.js';
+import type { OperationDoc } from '../operations/operation.evolve.js';
+import type { OperationsDoc } from '../operations/operations.projection.js';
+import { operationView } from '../operations/operations.view.js';
+import type { ClusterDoc } from './clusters.projection.js';
+
+/** What of its latest upgrade a cluster's conditions depend on, without the plan. */
+export interface UpgradeGlimpse {
+  readonly uid: string;
+  readonly id: string;
+  readonly phase: UpgradePhase;
+  readonly message: string;
+  readonly requestedAt: string;
+}
+
+/** Rows of other nouns that the conditions of a cluster depend on. */
+export interface AroundCluster {
+  readonly upgrade: UpgradeGlimpse | undefined;
+  readonly etcd: Pick<EtcdDoc, 'uid' | 'requests'> | undefined;
+  readonly certificates: readonly Pick<CertificatesDoc, 'uid' | 'node' | 'certificates'>[];
+  readonly quarantined: ConditionFacts['quarantined'];
+  /** Connections that could not be verified, of any cluster. */
+  readonly unverified: ConditionFacts['unverified'];
+}
+
+export const NOTHING_AROUND: AroundCluster = {
+  upgrade: undefined,
+  etcd: undefined,
+  certificates: [],
+  quarantined: [],
+  unverified: [],
+};
+
+export interface ConditionRows {
+  readonly cluster: ClusterDoc;
+  readonly nodes: readonly NodeDoc[];
+  readonly operations: OperationsDoc | undefined;
+  readonly around: AroundCluster;
+  readonly now: string;
+  readonly stalledAfterMs: number;
+}
+
+export const isReady = (node: NodeDoc): boolean => node.isReady && !isAway(node);
+
+const nodeFacts = (node: NodeDoc): NodeFacts => ({
+  name: node.name,
+  role: node.role,
+  isReady: isReady(node),
+  isLost: node.isLost,
+  ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
+  wasReady: node.milestones.ready !== undefined,
+  isRemoving: node.isRemoving,
+  since: node.readyChangedAt ?? node.changedAt,
+  kubelet: node.software['kubelet'],
+});
+
+/** People take their time to approve a plan, and a rollout has limits of its own for each node. */
+const UNLIMITED: ReadonlySet<string> = new Set(['approve', 'rollout']);
+
+const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): OperationFacts['steps'] =>
+  operationView(uid, operation, nodes)
+    .steps.flatMap(({ name, title, state, startedAt }) =>
+      state !== 'running' || startedAt === null || UNLIMITED.has(name) ? [] : [{ title, startedAt }],
+    )
+    .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
+
+const operationFacts = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): readonly OperationFacts[] => {
+  const { course: kind, phase, isOver, node, message, startedAt, finishedAt } = operation;
+  if (phase === 'Running')
+    return [{ kind, state: 'running', node, message, since: startedAt, steps: stepsOf(uid, operation, nodes) }];
+  if (phase !== 'Failed' || isOver === true) return [];
+  return [{ kind, state: 'failed', node, message, since: finishedAt ?? startedAt, steps: [] }];
+};
+
+/** What the conditions of a cluster follow from, by its rows. */
+export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
+  const { uid, spec, pause = null, resumedAt = null } = cluster;
+  const { upgrade, etcd, certificates, quarantined, unverified } = around;
+  const connections = new Set([spec.controlPlane, ...spec.workers].map(({ connection }) => connection as string));
+  for (const { connection } of nodes) connections.add(connection);
+  return {
+    ...at,
+    ...cluster,
+    pause,
+    resumedAt,
+    nodes: nodes.map(nodeFacts),
+    operations: (operations?.operations ?? []).flatMap((operation) => operationFacts(uid, operation, nodes)),
+    upgrade: upgrade?.uid === uid ? { ...upgrade, since: upgrade.requestedAt } : null,
+    etcd:
+      etcd?.uid === uid
+        ? etcd.requests.flatMap(({ what, phase, requestedAt }) =>
+            phase === 'Running' ? [{ what, since: requestedAt }] : [],
+          )
+        : [],
+    certificates: certificates.flatMap(({ uid: of, node, certificates: all }) =>
+      of === uid ? all.map(({ name, expiresAt }) => ({ node, name, expiresAt })) : [],
+    ),
+    quarantined,
+    unverified: unverified.filter(({ name }) => connections.has(name)),
+  };
+};

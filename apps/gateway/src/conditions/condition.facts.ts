@@ -1,0 +1,71 @@
+import type { ClusterPause, ClusterPhase, NodeRole, UpgradePhase } from '@fairlead/contracts';
+
+/** What of a node its cluster's conditions depend on. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly role: NodeRole;
+  /** Kubernetes calls it Ready, and its agent reports. */
+  readonly isReady: boolean;
+  readonly isLost: boolean;
+  /** Its machine is gone, missing or stopped, as its provider said; absent: it is not. */
+  readonly away?: { readonly since: string; readonly message: string };
+  /** It was Ready once: before that, it is part of a request that is not done. */
+  readonly wasReady: boolean;
+  readonly isRemoving: boolean;
+  /** RFC 3339: when `isReady` last changed. */
+  readonly since: string;
+  /** Version of its kubelet; undefined: not reported. */
+  readonly kubelet: string | undefined;
+}
+
+/** A step in progress. */
+export interface StepFacts {
+  readonly title: string;
+  readonly startedAt: string;
+}
+
+export interface OperationFacts {
+  readonly kind: OperationCourse;
+  readonly state: 'running' | 'failed';
+  /** The node that is removed; null: it is about several. */
+  readonly node: string | null;
+  readonly message: string;
+  readonly since: string;
+  /** Of one that runs: the steps in progress whose time is limited, the one that began first comes first. */
+  readonly steps: readonly StepFacts[];
+}
+
+/** Everything that the conditions of a cluster follow from. Times are RFC 3339. */
+export interface ConditionFacts {
+  readonly phase: ClusterPhase;
+  /** Of what failed last; empty when nothing is wrong. */
+  readonly reason: string;
+  readonly message: string;
+  readonly createdAt: string;
+  readonly changedAt: string;
+  /** When the creation passed each of its stages. */
+  readonly marks: { readonly [M in 'accepted' | 'machines' | 'controlPlane' | 'network' | 'ready']?: string };
+  readonly pause: ClusterPause | null;
+  /** When it was last resumed; null: never. */
+  readonly resumedAt: string | null;
+  readonly nodes: readonly NodeFacts[];
+  /** Those that run, and those that failed and wait for an operator. */
+  readonly operations: readonly OperationFacts[];
+  /** The latest that may change something. */
+  readonly upgrade: {
+    readonly id: string;
+    readonly phase: UpgradePhase;
+    readonly message: string;
+    readonly since: string;
+  } | null;
+  /** Snapshots and restores of etcd in progress. */
+  readonly etcd: readonly { readonly what: 'snapshot' | 'restore'; readonly since: string }[];
+  readonly certificates: readonly { readonly node: string; readonly name: string; readonly expiresAt: string }[];
+  /** Services that do not process the events of the cluster. */
+  readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
+  /** Connections of the cluster that could not be verified. */
+  readonly unverified: readonly { readonly name: string; readonly problem: string; readonly since: string }[];
+  readonly now: string;
+  /** A step in progress for longer is stalled. */
+  readonly stalledAfterMs: number;
+}

@@ -1,0 +1,383 @@
+import {
+  f1Expiring,
+  type ClusterLifeState,
+  type ConditionReason,
+  type ConditionType,
+  type ConditionView,
+} from '@fairlead/contracts';
+import type { ConditionFacts, NodeFacts } from './condition.facts.js';
+
+/** A condition as it is now, and which state of life it calls for; absent: none. */
+export interface Reading extends Omit<ConditionView, 'type'> {
+  readonly calls?: ClusterLifeState;
+}
+
+type Read = (facts: ConditionFacts) => Reading;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Certificates that end sooner were not renewed in time: renewal begins 90 days before the end. */
+const CERTIFICATES_ENDING_MS = 30 * DAY_MS;
+/** A message names no more than these. */
+const NAMED_MAX = 5;
+
+const named = (names: readonly string[]): string => {
+  const others = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+};
+
+const latestOf = (times: readonly string[], otherwise: string): string =>
+  times.reduce((one, other) => (one > other ? one : other), times[0] ?? otherwise);
+
+const earliestOf = (times: readonly string[], otherwise: string): string =>
+  times.reduce((one, other) => (one < other ? one : other), times[0] ?? otherwise);
+
+const holds = (since: string): Reading => ({ status: 'True', reason: '', message: '', lastTransitionTime: since });
+
+/** Of a condition that is True when something is wrong or in progress. */
+const isNot = (since: string): Reading => ({ ...holds(since), status: 'False' });
+
+interface Found {
+  readonly status: 'True' | 'False';
+  readonly reason: ConditionReason;
+  readonly message: string;
+  readonly since: string;
+  readonly calls?: ClusterLifeState;
+}
+
+const found = ({ since, ...reading }: Found): Reading => ({ ...reading, lastTransitionTime: since });
+
+type Mark = keyof ConditionFacts['marks'];
+
+/** A stage of the creation: it is passed, in progress, or the cluster failed before it. */
+const stage =
+  (mark: Mark): Read =>
+  ({ marks, phase, reason, message, changedAt, createdAt }) => {
+    const passedAt = marks[mark];
+    if (passedAt !== undefined) return holds(passedAt);
+    if (phase === 'Failed') return { status: 'False', reason, message, lastTransitionTime: changedAt };
+    return { status: 'Unknown', reason: 'InProgress', message, lastTransitionTime: createdAt };
+  };
+
+/** Only what the creation has passed can be lost again. */
+const after =
+  (mark: Mark, read: Read): Read =>
+  (facts) =>
+    facts.marks[mark] === undefined ? stage(mark)(facts) : read(facts);
+
+const isControlPlane = ({ role }: NodeFacts): boolean => role === 'control-plane';
+
+const CHANGING: ReadonlySet<string> = new Set(['Planning', 'Approved', 'Running', 'Paused', 'Aborting']);
+
+/** While an upgrade or a restore is in progress, nodes are not Ready in turn, and both have limits of their own. */
+const restarts = ({ upgrade, etcd }: ConditionFacts): boolean =>
+  (upgrade !== null && CHANGING.has(upgrade.phase)) || etcd.some(({ what }) => what === 'restore');
+
+const whenNodesAreAway = (facts: ConditionFacts): ClusterLifeState => (restarts(facts) ? 'Maintaining' : 'Degraded');
+
+/** Of those that were Ready once and are meant to stay. */
+const staying = ({ nodes }: ConditionFacts): readonly NodeFacts[] =>
+  nodes.filter(({ wasReady, isRemoving }) => wasReady && !isRemoving);
+
+const timesOf = (nodes: readonly NodeFacts[]): readonly string[] => nodes.map(({ since }) => since);
+
+const available: Read = ({ nodes, marks }) => {
+  const controlPlanes = nodes.filter(isControlPlane);
+  const ready = controlPlanes.filter(({ isReady }) => isReady);
+  const quorum = Math.floor(controlPlanes.length / 2) + 1;
+  const since = marks.controlPlane ?? '';
+  // The one that made or broke the majority, in the order in which they changed.
+  if (ready.length >= quorum) return holds(latestOf([since, timesOf(ready).toSorted()[quorum - 1] ?? since], since));
+  const away = timesOf(controlPlanes.filter(({ isReady }) => !isReady)).toSorted();
+  return found({
+    status: 'False',
+    reason: 'QuorumLost',
+    message: `${ready.length} of ${controlPlanes.length} control planes are Ready, and ${quorum} are needed: the Kubernetes API may not answer. Repair a control plane, or restore etcd from a snapshot`,
+    since: away[controlPlanes.length - quorum] ?? since,
+    calls: 'Degraded',
+  });
+};
+
+const controlPlaneReady: Read = (facts) => {
+  const controlPlanes = staying(facts).filter(isControlPlane);
+  const away = controlPlanes.filter(({ isReady }) => !isReady);
+  const since = facts.marks.controlPlane ?? facts.createdAt;
+  if (away.length === 0) return holds(latestOf([since, ...timesOf(controlPlanes)], since));
+  return found({
+    status: 'False',
+    reason: 'ControlPlanesNotReady',
+    message: `not Ready: ${named(away.map(({ name }) => name))}. Look at the host and its kubelet`,
+    since: earliestOf(timesOf(away), since),
+    calls: whenNodesAreAway(facts),
+  });
+};
+
+const nodesReady: Read = (facts) => {
+  const nodes = staying(facts);
+  const away = nodes.filter(({ isReady }) => !isReady);
+  const since = facts.marks.ready ?? facts.createdAt;
+  if (away.length === 0) return holds(latestOf([since, ...timesOf(nodes)], since));
+  const lost = away.filter(({ isLost }) => isLost);
+  const names = (some: readonly NodeFacts[]): string => named(some.map(({ name }) => name));
+  return found({
+    status: 'False',
+    reason: lost.length > 0 ? 'NodesLost' : 'NodesNotReady',
+    message:
+      lost.length > 0
+        ? `no heartbeat from ${names(lost)}. Check that the machine runs and reaches NATS`
+        : `not Ready: ${names(away)}. Look at the host and its kubelet`,
+    since: earliestOf(timesOf(away), since),
+    calls: whenNodesAreAway(facts),
+  });
+};
+
+const DELETION_FAILED = 'DeleteMCISFailedReason';
+
+const machinesReady: Read = (facts) => {
+  const { operations, reason, message, changedAt, phase, marks } = facts;
+  const stuck = operations.filter(({ kind, state }) => kind === 'remove-node' && state === 'failed');
+  const since = marks.machines ?? facts.createdAt;
+  if (stuck.length > 0)
+    return found({
+      status: 'False',
+      reason: 'RemovalStuck',
+      message: `the removal of ${named(stuck.flatMap(({ node }) => node ?? []))} failed: ${stuck[0]?.message ?? ''}. Repair the cause, then retry`,
+      since: earliestOf(
+        stuck.map((operation) => operation.since),
+        since,
+      ),
+      calls: 'Degraded',
+    });
+  if (phase !== 'Provisioned' || reason === '') return holds(since);
+  return found({
+    status: 'False',
+    reason: reason === DELETION_FAILED ? 'RemovalStuck' : 'NodesFailed',
+    message:
+      reason === DELETION_FAILED
+        ? message
+        : `nodes could not be added: ${message}. Repair the cause, then retry, or request them again`,
+    since: changedAt,
+    calls: 'Degraded',
+  });
+};
+
+const versionsOf = (nodes: readonly NodeFacts[]): readonly string[] =>
+  [...new Set(nodes.flatMap(({ kubelet }) => (kubelet === undefined ? [] : [kubelet.replace(/^v?/, 'v')])))].toSorted();
+
+/** What the looks at providers have found. */
+const machinesPresent: Read = ({ nodes, marks, createdAt }) => {
+  const away = nodes.flatMap(({ name, away: seen }) => (seen === undefined ? [] : [{ name, ...seen }]));
+  if (away.length === 0) return holds(marks.machines ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'MachinesAway',
+    message: away.map(({ name, message }) => `${name}: ${message}`).join('; '),
+    since: latestOf(
+      away.map(({ since }) => since),
+      createdAt,
+    ),
+    calls: 'Degraded',
+  });
+};
+
+const upgrading: Read = (facts) => {
+  const { upgrade, changedAt } = facts;
+  if (upgrade !== null) {
+    const { id, phase, message, since } = upgrade;
+    const text = `upgrade ${id} is ${phase}${message === '' ? '' : `: ${message}`}`;
+    if (phase === 'Halted')
+      return found({ status: 'True', reason: 'UpgradeHalted', message: text, since, calls: 'Degraded' });
+    if (CHANGING.has(phase))
+      return found({ status: 'True', reason: 'UpgradeRunning', message: text, since, calls: 'Maintaining' });
+    if (phase === 'Planned') return { ...isNot(since), reason: 'AwaitingApproval', message: text };
+  }
+  const mixed = [
+    versionsOf(staying(facts).filter(isControlPlane)),
+    versionsOf(staying(facts).filter((node) => !isControlPlane(node))),
+  ].find((versions) => versions.length > 1);
+  if (mixed === undefined) return isNot(upgrade?.since ?? facts.marks.ready ?? facts.createdAt);
+  return found({
+    status: 'True',
+    reason: 'MixedVersions',
+    message: `nodes of one role have kubelets of several versions: ${mixed.join(', ')}. Finish the upgrade with "fairlead upgrade start"`,
+    since: upgrade?.since ?? changedAt,
+    calls: 'Maintaining',
+  });
+};
+
+const PROGRESS: Readonly<Partial<Record<ConditionFacts['operations'][number]['kind'], ConditionReason>>> = {
+  'add-nodes': 'NodesAdding',
+  'remove-node': 'NodesRemoving',
+};
+
+const progressing: Read = ({ operations, etcd, marks, createdAt }) => {
+  const [running] = operations.filter(({ kind, state }) => state === 'running' && PROGRESS[kind] !== undefined);
+  if (running !== undefined)
+    return found({
+      status: 'True',
+      reason: PROGRESS[running.kind] ?? 'NodesAdding',
+      message:
+        running.kind === 'remove-node' ? `${running.node ?? 'a node'} is being removed` : 'nodes are being added',
+      since: running.since,
+      calls: 'Maintaining',
+    });
+  const [first] = etcd;
+  if (first === undefined) return isNot(marks.ready ?? createdAt);
+  return found({
+    status: 'True',
+    reason: first.what === 'restore' ? 'EtcdRestoring' : 'EtcdSnapshot',
+    message: first.what === 'restore' ? 'etcd is being restored from a snapshot' : 'a snapshot of etcd is being taken',
+    since: first.since,
+    calls: 'Maintaining',
+  });
+};
+
+const paused: Read = ({ pause, resumedAt, createdAt }) => {
+  if (pause === null) return isNot(resumedAt ?? createdAt);
+  return found({
+    status: 'True',
+    reason: 'ClusterPaused',
+    message: `no service acts on the cluster${pause.reason === '' ? '' : `: ${pause.reason}`}. Resume it with "fairlead cluster resume"`,
+    since: pause.since,
+    calls: 'Paused',
+  });
+};
+
+/** Derived from the time of reading: it ends with its cause, and neither a failed attempt nor a restart changes when a step began. */
+const stalled: Read = ({ operations, pause, resumedAt, now, stalledAfterMs, createdAt }) => {
+  const steps = operations.flatMap((operation) => operation.steps);
+  const late = steps.flatMap(({ title, startedAt }) => {
+    const from = resumedAt !== null && resumedAt > startedAt ? resumedAt : startedAt;
+    const limitAt = new Date(Date.parse(from) + stalledAfterMs).toISOString();
+    return limitAt <= now ? [{ title, from, limitAt }] : [];
+  });
+  const [first] = late.toSorted((one, other) => (one.limitAt < other.limitAt ? -1 : 1));
+  if (first === undefined || pause !== null)
+    return isNot(
+      latestOf(
+        steps.map(({ startedAt }) => startedAt),
+        resumedAt ?? createdAt,
+      ),
+    );
+  const limit = `${Math.round(stalledAfterMs / MINUTE_MS)} min`;
+  return found({
+    status: 'True',
+    reason: 'StepTimedOut',
+    message: `the step "${first.title}" has been in progress since ${first.from}, longer than ${limit}. See its attempts with "fairlead cluster describe"`,
+    since: first.limitAt,
+    calls: 'Degraded',
+  });
+};
+
+const before = (time: string, ms: number): string => new Date(Date.parse(time) - ms).toISOString();
+
+const certificatesValid: Read = ({ certificates, marks, createdAt, now }) => {
+  const ending = f1Expiring(certificates, now)
+    .filter(({ expiresAt }) => before(expiresAt, CERTIFICATES_ENDING_MS) <= now)
+    .toSorted((one, other) => (one.expiresAt < other.expiresAt ? -1 : 1));
+  const [first] = ending;
+  if (first === undefined) return holds(marks.controlPlane ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'CertificatesEnding',
+    message: `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`,
+    since: before(first.expiresAt, CERTIFICATES_ENDING_MS),
+    calls: 'Degraded',
+  });
+};
+
+const quarantined: Read = ({ quarantined: services, marks, createdAt }) => {
+  const [first] = services;
+  if (first === undefined) return isNot(marks.accepted ?? createdAt);
+  return found({
+    status: 'True',
+    reason: 'EventsQuarantined',
+    message: `${named(services.map(({ service }) => service))} cannot process the events of the cluster: ${first.error}. See "fairlead quarantine list"`,
+    since: first.since,
+    calls: 'Degraded',
+  });
+};
+
+const connectionsVerified: Read = ({ unverified, marks, createdAt }) => {
+  const [first] = unverified;
+  if (first === undefined) return holds(marks.accepted ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'ConnectionUnverified',
+    message: `connection ${first.name} could not be verified: ${first.problem}. Repair it, then run "fairlead connection verify ${first.name}"`,
+    since: first.since,
+    calls: 'Degraded',
+  });
+};
+
+const whole: Read = (facts) => {
+  const base = stage('ready')(facts);
+  const away = facts.nodes.filter(({ isReady, isRemoving }) => !isReady && !isRemoving);
+  if (facts.phase === 'Deleting')
+    return { status: 'False', reason: 'Deleting', message: '', lastTransitionTime: facts.changedAt, calls: 'Deleting' };
+  if (facts.phase === 'Failed') return { ...base, calls: 'Failed' };
+  if (facts.phase !== 'Provisioned') return { ...base, calls: 'Provisioning' };
+  if (base.status !== 'True' || away.length === 0) return base;
+  return {
+    status: 'False',
+    reason: 'NodesNotReady',
+    message: `not Ready: ${named(away.map(({ name }) => name))}`,
+    lastTransitionTime: latestOf(timesOf(away), facts.changedAt),
+  };
+};
+
+interface ConditionDefinition {
+  readonly type: ConditionType;
+  readonly read: Read;
+}
+
+/** All conditions of a cluster, in the order in which they are shown. To add one: its type and reasons in the contracts, and an entry here. */
+const CONDITIONS: readonly ConditionDefinition[] = [
+  { type: 'Accepted', read: stage('accepted') },
+  { type: 'InfrastructureReady', read: stage('machines') },
+  { type: 'ControlPlaneReady', read: after('controlPlane', controlPlaneReady) },
+  { type: 'NetworkReady', read: stage('network') },
+  { type: 'Ready', read: whole },
+  { type: 'Available', read: after('controlPlane', available) },
+  { type: 'NodesReady', read: after('ready', nodesReady) },
+  { type: 'MachinesReady', read: after('machines', machinesReady) },
+  { type: 'MachinesPresent', read: after('machines', machinesPresent) },
+  { type: 'Upgrading', read: upgrading },
+  { type: 'Progressing', read: progressing },
+  { type: 'Paused', read: paused },
+  { type: 'Stalled', read: stalled },
+  { type: 'CertificatesValid', read: certificatesValid },
+  { type: 'ConnectionsVerified', read: connectionsVerified },
+  { type: 'Quarantined', read: quarantined },
+];
+
+export interface Condition extends Reading {
+  readonly type: ConditionType;
+}
+
+export const conditionsOf = (facts: ConditionFacts): readonly Condition[] =>
+  CONDITIONS.map(({ type, read }) => ({ type, ...read(facts) }));
+
+/** The first state that a condition calls for is that of the cluster. */
+export const PRECEDENCE: readonly ClusterLifeState[] = [
+  'Deleting',
+  'Paused',
+  'Failed',
+  'Provisioning',
+  'Degraded',
+  'Maintaining',
+  'Running',
+];
+
+/** How the cluster is, and the conditions that make it so. */
+export interface Life {
+  readonly state: ClusterLifeState;
+  readonly because: readonly Condition[];
+}
+
+export const lifeOf = (conditions: readonly Condition[]): Life => {
+  const state = PRECEDENCE.find((one) => conditions.some(({ calls }) => calls === one)) ?? 'Running';
+  return { state, because: conditions.filter(({ calls }) => calls === state) };
+};
+
+export const conditionView = ({ calls: _calls, ...view }: Condition): ConditionView => view;

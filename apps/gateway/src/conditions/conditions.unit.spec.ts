@@ -1,0 +1,269 @@
+import { CONDITION_REASONS, CONDITION_TYPES, type ClusterLifeState, type ConditionType } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import type { ConditionFacts, NodeFacts, OperationFacts } from './condition.facts.js';
+import { conditionsOf, lifeOf, PRECEDENCE, type Condition } from './conditions.js';
+
+const MADE = '2026-01-01T00:00:00.000Z';
+const NOW = '2026-01-02T00:00:00.000Z';
+const STALLED_AFTER_MS = 30 * 60_000;
+const minutesAgo = (minutes: number): string => new Date(Date.parse(NOW) - minutes * 60_000).toISOString();
+const inDays = (days: number): string => new Date(Date.parse(NOW) + days * 24 * 3_600_000).toISOString();
+
+const node = (name: string, change: Partial<NodeFacts> = {}): NodeFacts => ({
+  name,
+  role: name.includes('cp') ? 'control-plane' : 'worker',
+  isReady: true,
+  isLost: false,
+  wasReady: true,
+  isRemoving: false,
+  since: MADE,
+  kubelet: '1.34.4',
+  ...change,
+});
+const away = { isReady: false, since: minutesAgo(5) };
+
+const NODES = [node('cp-1'), node('cp-2'), node('cp-3'), node('w-1'), node('w-2')];
+const instead = (...nodes: readonly NodeFacts[]): readonly NodeFacts[] =>
+  NODES.map((one) => nodes.find(({ name }) => name === one.name) ?? one);
+
+const HEALTHY: ConditionFacts = {
+  phase: 'Provisioned',
+  reason: '',
+  message: '',
+  createdAt: MADE,
+  changedAt: MADE,
+  marks: { accepted: MADE, machines: MADE, controlPlane: MADE, network: MADE, ready: MADE },
+  pause: null,
+  resumedAt: null,
+  nodes: NODES,
+  operations: [],
+  upgrade: null,
+  etcd: [],
+  certificates: [{ node: 'cp-1', name: 'apiserver', expiresAt: inDays(300) }],
+  quarantined: [],
+  unverified: [],
+  now: NOW,
+  stalledAfterMs: STALLED_AFTER_MS,
+};
+
+const running = (kind: OperationFacts['kind'], since: string, title = 'Machines'): OperationFacts => ({
+  ...{ kind, state: 'running', node: kind === 'remove-node' ? 'w-2' : null, message: '', since },
+  steps: [{ title, startedAt: since }],
+});
+const upgrade = (phase: NonNullable<ConditionFacts['upgrade']>['phase']): Partial<ConditionFacts> => ({
+  upgrade: { id: 'u-1', phase, message: '', since: minutesAgo(10) },
+});
+
+interface Row {
+  readonly name: string;
+  readonly facts: Partial<ConditionFacts>;
+  readonly state: ClusterLifeState;
+  readonly reason: string;
+  readonly type: ConditionType;
+}
+
+const row = (
+  name: string,
+  facts: Partial<ConditionFacts>,
+  [state, reason, type]: readonly [ClusterLifeState, string, ConditionType],
+): Row => ({ name, facts, state, reason, type });
+
+/** Every reason for a state, in the order of precedence. */
+const TABLE: readonly Row[] = [
+  row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
+  row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
+  row('has failed', { phase: 'Failed', reason: 'JoinWorkerFailedReason', marks: {} }, [
+    'Failed',
+    'JoinWorkerFailedReason',
+    'Ready',
+  ]),
+  row('is requested', { phase: 'Pending', marks: {}, nodes: [] }, ['Provisioning', 'InProgress', 'Ready']),
+  row('is created', { phase: 'Provisioning', marks: { accepted: MADE } }, ['Provisioning', 'InProgress', 'Ready']),
+  row('has lost its quorum', { nodes: instead(node('cp-1', away), node('cp-2', away)) }, [
+    'Degraded',
+    'QuorumLost',
+    'Available',
+  ]),
+  row('has a control plane that is not Ready', { nodes: instead(node('cp-3', away)) }, [
+    'Degraded',
+    'ControlPlanesNotReady',
+    'ControlPlaneReady',
+  ]),
+  row('has a node that is lost', { nodes: instead(node('w-1', { ...away, isLost: true })) }, [
+    'Degraded',
+    'NodesLost',
+    'NodesReady',
+  ]),
+  row('has a node that is not Ready', { nodes: instead(node('w-1', away)) }, [
+    'Degraded',
+    'NodesNotReady',
+    'NodesReady',
+  ]),
+  row(
+    'has a removal that is stuck',
+    { operations: [{ ...running('remove-node', MADE), state: 'failed', message: 'no route', steps: [] }] },
+    ['Degraded', 'RemovalStuck', 'MachinesReady'],
+  ),
+  row('has a machine that its provider does not delete', { reason: 'DeleteMCISFailedReason', message: 'no' }, [
+    'Degraded',
+    'RemovalStuck',
+    'MachinesReady',
+  ]),
+  row('has nodes that were given up', { reason: 'AddNodeFailedReason', message: 'no room' }, [
+    'Degraded',
+    'NodesFailed',
+    'MachinesReady',
+  ]),
+  row('has an upgrade that halted', upgrade('Halted'), ['Degraded', 'UpgradeHalted', 'Upgrading']),
+  row('has a step that takes too long', { operations: [running('add-nodes', minutesAgo(31))] }, [
+    'Degraded',
+    'StepTimedOut',
+    'Stalled',
+  ]),
+  row('has certificates that end', { certificates: [{ node: 'cp-1', name: 'apiserver', expiresAt: inDays(20) }] }, [
+    'Degraded',
+    'CertificatesEnding',
+    'CertificatesValid',
+  ]),
+  row('has a connection that is not verified', { unverified: [{ name: 'lab', problem: '401', since: MADE }] }, [
+    'Degraded',
+    'ConnectionUnverified',
+    'ConnectionsVerified',
+  ]),
+  row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
+    'Degraded',
+    'EventsQuarantined',
+    'Quarantined',
+  ]),
+  row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
+  row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
+    'Maintaining',
+    'MixedVersions',
+    'Upgrading',
+  ]),
+  row('gets more nodes', { operations: [running('add-nodes', minutesAgo(29))] }, [
+    'Maintaining',
+    'NodesAdding',
+    'Progressing',
+  ]),
+  row('loses a node', { operations: [running('remove-node', minutesAgo(1))] }, [
+    'Maintaining',
+    'NodesRemoving',
+    'Progressing',
+  ]),
+  row('has its etcd restored', { etcd: [{ what: 'restore', since: minutesAgo(1) }] }, [
+    'Maintaining',
+    'EtcdRestoring',
+    'Progressing',
+  ]),
+  row('has its etcd saved', { etcd: [{ what: 'snapshot', since: minutesAgo(1) }] }, [
+    'Maintaining',
+    'EtcdSnapshot',
+    'Progressing',
+  ]),
+  row('is as requested', {}, ['Running', '', 'Ready']),
+];
+
+const read = (facts: Partial<ConditionFacts>): readonly Condition[] => conditionsOf({ ...HEALTHY, ...facts });
+const of = (facts: Partial<ConditionFacts>, type: ConditionType): Condition =>
+  read(facts).find((condition) => condition.type === type)!;
+const stateOf = (facts: Partial<ConditionFacts>): ClusterLifeState => lifeOf(read(facts)).state;
+
+describe('the state of a cluster', () => {
+  it.each(TABLE)('that $name is $state, because of $type: $reason [ORBITER 32, azimuth 22]', (one) => {
+    const { state, because } = lifeOf(read(one.facts));
+    expect(state).toBe(one.state);
+    if (one.state !== 'Running')
+      expect(because.map(({ type, reason }) => [type, reason])).toContainEqual([one.type, one.reason]);
+  });
+
+  it.each(TABLE.slice(1).map((below, index) => ({ above: TABLE[index]!, below })))(
+    'that $above.name and $below.name is $above.state [azimuth 22]',
+    ({ above, below }) => {
+      // Facts of the one above win where both are about the same.
+      expect(stateOf({ ...below.facts, ...above.facts })).toBe(above.state);
+    },
+  );
+
+  it('has every state in its precedence, and every reason and type in the table or in a stage', () => {
+    expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
+    const known = new Set(TABLE.map(({ reason }) => reason));
+    expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
+    expect(read({}).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+  });
+
+  it('is Maintaining while nodes start again in turn, and Degraded when that ended without them', () => {
+    const nodes = instead(node('w-1', away), node('cp-3', away));
+    expect(stateOf({ ...upgrade('Running'), nodes })).toBe('Maintaining');
+    expect(stateOf({ ...upgrade('Completed'), nodes })).toBe('Degraded');
+  });
+
+  it('is not Degraded because of nodes that join or leave', () => {
+    const nodes = [...NODES, node('w-3', { ...away, wasReady: false }), node('w-4', { ...away, isRemoving: true })];
+    expect(stateOf({ nodes })).toBe('Running');
+  });
+
+  it('is Upgrading while control planes, or workers, have kubelets of several versions [azimuth 23]', () => {
+    const older = { kubelet: '1.33.13' };
+    const workers = instead(node('w-1', older), node('w-2', older));
+    // Workers may be older than control planes: that alone is no upgrade.
+    expect(of({ nodes: workers }, 'Upgrading').status).toBe('False');
+    for (const name of ['cp-1', 'w-1'])
+      expect(of({ nodes: instead(node(name, older)) }, 'Upgrading')).toMatchObject({
+        status: 'True',
+        reason: 'MixedVersions',
+        message: expect.stringContaining('v1.33.13, v1.34.4'),
+      });
+  });
+});
+
+describe('a condition', () => {
+  it('that is not as it should be has a reason, a sentence and a time', () => {
+    for (const { facts, type, state } of TABLE) {
+      if (state === 'Running' || type === 'Ready') continue;
+      const { message, lastTransitionTime } = of(facts, type);
+      expect(message).not.toBe('');
+      expect(Date.parse(lastTransitionTime)).not.toBeNaN();
+    }
+  });
+
+  it('Available is True while a majority of control planes is Ready, and says when it was lost', () => {
+    const first = node('cp-1', { isReady: false, since: minutesAgo(9) });
+    const second = node('cp-2', { isReady: false, since: minutesAgo(4) });
+    expect(of({ nodes: instead(first) }, 'Available').status).toBe('True');
+    expect(of({ nodes: instead(first, second) }, 'Available')).toMatchObject({
+      status: 'False',
+      lastTransitionTime: minutesAgo(4),
+    });
+  });
+
+  it('names a few nodes of many', () => {
+    const nodes = Array.from({ length: 500 }, (_, at) => node(`w-${at}`, away));
+    expect(of({ nodes }, 'NodesReady').message).toMatch(/^not Ready: w-0, w-1, w-2, w-3, w-4 and 495 more\./u);
+  });
+});
+
+describe('a step that takes longer than the limit', () => {
+  const since = minutesAgo(31);
+  const late = { operations: [running('add-nodes', since, 'Join workers')] };
+
+  it('is stalled, with the step, its beginning and the limit [azimuth 24]', () =>
+    expect(of(late, 'Stalled')).toMatchObject({
+      status: 'True',
+      reason: 'StepTimedOut',
+      message: expect.stringContaining(`"Join workers" has been in progress since ${since}, longer than 30 min`),
+      lastTransitionTime: minutesAgo(1),
+    }));
+
+  it('is no longer stalled when it ends, or hands over to another step [azimuth 24]', () => {
+    expect(of({}, 'Stalled').status).toBe('False');
+    const handedOver = { ...running('add-nodes', since), steps: [{ title: 'Nodes Ready', startedAt: minutesAgo(2) }] };
+    expect(of({ operations: [handedOver] }, 'Stalled').status).toBe('False');
+  });
+
+  it('is not stalled while the cluster is paused, and has its whole time again afterwards [azimuth 24]', () => {
+    expect(of({ ...late, pause: { reason: '', since: minutesAgo(20) } }, 'Stalled').status).toBe('False');
+    expect(of({ ...late, resumedAt: minutesAgo(3) }, 'Stalled').status).toBe('False');
+    expect(of({ ...late, resumedAt: minutesAgo(30) }, 'Stalled').status).toBe('True');
+  });
+});

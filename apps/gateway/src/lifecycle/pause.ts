@@ -1,0 +1,12 @@
+import { refuse, type ClusterPause, type Refusal } from '@fairlead/contracts';
+
+/** While a cluster is paused, nothing is requested of it: what would be done for the request could not be done. */
+export const refuseWhilePaused = (
+  pause: ClusterPause | null,
+  { namespace, cluster }: { readonly namespace: string; readonly cluster: string },
+  action: string,
+): Refusal | undefined => {
+  if (pause === null) return undefined;
+  const { since, reason } = pause;
+  return refuse('cluster.paused', { namespace, cluster, action, since, reason: reason === '' ? '' : `: ${reason}` });
+};

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+
+export const PAUSE_REASON_LENGTH_MAX = 500;
+/** Why someone pauses or resumes a cluster; empty: none was given. */
+export const PauseReason = z.string().max(PAUSE_REASON_LENGTH_MAX);
+
+/** Body of the requests that pause and resume a cluster. */
+export const PauseRequest = z
+  .strictObject({ reason: PauseReason.default('').describe('Why; it stands in the history') })
+  .meta({ id: 'PauseRequest', examples: [{ reason: 'the provider is under maintenance' }] });
+export type PauseRequest = z.infer<typeof PauseRequest>;

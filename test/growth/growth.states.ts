@@ -1,0 +1,65 @@
+import { GrowthWorld } from './growth.world.js';
+
+const provisioned = (): GrowthWorld => {
+  const world = new GrowthWorld();
+  world.create(3, 2);
+  world.run();
+  const trouble = world.trouble();
+  if (trouble !== undefined) throw new Error(trouble);
+  return world;
+};
+
+/** What a cluster may be doing. */
+export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
+  creating: () => {
+    const world = new GrowthWorld();
+    world.create(3, 2);
+    return world;
+  },
+  provisioned,
+  'adding and joining nodes (rollback)': () => {
+    const world = provisioned();
+    world.add('rollback');
+    return world;
+  },
+  'adding and joining nodes (keep)': () => {
+    const world = provisioned();
+    world.add('keep');
+    return world;
+  },
+  'draining, removing and deleting a worker': () => {
+    const world = provisioned();
+    world.remove(world.members().find((name) => name.includes('-w-')) ?? '');
+    return world;
+  },
+  'draining, removing and deleting a control plane': () => {
+    const world = provisioned();
+    world.remove(world.members().find((name) => name.includes('-cp-2')) ?? '');
+    return world;
+  },
+  'replacing a worker, create-first': () => {
+    const world = provisioned();
+    world.replace(worker(world), 'create-first');
+    return world;
+  },
+  'replacing a worker, remove-first': () => {
+    const world = provisioned();
+    world.replace(worker(world), 'remove-first');
+    return world;
+  },
+  'upgrading with surge': () => {
+    const world = provisioned();
+    world.surge();
+    return world;
+  },
+  restoring: () => {
+    const world = provisioned();
+    world.restore();
+    return world;
+  },
+  'deleting the cluster': () => {
+    const world = provisioned();
+    world.command('delete');
+    return world;
+  },
+};
