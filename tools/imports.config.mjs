@@ -105,6 +105,7 @@ const LAYERS = {
     'adapters',
     'gates',
     'drain',
+    'remediation',
     'preflight',
     'etcd',
     'desired',

@@ -4,6 +4,7 @@ export * from './agent.messages.js';
 export * from './agent.subjects.js';
 export * from './certificates.js';
 export * from './cluster-spec.js';
+export * from './durations.js';
 export * from './envelope.js';
 export * from './events/catalogue.js';
 export {
@@ -28,6 +29,7 @@ export * from './kubeconfigs.js';
 export * from './machines.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';
+export * from './manifest/health.check.js';
 export * from './manifest/manifest.diff.js';
 export * from './manifest/manifest.fold.js';
 export * from './manifest/manifest.plan.js';
@@ -45,6 +47,7 @@ export { hasQuota, NO_USAGE, quotaRefusal, USAGE_FILTERS, usageAfter, type Usage
 export * from './permissions.js';
 export * from './quorum.js';
 export * from './refusals.js';
+export * from './remediation.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';
 export * from './software.js';

@@ -50,8 +50,22 @@ export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> =
 
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
   const { at, ...data } = described;
-  const lines = [...treeText(described, options), ...upgradesText(described.upgrades, options.all)];
+  const lines = [
+    ...treeText(described, options),
+    ...remediationText(described.cluster),
+    ...upgradesText(described.upgrades, options.all),
+  ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
+};
+
+/** What health checks lead to, and why nothing is done where that is so. */
+const remediationText = (cluster: ClusterView | null): readonly string[] => {
+  const suspended = (cluster?.conditions ?? [])
+    .filter(({ type, status }) => type === 'RemediationAllowed' && status === 'False')
+    .map(({ message }) => message);
+  const nodes = (cluster?.nodes ?? []).flatMap(({ remediation }) => remediation ?? []);
+  const shown = [...suspended, ...nodes];
+  return shown.length === 0 ? [] : ['', 'Remediation:', ...shown.map((sentence) => `  ${sentence}`)];
 };
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */

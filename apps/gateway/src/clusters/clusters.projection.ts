@@ -1,9 +1,12 @@
 import {
   sentenceOf,
+  suspensionSentence,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
+  type DeclaredSpec,
   type StoredEvent,
+  type SuspensionReason,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
@@ -27,6 +30,16 @@ export interface ClusterDoc {
   readonly createdAt: string;
   readonly changedAt: string;
   readonly marks: { readonly [M in Mark]?: string };
+  /** Absent: no pool has a health check. */
+  readonly health?: Health;
+}
+
+/** Pools of which no node is remediated, although one is unhealthy. */
+export interface Health {
+  readonly since: string;
+  readonly suspended: Readonly<
+    Record<string, { readonly reason: SuspensionReason; readonly message: string; readonly since: string }>
+  >;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -70,6 +83,31 @@ const leaderOf = (event: StoredEvent<'VmsPlanned'>): string | undefined =>
 
 const withoutMark = ({ marks: { ready: _ready, ...marks }, ...doc }: ClusterDoc): ClusterDoc => ({ ...doc, marks });
 
+const withChecks = (doc: ClusterDoc, { controlPlane, pools }: DeclaredSpec, since: string): ClusterDoc => {
+  const { health = { since, suspended: {} }, ...others } = doc;
+  return [controlPlane, ...pools].some((pool) => pool.health !== undefined) ? { ...others, health } : others;
+};
+
+const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { time } = event.meta;
+  const { health = { since: time, suspended: {} } } = doc;
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return withChecks(doc, event.data.spec, time);
+    case 'RemediationSuspended': {
+      const { pool, reason } = event.data;
+      const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
+      return { ...doc, health: { ...health, suspended: { ...health.suspended, [pool]: suspension } } };
+    }
+    case 'RemediationResumed': {
+      const { [event.data.pool]: _over, ...suspended } = health.suspended;
+      return doc.health === undefined ? doc : { ...doc, health: { since: time, suspended } };
+    }
+    default:
+      return doc;
+  }
+};
+
 const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -111,7 +149,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
-      return doc;
+      return changeHealth(doc, event);
   }
 };
 
@@ -136,6 +174,9 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesAbandoned',
   'VmDeleted',
   'ClusterRetryRequested',
+  'ClusterSpecChanged',
+  'RemediationSuspended',
+  'RemediationResumed',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);

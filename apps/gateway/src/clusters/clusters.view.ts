@@ -49,12 +49,25 @@ const readyCondition = ({ cluster, nodes }: ClusterRows): ConditionView => {
   };
 };
 
+/** Only of a cluster with a health check. */
+const remediationConditions = ({ cluster: { health } }: ClusterRows): readonly ConditionView[] => {
+  if (health === undefined) return [];
+  const type = 'RemediationAllowed';
+  const suspended = Object.values(health.suspended);
+  const [first] = suspended;
+  if (first === undefined) return [{ type, status: 'True', reason: '', message: '', lastTransitionTime: health.since }];
+  const { reason, since: lastTransitionTime } = first;
+  const message = suspended.map((suspension) => suspension.message).join('; ');
+  return [{ type, status: 'False', reason, message, lastTransitionTime }];
+};
+
 const conditionsOf = (rows: ClusterRows): ConditionView[] => [
   condition(rows.cluster, 'Accepted', 'accepted'),
   condition(rows.cluster, 'InfrastructureReady', 'machines'),
   condition(rows.cluster, 'ControlPlaneReady', 'controlPlane'),
   condition(rows.cluster, 'NetworkReady', 'network'),
   readyCondition(rows),
+  ...remediationConditions(rows),
 ];
 
 const ENDED = {

@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  healthCheckFaults,
   refuse,
   type ClusterManifest,
   type ClusterRequest,
@@ -96,6 +97,12 @@ const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
     return isTaken ? [refuse('pool.name-taken', { pool }, field)] : [];
   });
 
+const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[] =>
+  [
+    { health: controlPlane.health, path: 'spec.controlPlane.health' },
+    ...pools.map(({ health }, index) => ({ health, path: `spec.pools[${index}].health` })),
+  ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
+
 /** What can be said of a manifest without knowing whether there is such a cluster. */
 export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddress): readonly Refusal[] => {
   const { name, namespace = address.namespace } = manifest.metadata;
@@ -107,5 +114,6 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...misplaced('name', name, address.cluster),
     ...misplaced('namespace', namespace, address.namespace),
     ...nameFaults(manifest.spec),
+    ...healthFaults(manifest.spec),
   ];
 };

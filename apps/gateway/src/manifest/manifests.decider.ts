@@ -108,21 +108,32 @@ const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonl
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);
 };
 
+const HEALTH_FIELD = /(^controlPlane|\])\.health\./;
+
+/** Health checks may always be changed: what they lead to must not keep anyone from stopping it. */
+const changesHealthAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
+  changedFields(before, after).every(({ field }) => HEALTH_FIELD.test(field));
+
+const hindranceOf = (state: ManifestState, before: DeclaredSpec, { data }: ApplyManifest): Refusal | undefined => {
+  const { cluster } = state;
+  if (cluster.status === 'absent') throw new Error('a cluster that is declared is present');
+  if (changesHealthAlone(before, data.spec)) return undefined;
+  if (cluster.phase !== 'Provisioned')
+    return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
+  return busy(cluster, data, 'apply a manifest');
+};
+
 /** What changes, whether it may, and what has to be done for it. */
 const change = (
   state: ManifestState,
   declared: Declared,
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
-  const { cluster } = state;
   const { data } = command;
-  if (cluster.status === 'absent') throw new Error('a cluster that is declared is present');
   if (isDeclared(state, data.spec)) return nothing;
   const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
   if (fault !== undefined) return fault;
-  if (cluster.phase !== 'Provisioned')
-    return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = busy(cluster, data, 'apply a manifest');
+  const hindrance = hindranceOf(state, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(state, command);
   if (isRefusal(facts)) return facts;

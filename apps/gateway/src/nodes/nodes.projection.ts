@@ -1,4 +1,11 @@
-import { sentenceOf, type ClusterUid, type Machine, type MachinePlan, type StoredEvent } from '@fairlead/contracts';
+import {
+  sentenceOf,
+  sentenceOfEvent,
+  type ClusterUid,
+  type Machine,
+  type MachinePlan,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 
@@ -32,6 +39,8 @@ export interface NodeDoc extends MachinePlan {
   readonly isRemoving: boolean;
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
+  /** What its health check led to, in one sentence; absent: nothing. */
+  readonly remediation?: string;
   readonly changedAt: string;
 }
 
@@ -64,6 +73,10 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeLost':
     case 'NodeRecovered':
     case 'VersionChanged':
+    case 'RemediationRequested':
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+    case 'RemediationSkipped':
     case 'NodeRemovalRequested':
     case 'NodeDrained':
     case 'NodeRemoved':
@@ -102,6 +115,22 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
     ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
 
+const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What its health check leads to. */
+const remediated = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  switch (event.type) {
+    case 'RemediationRequested':
+    case 'RemediationFailed':
+    case 'RemediationSkipped':
+      return { ...doc, remediation: sentenceOfEvent(event), changedAt: event.meta.time };
+    case 'RemediationSucceeded':
+      return withoutRemediation(doc);
+    default:
+      return doc;
+  }
+};
+
 const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -122,13 +151,17 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass({ ...doc, isReady: true, reason: '', software: event.data.software, changedAt: time }, 'ready', time);
+      return pass(
+        { ...withoutRemediation(doc), isReady: true, reason: '', software: event.data.software, changedAt: time },
+        'ready',
+        time,
+      );
     case 'NodeNotReady':
       return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
     case 'NodeLost':
       return { ...doc, isLost: true, changedAt: time };
     case 'NodeRecovered':
-      return { ...doc, isLost: false, changedAt: time };
+      return { ...(doc.isReady ? withoutRemediation(doc) : doc), isLost: false, changedAt: time };
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
     case 'NodeDrained':
@@ -139,7 +172,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(doc, event);
+      return failing(remediated(doc, event), event);
   }
 };
 

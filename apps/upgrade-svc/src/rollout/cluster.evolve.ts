@@ -92,6 +92,13 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
     case 'EtcdRestored':
     case 'EtcdRestoreFailed':
       return repaired(cluster, 'restore');
+    case 'RemediationRequested': {
+      const { requestId, node, action } = event.data;
+      return repairing(cluster, requestId, `${node} is being ${action === 'reboot' ? 'rebooted' : 'replaced'}`);
+    }
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+      return repaired(cluster, event.data.requestId);
     case 'BootstrapStepFailed': {
       const { step, node, nextAttemptAt } = event.data;
       return step === 'RemoveNode' && node !== undefined && nextAttemptAt === null

@@ -6,6 +6,7 @@ import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterPhase } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
@@ -24,6 +25,7 @@ export const ManifestPool = z
     name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
     replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
     ...machines,
+    health: ManifestHealthCheck.optional(),
   })
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 
@@ -60,6 +62,7 @@ export const ManifestSpec = z
         .boolean()
         .default(false)
         .describe('Workloads run on the only control plane of a new cluster without workers'),
+      health: ManifestHealthCheck.optional(),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
   })
@@ -108,12 +111,19 @@ export type ClusterManifest = z.infer<typeof ClusterManifest>;
 
 const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
+const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefined }>({ health, ...of }: Of) => ({
+  ...of,
+  ...(health === undefined ? {} : { health: healthCheckOf(health) }),
+});
+
 /** The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. */
 export const specOfManifest = (spec: ManifestSpec): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
     version: withV(spec.version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
+    controlPlane: withHealth(spec.controlPlane),
+    pools: spec.pools.map(withHealth),
   });
 
 export const PoolStatus = z

@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { HealthCheck } from './health.check.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -21,7 +22,10 @@ const machines = {
   rootDisk: RootDisk,
 };
 
-export const DeclaredPool = z.strictObject({ name: PoolName, ...machines });
+/** Absent, as in every spec before there were health checks: nothing is repaired by itself. */
+const health = HealthCheck.optional();
+
+export const DeclaredPool = z.strictObject({ name: PoolName, ...machines, health });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
@@ -31,7 +35,7 @@ export const DeclaredSpec = z.strictObject({
   loadBalancer: z.enum(LOAD_BALANCERS),
   network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
   storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
-  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean() }),
+  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean(), health }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;

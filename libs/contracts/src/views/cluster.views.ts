@@ -16,7 +16,14 @@ export type ClusterPhase = z.infer<typeof ClusterPhase>;
 
 export const ConditionView = z
   .strictObject({
-    type: z.enum(['Accepted', 'InfrastructureReady', 'ControlPlaneReady', 'NetworkReady', 'Ready']),
+    type: z.enum([
+      'Accepted',
+      'InfrastructureReady',
+      'ControlPlaneReady',
+      'NetworkReady',
+      'Ready',
+      'RemediationAllowed',
+    ]),
     status: z.enum(['True', 'False', 'Unknown']),
     reason: z.string(),
     message: z.string(),
