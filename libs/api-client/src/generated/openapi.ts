@@ -1242,13 +1242,15 @@ export interface components {
       extraFor?: string;
       /** @description Why it or its pool is held out of changes; null: it is not */
       updatesDisabled: string | null;
+      /** @description What its health check leads to, in one sentence; absent: nothing */
+      remediation?: string;
       /** @description When the latest event about it happened */
       changedAt: string;
     };
     /** @description One thing that is true of a cluster or not */
     Condition: {
       /** @enum {string} */
-      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'Ready';
+      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'Ready' | 'RemediationAllowed';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
       reason: string;
@@ -1457,6 +1459,7 @@ export interface components {
           /** @enum {string} */
           etcd: 'local' | 'external';
           schedulable: boolean;
+          health?: components['schemas']['HealthCheck'];
         };
         pools: {
           name: string;
@@ -1475,6 +1478,7 @@ export interface components {
              */
             size: string;
           };
+          health?: components['schemas']['HealthCheck'];
         }[];
       };
       /** @description Absent in the answer to a change: see GET */
@@ -1496,6 +1500,39 @@ export interface components {
       plan?: components['schemas']['PlanStep'][];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
+    };
+    HealthCheck: {
+      /**
+       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @example 90s
+       */
+      unhealthyAfter: string;
+      /**
+       * @description A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes
+       * @example 90s
+       */
+      startupTimeout: string;
+      /** @description Number, or percentage rounded down to at least 1. While more nodes of the pool are not well, none is remediated */
+      maxUnhealthy?: number | string;
+      /** @description In place of maxUnhealthy: nodes are remediated only while as many are not well, e.g. [1-5] */
+      unhealthyRange?: string;
+      /**
+       * @description What is done about an unhealthy node; none: it is reported, and stays as it is
+       * @enum {string}
+       */
+      remediation: 'none' | 'reboot' | 'replace' | 'reboot-then-replace';
+      /** @description How often remediation is repeated for a node and its replacements after it did not help */
+      maxRetries: number;
+      /**
+       * @description Least time between two of these attempts
+       * @example 90s
+       */
+      retryPeriod: string;
+      /**
+       * @description A node that was well for this long is remediated as if for the first time
+       * @example 90s
+       */
+      minHealthyPeriod: string;
     };
     PoolStatus: {
       name: string;
@@ -1642,9 +1679,52 @@ export interface components {
          * @default false
          */
         schedulable: boolean;
+        health?: components['schemas']['ManifestHealthCheck'];
       };
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
+    };
+    /** @description When nodes count as unhealthy, and what is done about it. Left out: nothing is repaired by itself */
+    ManifestHealthCheck: {
+      /**
+       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @default 5m
+       * @example 90s
+       */
+      unhealthyAfter: string;
+      /**
+       * @description A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes
+       * @default 30m
+       * @example 90s
+       */
+      startupTimeout: string;
+      /** @description Number, or percentage rounded down to at least 1. While more nodes of the pool are not well, none is remediated */
+      maxUnhealthy?: number | string;
+      /** @description In place of maxUnhealthy: nodes are remediated only while as many are not well, e.g. [1-5] */
+      unhealthyRange?: string;
+      /**
+       * @description What is done about an unhealthy node; none: it is reported, and stays as it is
+       * @default replace
+       * @enum {string}
+       */
+      remediation: 'none' | 'reboot' | 'replace' | 'reboot-then-replace';
+      /**
+       * @description How often remediation is repeated for a node and its replacements after it did not help
+       * @default 3
+       */
+      maxRetries: number;
+      /**
+       * @description Least time between two of these attempts
+       * @default 20m
+       * @example 90s
+       */
+      retryPeriod: string;
+      /**
+       * @description A node that was well for this long is remediated as if for the first time
+       * @default 1h
+       * @example 90s
+       */
+      minHealthyPeriod: string;
     };
     /** @description Workers of one kind */
     ManifestPool: {
@@ -1672,6 +1752,7 @@ export interface components {
          */
         size: string;
       };
+      health?: components['schemas']['ManifestHealthCheck'];
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
