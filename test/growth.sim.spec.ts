@@ -29,6 +29,8 @@ const provisioned = (): GrowthWorld => {
   return world;
 };
 
+const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
+
 const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   creating: () => {
     const world = new GrowthWorld();
@@ -48,12 +50,22 @@ const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   },
   'draining, removing and deleting a worker': () => {
     const world = provisioned();
-    world.remove(world.members().find((name) => name.includes('-w-')) ?? '');
+    world.remove(worker(world));
     return world;
   },
   'draining, removing and deleting a control plane': () => {
     const world = provisioned();
     world.remove(world.members().find((name) => name.includes('-cp-2')) ?? '');
+    return world;
+  },
+  'replacing a worker, create-first': () => {
+    const world = provisioned();
+    world.replace(worker(world), 'create-first');
+    return world;
+  },
+  'replacing a worker, remove-first': () => {
+    const world = provisioned();
+    world.replace(worker(world), 'remove-first');
     return world;
   },
   'upgrading with surge': () => {
@@ -132,6 +144,48 @@ describe('whatever fails for good, at any moment, there is a way out by document
     const world = failing('adding and joining nodes (rollback)', failure, 0);
     expect(world.types()).toContain(told);
     expect(world.trouble()).toBeUndefined();
+  });
+
+  it('a worker is replaced by one with a new name: the new one first, or the old one', () => {
+    for (const order of ['create-first', 'remove-first'] as const) {
+      const world = provisioned();
+      const [before, old] = [world.members(), worker(world)];
+      world.replace(old, order);
+      world.run();
+      expect(world.trouble()).toBeUndefined();
+      const came = world.members().filter((name) => !before.includes(name));
+      expect([came.length, world.members()]).toEqual([1, [...before.filter((name) => name !== old), ...came]]);
+      const steps = world.types().filter((type) => type === 'WorkerJoined' || type === 'NodeDrained');
+      const expected = ['WorkerJoined', 'NodeDrained'];
+      expect(steps.slice(-2)).toEqual(order === 'create-first' ? expected : expected.toReversed());
+    }
+  });
+
+  it.each(['create', 'join', 'unreachable'] as const)(
+    'a new node that fails (%s) leaves the node that it was to replace in place',
+    (failure) => {
+      const world = provisioned();
+      const before = world.members();
+      world.fail(failure);
+      world.replace(worker(world), 'create-first');
+      world.run();
+      expect([world.trouble(), world.members()]).toEqual([undefined, before]);
+    },
+  );
+
+  it('a node that was removed first gets its successor by a retry; abandoned, its pool is smaller', () => {
+    const failed = (): GrowthWorld => failing('replacing a worker, remove-first', 'create', 0);
+    const size = provisioned().members().length;
+    expect(failed().trouble()).toBe('a request for nodes is not done');
+    const retried = failed();
+    retried.heal();
+    retried.command('retry');
+    retried.run();
+    expect([retried.trouble(), retried.members().length]).toEqual([undefined, size]);
+    const abandoned = failed();
+    abandoned.command('abandon');
+    abandoned.run();
+    expect([abandoned.trouble(), abandoned.members().length]).toEqual([undefined, size - 1]);
   });
 
   it('a worker that cannot join while the cluster is created can be removed, and the cluster is Provisioned', () => {

@@ -7,6 +7,7 @@ import {
   type NodeName,
   type OnFailure,
   type Refusal,
+  type ReplacementOrder,
   type StoredEvent,
   type UpgradeId,
 } from '@fairlead/contracts';
@@ -29,7 +30,7 @@ import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
-import { planCluster, planSurge, planWorkers } from '../../apps/infra-svc/src/machines/machines.planner.js';
+import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
 import { missingOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
@@ -153,6 +154,11 @@ export class GrowthWorld {
       type: 'RequestNodes',
       data: { ...ADDRESS, requestId: 'r1', workers, onFailure, connectionFaults: [] },
     });
+  }
+
+  replace(name: string, order: ReplacementOrder, requestId = 'r2'): void {
+    const data = { ...ADDRESS, requestId, node: name as NodeName, order, reason: '' };
+    this.ask({ type: 'ReplaceNode', data });
   }
 
   remove(name: string): void {
@@ -351,7 +357,7 @@ export class GrowthWorld {
         return undefined;
       case 'PlanNodes': {
         const request = requestOf(cluster.additions, data.requestId!)!;
-        this.plan(uid, planWorkers(cluster, request.workers, noZones), request.requestId);
+        this.plan(uid, planRequest(cluster, request, noZones), request.requestId);
         return undefined;
       }
       case 'PlanSurge': {

@@ -48,6 +48,8 @@ export * from './permissions.js';
 export * from './quorum.js';
 export * from './refusals.js';
 export * from './remediation.js';
+export * from './replacement-orders.js';
+export * from './replacements.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';
 export * from './software.js';

@@ -79,6 +79,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
   NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
+  NodeReplacementRequested: ({ node, order, reason }) =>
+    `the replacement of ${node} was asked for${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
@@ -144,6 +146,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
+  NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,

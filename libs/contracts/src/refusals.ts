@@ -453,6 +453,17 @@ export const REFUSALS = {
     'Removing {node} would leave {after} of {before} control planes, without an etcd majority',
     'Add control planes first.',
   ),
+  'node.leaving': definition(409, '{node} is being removed', 'Nothing is to be done: wait until it is gone.'),
+  'node.being-replaced': definition(
+    409,
+    '{node} is being replaced',
+    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'node.control-plane-replacement': definition(
+    409,
+    '{node} is a control plane, and control planes cannot be replaced yet',
+    'Replace workers only.',
+  ),
   'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
   'bootstrap.step-not-needed': definition(
     409,

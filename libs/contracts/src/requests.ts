@@ -5,6 +5,7 @@ import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeNa
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { HostKey } from './own-hosts.js';
 import { Quota } from './quota.js';
+import { ReplacementOrder } from './replacement-orders.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 
@@ -133,6 +134,16 @@ export const NamespaceRequest = z
   .strictObject({ name: text, description: text.default('') })
   .meta({ id: 'NamespaceRequest', description: 'A namespace holds clusters, and roles are granted in it' });
 export type NamespaceRequest = z.infer<typeof NamespaceRequest>;
+
+export const NodeReplacement = z
+  .strictObject({
+    order: ReplacementOrder.default('create-first').describe(
+      'create-first: the node leaves once the new one is Ready, and stays if that fails. remove-first: it is drained and removed first, also if its host is dead; needs no room for both',
+    ),
+    reason: text.default('').describe('Why it is replaced; shown in the history'),
+  })
+  .meta({ id: 'NodeReplacement', description: 'How a node is replaced' });
+export type NodeReplacement = z.infer<typeof NodeReplacement>;
 
 const SECRET_LENGTH_MAX = 64 * 1024;
 const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();

@@ -2,6 +2,7 @@ import type { NodeSet } from './cluster-spec.js';
 import type { StoredEvent } from './envelope.js';
 import { QUOTA_MEASURES, type Quota, type QuotaMeasure } from './quota.js';
 import { refuse, type Refusal } from './refusals.js';
+import { replacementIn, type Replacement } from './replacements.js';
 import type { Registered } from './registered.js';
 
 /** Some machines of one size. */
@@ -21,6 +22,8 @@ interface Claim {
   /** Requests for more workers that are not decided. */
   readonly more: ReadonlyMap<string, Asked>;
   readonly decided: ReadonlySet<string>;
+  /** Nodes that leave before their replacements are made, with what is asked for once they are gone. */
+  readonly vacating: ReadonlyMap<string, { readonly requestId: string; readonly asked: Asked }>;
   /** By name, once they are named. */
   readonly named: ReadonlyMap<string, Machines> | undefined;
 }
@@ -43,6 +46,7 @@ const NEW: Omit<Claim, 'namespace'> = {
   desired: [],
   more: new Map(),
   decided: new Set(),
+  vacating: new Map(),
   named: undefined,
 };
 
@@ -59,6 +63,26 @@ const planned = (claim: Claim, { data }: StoredEvent<'VmsPlanned'>): Claim => {
   const names = data.machines.map(({ name, connection, spec }) => [name, { connection, spec, count: 1 }] as const);
   const after = { ...claim, named: new Map([...(claim.named ?? []), ...names]) };
   return data.requestId === undefined ? after : decide(after, data.requestId);
+};
+
+/** One machine like the old one: at once, or in the place of the old one. */
+const replaced = (claim: Claim, { requestId, node, order }: Replacement, seq: number): Claim => {
+  const machine = claim.named?.get(node);
+  if (machine === undefined || claim.decided.has(requestId)) return claim;
+  const asked = { seq, machines: [machine] };
+  return order === 'create-first'
+    ? { ...claim, more: new Map(claim.more).set(requestId, asked) }
+    : { ...claim, vacating: new Map(claim.vacating).set(node, { requestId, asked }) };
+};
+
+const deleted = (claim: Claim, name: string): Claim => {
+  const next = claim.vacating.get(name);
+  return {
+    ...claim,
+    named: claim.named === undefined ? undefined : omit(claim.named, name),
+    more: next === undefined ? claim.more : new Map(claim.more).set(next.requestId, next.asked),
+    vacating: omit(claim.vacating, name),
+  };
 };
 
 const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
@@ -78,13 +102,18 @@ const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
       return { ...claim, more };
     }
     case 'NodesRejected':
+    case 'NodesAbandoned':
       return decide(claim, event.data.requestId);
+    case 'VmsFailed':
+      return event.data.onFailure === 'keep' ? claim : decide(claim, event.data.requestId);
     case 'VmsPlanned':
       return planned(claim, event);
     case 'VmDeleted':
-      return claim.named === undefined ? claim : { ...claim, named: omit(claim.named, event.data.name) };
-    default:
-      return claim;
+      return deleted(claim, event.data.name);
+    default: {
+      const replacement = replacementIn(event);
+      return replacement === undefined ? claim : replaced(claim, replacement, event.meta.seq);
+    }
   }
 };
 
@@ -94,9 +123,13 @@ const CLAIMING: ReadonlySet<string> = new Set([
   'ClusterRejected',
   'NodesRequested',
   'NodesRejected',
+  'NodesAbandoned',
+  'VmsFailed',
   'VmsPlanned',
   'VmDeleted',
 ]);
+
+const isClaiming = (event: StoredEvent): boolean => CLAIMING.has(event.type) || replacementIn(event) !== undefined;
 
 export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
   if (event.type === 'ConnectionVerified') {
@@ -105,7 +138,7 @@ export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
     return { ...usage, cores: new Map(usage.cores).set(connection, sizes) };
   }
   if (event.type === 'ClusterDeleted') return { ...usage, claims: omit(usage.claims, event.data.uid) };
-  if (!CLAIMING.has(event.type) || !('uid' in event.data)) return usage;
+  if (!isClaiming(event) || !('uid' in event.data)) return usage;
   const { uid } = event.data;
   const before = usage.claims.get(uid);
   // Facts about a cluster that is gone, or was never requested, claim nothing.

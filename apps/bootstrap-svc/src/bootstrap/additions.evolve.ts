@@ -1,4 +1,12 @@
-import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import {
+  onFailureOf,
+  replacedIn,
+  replacementIn,
+  type EventData,
+  type NodeName,
+  type Replacement,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
 
 type Requests = Cluster['requests'];
@@ -71,6 +79,33 @@ const settled = (cluster: Cluster): Cluster => ({
   ),
 });
 
+/** A node that is being replaced already, or is not there, is replaced by no other. */
+const replace = (cluster: Cluster, { requestId, node, order }: Replacement): Cluster => {
+  const { hosts, requests } = cluster;
+  const isReplaced = Object.values(requests).some(({ replaces }) => replaces?.node === node);
+  if (hosts[node] === undefined || isReplaced) return cluster;
+  const request = { onFailure: onFailureOf({ order }), nodes: [], announced: false, replaces: { node, order } };
+  return { ...cluster, requests: { ...requests, [requestId]: request } };
+};
+
+/** Its removal begins, unless it is under way. */
+const goes = (cluster: Cluster, node: NodeName): Cluster => {
+  const host = cluster.hosts[node];
+  const isStaying = host?.removal === 'none' || host?.removal === 'stuck';
+  return isStaying ? { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, removal: 'desired' } } } : cluster;
+};
+
+/** Replacements whose new nodes are all part of the cluster, or will be with its next ClusterReady. */
+export const replacementsReady = ({ uid, requests, hosts }: Cluster): readonly EventData<'NodeReplacementReady'>[] =>
+  Object.entries(requests).flatMap(([requestId, { nodes, replaces }]) => {
+    const [newNode] = nodes;
+    const host = newNode === undefined ? undefined : hosts[newNode];
+    const isReady = host !== undefined && host.removal === 'none' && isPart(host);
+    return replaces === undefined || newNode === undefined || !isReady
+      ? []
+      : [{ uid, requestId, node: replaces.node, newNode }];
+  });
+
 const isOpen = (host: Host | undefined): boolean => host !== undefined && !host.settled && host.removal === 'none';
 
 /** A node that was given up and became Ready after its limit is part of the cluster after all. */
@@ -81,8 +116,15 @@ const lateReady = (cluster: Cluster, node: NodeName, time: string): Cluster => {
   return { ...cluster, hosts: { ...cluster.hosts, [node]: part } };
 };
 
-/** What a request for more nodes changes in the cluster. */
+/** What a request for more nodes, or for a replacement, changes in the cluster. */
 export const evolveRequests = (cluster: Cluster, event: StoredEvent): Cluster => {
+  const replacement = replacementIn(event);
+  const leaving = replacedIn(event);
+  const after = evolveRequest(replacement === undefined ? cluster : replace(cluster, replacement), event);
+  return leaving === undefined ? after : goes(after, leaving);
+};
+
+const evolveRequest = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { requests } = cluster;
   switch (event.type) {
     case 'NodesRequested': {
@@ -104,6 +146,7 @@ export const evolveRequests = (cluster: Cluster, event: StoredEvent): Cluster =>
       });
       return { ...cluster, requests: Object.fromEntries(announced) };
     }
+    case 'NodeReplacementReady':
     case 'NodesRejected':
       return { ...cluster, requests: without(requests, event.data.requestId) };
     case 'VmsFailed': {

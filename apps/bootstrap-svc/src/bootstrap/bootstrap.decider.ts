@@ -9,7 +9,7 @@ import {
   refuse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { failingNodesOf, openRequestsOf, requestOfNode } from './additions.evolve.js';
+import { failingNodesOf, openRequestsOf, replacementsReady, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
 import {
@@ -51,6 +51,7 @@ export type BootstrapFact = Fact<
   | 'BootstrapStepFailed'
   | 'ClusterFailed'
   | 'NodesFailed'
+  | 'NodeReplacementReady'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'ClusterDismantled'
@@ -203,7 +204,11 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
   const installed = Object.entries(addons)
     .filter(([addon, version]) => state.cluster.addons[addon] !== version)
     .map(([addon, version]) => ({ type: 'AddonInstalled' as const, data: { uid, addon, version } }));
-  return [...installed, { type: 'ClusterReady', data: { uid } }];
+  const replaced = replacementsReady(state.cluster).map((data): BootstrapFact => ({
+    type: 'NodeReplacementReady',
+    data,
+  }));
+  return [...installed, ...replaced, { type: 'ClusterReady', data: { uid } }];
 };
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */

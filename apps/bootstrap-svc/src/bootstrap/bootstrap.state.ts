@@ -5,6 +5,7 @@ import type {
   Machine,
   NodeName,
   OnFailure,
+  Replacement,
   SecretRef,
   SoftwareVersions,
   UpgradeId,
@@ -119,6 +120,8 @@ export interface NodesRequest {
   readonly nodes: readonly NodeName[];
   /** Their machines run. */
   readonly announced: boolean;
+  /** The node in whose place its node comes; absent: its nodes are additional. */
+  readonly replaces?: Pick<Replacement, 'node' | 'order'>;
 }
 
 /** What is recorded of a cluster, whatever its status. */

@@ -75,6 +75,12 @@ export interface MoreNodes {
   readonly onFailure?: 'rollback' | 'keep';
 }
 
+/** How a node is replaced. */
+export interface NodeReplacement {
+  readonly order: 'create-first' | 'remove-first';
+  readonly reason: string;
+}
+
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
@@ -132,6 +138,7 @@ export interface Api {
   /** Gives up requests for nodes that are not done. */
   abandonNodes(at: ClusterAt): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
+  replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
 
   /** Latest first. */
   upgrades(at: ClusterAt): Promise<readonly UpgradeSummary[]>;

@@ -251,7 +251,7 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
 const nodeMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode'> => {
+): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'replaceNode'> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
     nodes: (address) =>
@@ -271,6 +271,14 @@ const nodeMethods = (
       acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/nodes/abandon', at(address))),
     removeNode: (address, node) =>
       acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
+    replaceNode: (address, node, body, key) =>
+      acceptedOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/replace', {
+          ...withKey({ ...address, node }, key),
+          body,
+        }),
+      ),
   };
 };
 

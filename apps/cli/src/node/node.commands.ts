@@ -13,11 +13,12 @@ import { addHoldCommands } from '../pool/hold.commands.js';
 const WORKERS_MAX = 500;
 
 export const addNodeCommands = (program: Command, io: Io): void => {
-  const node = addGroup(program, 'node', 'List, add, remove and hold nodes').alias('nodes');
+  const node = addGroup(program, 'node', 'List, add, remove, replace and hold nodes').alias('nodes');
   addList(node, io);
   addAdd(node, io);
   addAbandon(node, io);
   addRemove(node, io);
+  addReplace(node, io);
   addHoldCommands(node, 'node', io);
 };
 
@@ -132,6 +133,44 @@ const addRemove = (parent: Command, io: Io): void => {
         table: `The node ${node} ${words}.`,
         names: [node],
       };
+    }),
+  );
+};
+
+type ReplaceOptions = WaitOptions & {
+  readonly removeFirst?: true;
+  readonly reason?: string;
+  readonly idempotencyKey?: string;
+};
+
+const addReplace = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'replace <cluster> <node>',
+    summary: 'Replace a node by a new one of its pool',
+    description:
+      'A new machine of the same pool joins; once its node is Ready, the old node is drained and removed with its machine. If the new one fails, the old one stays. The pool keeps its size.',
+    examples: [
+      ['fairlead node replace demo demo-w-2-k3x9q --wait', 'Replace it, and watch until its machine is gone'],
+      [
+        'fairlead node replace demo demo-w-2-k3x9q --remove-first --reason "disk errors"',
+        'Remove it first: its host is dead, or there is no room for both',
+      ],
+    ],
+  })
+    .option('--remove-first', 'drain and remove the node before the new one is made')
+    .option('--reason <text>', 'why; shown in the history')
+    .option('--idempotency-key <key>', 'asking again with the same key replaces nothing more (default: generated)');
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, node: string, options: ReplaceOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const order = options.removeFirst === true ? 'remove-first' : 'create-first';
+      const replacement = { order, reason: options.reason ?? '' } as const;
+      const { seq } = await session.api.replaceNode(at, node, replacement, options.idempotencyKey ?? randomUUID());
+      const followed = await waitFor(session, at, { seq, what: `the replacement of ${node}` }, options);
+      if (followed === undefined)
+        io.err(`${node} is being replaced; watch it with "fairlead events ${name} --follow".\n`);
+      return nodesAnswer(await session.api.nodes(at), io.now());
     }),
   );
 };

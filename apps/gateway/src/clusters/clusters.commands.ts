@@ -9,6 +9,7 @@ import {
   type Namespace,
   type NodeName,
   type NodeSet,
+  type NodeReplacement,
   type NodesRequest,
   type Refusal,
   type Registered,
@@ -134,6 +135,17 @@ export class ClusterCommands {
 
   removeNode(address: ClusterAddress, node: NodeName, caller: Caller): Promise<Decided<ClusterState>> {
     return this.decide({ type: 'RemoveNode', data: { ...address, node } }, address, caller);
+  }
+
+  /** infra-svc checks whether the new machine can be made: its pool may have been declared anew since the old one was made. */
+  replaceNode(
+    address: ClusterAddress,
+    node: NodeName,
+    { order, reason }: NodeReplacement,
+    caller: Caller,
+  ): Promise<Decided<ClusterState>> {
+    const requestId = caller.commandId ?? randomUUID();
+    return this.decide({ type: 'ReplaceNode', data: { ...address, requestId, node, order, reason } }, address, caller);
   }
 
   retry(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {

@@ -11,6 +11,7 @@ import {
   type NodeSet,
   type OnFailure,
   type Refusal,
+  type ReplacementOrder,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
@@ -18,9 +19,10 @@ import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '..
 import { nodesIn, parseNetwork } from './networks.js';
 import {
   additionsAfter,
-  givenUpIn,
   isGrowing,
   isKept,
+  isReplaced,
+  leavingIn,
   NO_ADDITIONS,
   stuckAfter,
   stuckKey,
@@ -59,15 +61,27 @@ export type RequestNodes = Command<
 /** Gives up every request for nodes that is not done. */
 export type AbandonNodes = Command<'AbandonNodes', Named>;
 export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName }>;
+/** A node goes, and a new one of its pool comes. */
+export type ReplaceNode = Command<
+  'ReplaceNode',
+  Named & {
+    readonly requestId: string;
+    readonly node: NodeName;
+    readonly order: ReplacementOrder;
+    readonly reason: string;
+  }
+>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
-export type ClusterCommand = RequestCluster | RequestNodes | AbandonNodes | RemoveNode | RetryCluster | DeleteCluster;
+export type ClusterCommand =
+  RequestCluster | RequestNodes | AbandonNodes | RemoveNode | ReplaceNode | RetryCluster | DeleteCluster;
 
 type ClusterRequestFact = Fact<
   | 'ClusterRequested'
   | 'NodesRequested'
   | 'NodesAbandoned'
   | 'NodeRemovalRequested'
+  | 'NodeReplacementRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
 >;
@@ -195,6 +209,22 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
 
+/** Its pool keeps its size, so neither the number of nodes nor that of control planes is checked. */
+const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRequestFact[] | Refusal => {
+  const { node, requestId, order, reason } = data;
+  if (state.status === 'absent') return unknown(data);
+  const member = state.members.get(node);
+  if (member === undefined) return refuse('node.unknown', { ...named(data), node });
+  if (member.removing) return refuse('node.leaving', { node });
+  if (isReplaced(state.additions, node)) return refuse('node.being-replaced', { node });
+  if (state.phase !== 'Provisioned')
+    return refuse('cluster.not-ready', { action: 'replace a node', phase: state.phase });
+  if (member.role === 'control-plane') return refuse('node.control-plane-replacement', { node });
+  const hindrance = busy(state, data, 'replace a node');
+  if (hindrance !== undefined) return hindrance;
+  return [{ type: 'NodeReplacementRequested', data: { uid: state.uid, requestId, node, order, reason } }];
+};
+
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
@@ -238,14 +268,12 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':
       return withMember(state, event.data.node, { lost: false });
-    case 'NodeRemovalRequested':
-      return withMember(state, event.data.node, { removing: true });
     case 'VmDeleted':
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
       return { ...state, initialized: true };
     default:
-      return givenUpIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
+      return leavingIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
   }
 };
 
@@ -280,6 +308,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return abandon(state, command);
       case 'RemoveNode':
         return remove(state, command);
+      case 'ReplaceNode':
+        return replace(state, command);
       case 'RetryCluster':
         return retry(state, command);
       case 'DeleteCluster':

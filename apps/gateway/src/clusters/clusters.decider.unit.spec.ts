@@ -1,4 +1,4 @@
-import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet } from '@fairlead/contracts';
+import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet, ReplacementOrder } from '@fairlead/contracts';
 import { refuse, isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
@@ -79,6 +79,12 @@ const more = (change: Partial<RequestNodes['data']> = {}): RequestNodes => ({
   data: { ...named, requestId: 'r1', workers, connectionFaults: [], ...change },
 });
 const remove = (node: string) => ({ type: 'RemoveNode', data: { ...named, node: node as NodeName } }) as const;
+const replace = (node: string, order: ReplacementOrder = 'create-first') =>
+  ({ type: 'ReplaceNode', data: { ...named, requestId: 'r1', node: node as NodeName, order, reason: 'old' } }) as const;
+const replacing = (node: string, order: ReplacementOrder = 'create-first'): Fact<'NodeReplacementRequested'> => ({
+  type: 'NodeReplacementRequested',
+  data: { uid, requestId: 'r1', node: node as NodeName, order, reason: 'old' },
+});
 const retry = { type: 'RetryCluster', data: named } as const;
 const end = { type: 'DeleteCluster', data: named } as const;
 
@@ -377,4 +383,65 @@ describe('the end of a cluster', () => {
     given().when(end).thenRefused('cluster.unknown');
     given(requested, deletionRequested, deleted).when(end).thenRefused('cluster.unknown');
   });
+});
+
+describe('a request to replace a node', () => {
+  const newNode = 'w-3' as NodeName;
+  const next: Fact = {
+    type: 'VmsPlanned',
+    data: { uid, requestId: 'r1', machines: [plan(newNode, 'worker')] },
+  };
+  const joined: Fact = {
+    type: 'NodeReplacementReady',
+    data: { uid, requestId: 'r1', node: 'w-1' as NodeName, newNode },
+  };
+
+  it.each(['create-first', 'remove-first'] as const)('is recorded with its order: %s', (order) =>
+    given(...provisioned)
+      .when(replace('w-1', order))
+      .then(replacing('w-1', order)),
+  );
+
+  it('is refused for a node that is not known, and for a control plane', () => {
+    given(...provisioned)
+      .when(replace('w-9'))
+      .thenRefused('node.unknown');
+    given(...provisioned)
+      .when(replace('cp-2'))
+      .thenRefused('node.control-plane-replacement');
+    given().when(replace('w-1')).thenRefused('cluster.unknown');
+  });
+
+  it('is refused while the node is being replaced or removed, and beside any other change of nodes', () => {
+    given(...provisioned, replacing('w-1'))
+      .when(replace('w-1'))
+      .thenRefused('node.being-replaced');
+    given(...provisioned, replacing('w-1'))
+      .when(replace('w-2'))
+      .thenRefused('cluster.busy');
+    given(...provisioned, replacing('w-1', 'remove-first'))
+      .when(replace('w-1'))
+      .thenRefused('node.leaving');
+    given(...provisioned, replacing('w-1'), next, joined, ready)
+      .when(replace('w-1'))
+      .thenRefused('node.leaving');
+    given(requested, accepted, planned).when(replace('w-1')).thenRefused('cluster.not-ready');
+  });
+
+  it('holds up other changes of nodes until the new node is part of the cluster', () => {
+    given(...provisioned, replacing('w-1'), next)
+      .when(more())
+      .thenRefused('cluster.busy');
+    given(...provisioned, replacing('w-1'), next)
+      .when(remove('w-1'))
+      .thenRefused('cluster.busy');
+    given(...provisioned, replacing('w-1'), next, joined, ready)
+      .when(replace('w-2'))
+      .then(replacing('w-2'));
+  });
+
+  it('can be abandoned while it is under way', () =>
+    given(...provisioned, replacing('w-1'), next)
+      .when({ type: 'AbandonNodes', data: named })
+      .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [newNode] } }));
 });

@@ -1,4 +1,5 @@
 import {
+  replacementIn,
   sentenceOf,
   suspensionSentence,
   type ClusterPhase,
@@ -149,7 +150,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
-      return changeHealth(doc, event);
+      return replacementIn(event) === undefined ? changeHealth(doc, event) : { ...doc, reason: '', message: '' };
   }
 };
 
@@ -181,12 +182,14 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterDeleted',
 ]);
 
+const isChanging = (event: StoredEvent): boolean => CHANGING.has(event.type) || replacementIn(event) !== undefined;
+
 /** One row per cluster that exists. Facts about single nodes do not touch it. */
 export const clustersProjection: Projection<ClusterDoc> = {
   name: 'clusters',
   table: 'clusters',
 
-  keys: (event) => (CHANGING.has(event.type) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
+  keys: (event) => (isChanging(event) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
 
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') return begin(event);

@@ -3,11 +3,13 @@ import {
   MachineList,
   NodeList,
   NodePath,
+  NodeReplacement,
   NodesRequest,
   NodeView,
   ListQuery,
   ReadQuery,
   refuse,
+  replacementIn,
   StatusView,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -26,6 +28,13 @@ import { Refused } from '../http/refused.js';
 import { machineView } from '../nodes/nodes.view.js';
 import { NodeQueries } from '../nodes/nodes.queries.js';
 
+const REPLACEMENT_FAILS: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
+]);
+
 const ADDITION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterReady',
   'ClusterFailed',
@@ -35,6 +44,20 @@ const ADDITION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesAbandoned',
   'ClusterDeletionRequested',
 ]);
+
+/** The old node is gone, and the new one is part of the cluster; or it came to nothing. */
+const replacementEnd = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
+  const [replacement] = requested.flatMap((event) => replacementIn(event) ?? []);
+  let isReady = false;
+  let isGone = false;
+  return (event) => {
+    if (REPLACEMENT_FAILS.has(event.type))
+      return 'requestId' in event.data && event.data.requestId === replacement?.requestId;
+    if (event.type === 'NodeReplacementReady' && event.data.requestId === replacement?.requestId) isReady = true;
+    if (event.type === 'VmDeleted' && event.data.name === replacement?.node) isGone = true;
+    return event.type === 'ClusterDeletionRequested' || (isReady && isGone);
+  };
+};
 
 const isAdditionEnd = ({ type }: StoredEvent): boolean => ADDITION_ENDS.has(type);
 const isGone =
@@ -205,6 +228,47 @@ export class NodesHttp {
       location: operationLocation(path),
       isOver: isGone(node),
       view: ({ ended }) => removalStatus(node, ended),
+    });
+  }
+
+  @Post('nodes/:node/replace')
+  @OperatorCommand()
+  @Documented({
+    id: 'replaceNode',
+    tag: 'nodes',
+    summary: 'Replace a node',
+    description:
+      'A new node of the same pool comes, and this one is drained and removed with its machine. The pool keeps its size.',
+    answers: [
+      { status: 202, description: 'The request is recorded; Location is the operation', schema: NodeList },
+      { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },
+    ],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'node.unknown',
+      'node.leaving',
+      'node.being-replaced',
+      'node.control-plane-replacement',
+      'cluster.not-ready',
+      'cluster.busy',
+      'upgrade.open',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  async replace(
+    @Param({ schema: NodePath }) { namespace, cluster, node }: NodePath,
+    @Body({ schema: NodeReplacement }) replacement: NodeReplacement,
+    @FromExchange() exchange: Exchange,
+  ): Promise<NodeList> {
+    const path = { namespace, cluster };
+    const decided = await this.commands.replaceNode(path, node, replacement, exchange.caller);
+    return this.answers.of(exchange, decided, {
+      address: path,
+      location: operationLocation(path),
+      isOver: replacementEnd(decided.events),
+      view: () => this.listOf(path),
     });
   }
 

@@ -1,4 +1,4 @@
-import type { EventData, StoredEvent } from '@fairlead/contracts';
+import { replacedIn, replacementIn, type EventData, type Replacement, type StoredEvent } from '@fairlead/contracts';
 
 /** A request for nodes that is not done. */
 export interface Addition {
@@ -8,6 +8,8 @@ export interface Addition {
   readonly nodes: readonly string[];
   /** Its machines run. */
   readonly announced: boolean;
+  /** The node that its node comes in the place of; absent: its nodes are additional. */
+  readonly replaces?: string;
 }
 
 /** The requests for nodes of a cluster that are not done, by their ids. */
@@ -19,6 +21,9 @@ export const isGrowing = (additions: Additions): boolean =>
   [...additions.values()].some(({ state }) => state === 'open');
 
 export const isKept = (additions: Additions): boolean => [...additions.values()].some(({ state }) => state === 'kept');
+
+export const isReplaced = (additions: Additions, node: string): boolean =>
+  [...additions.values()].some(({ replaces }) => replaces === node);
 
 const without = (additions: Additions, requestId: string): Additions =>
   new Map([...additions].filter(([id]) => id !== requestId));
@@ -53,6 +58,12 @@ const announced = (additions: Additions, names: readonly string[]): Additions =>
     ]),
   );
 
+/** A node that is being replaced already is replaced by no other. */
+const replaced = (additions: Additions, { requestId, node }: Replacement): Additions =>
+  isReplaced(additions, node)
+    ? additions
+    : new Map(additions).set(requestId, { state: 'open', nodes: [], announced: false, replaces: node });
+
 /** The requests that are not done after an event. */
 export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
   switch (event.type) {
@@ -69,6 +80,7 @@ export const additionsAfter = (additions: Additions, event: StoredEvent): Additi
         additions,
         event.data.machines.map(({ name }) => name),
       );
+    case 'NodeReplacementReady':
     case 'NodesRejected':
     case 'NodesAbandoned':
       return without(additions, event.data.requestId);
@@ -84,13 +96,22 @@ export const additionsAfter = (additions: Additions, event: StoredEvent): Additi
       return new Map([...additions].map(([id, addition]) => [id, { ...addition, state: 'open' }]));
     case 'ClusterReady':
       return new Map([...additions].filter(([, one]) => one.state === 'kept' || !one.announced));
-    default:
-      return additions;
+    default: {
+      const replacement = replacementIn(event);
+      return replacement === undefined ? additions : replaced(additions, replacement);
+    }
   }
 };
 
+/** Nodes that begin to leave with an event: someone asked for it, another takes their place, or their request is given up. */
+export const leavingIn = (event: StoredEvent): readonly string[] => {
+  if (event.type === 'NodeRemovalRequested') return [event.data.node];
+  const node = replacedIn(event);
+  return node === undefined ? givenUpIn(event) : [node];
+};
+
 /** Nodes that are on their way out because their request is given up. */
-export const givenUpIn = (event: StoredEvent): readonly string[] => {
+const givenUpIn = (event: StoredEvent): readonly string[] => {
   switch (event.type) {
     case 'VmsFailed':
       return event.data.onFailure === 'rollback' ? event.data.machines : [];
@@ -118,14 +139,14 @@ export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): Read
     }
     case 'VmDeleted':
       return new Set([...stuck].filter((key) => !key.endsWith(`/${event.data.name}`)));
-    case 'NodeRemovalRequested':
-      return new Set([...stuck].filter((key) => key !== stuckKey('RemoveNode', event.data.node)));
     case 'ClusterRetryRequested':
       return new Set();
     case 'ClusterReady': // Of what leaves, it says nothing.
       return new Set([...stuck].filter((key) => LEAVING.some((step) => key.startsWith(step))));
-    default:
-      return stuck;
+    default: {
+      const leaving = new Set(leavingIn(event).map((node) => stuckKey('RemoveNode', node)));
+      return leaving.size === 0 ? stuck : new Set([...stuck].filter((key) => !leaving.has(key)));
+    }
   }
 };
 

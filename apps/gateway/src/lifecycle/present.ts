@@ -1,5 +1,5 @@
 import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
-import { givenUpIn } from './additions.js';
+import { additionsAfter, isGrowing, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
 import { phaseAfter } from './cluster.phase.js';
 
 export interface PresentNode {
@@ -13,6 +13,7 @@ export interface PresentCluster {
   readonly phase: ClusterPhase;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
+  readonly additions: Additions;
   /** Workers were asked for and are not all there. */
   readonly isGrowing: boolean;
   /** Nodes that were asked to go and still have a machine. */
@@ -24,6 +25,7 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   phase: 'Pending',
   etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
+  additions: NO_ADDITIONS,
   isGrowing: false,
   removing: new Set(),
 });
@@ -43,19 +45,10 @@ const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster
         nodes: new Map([...cluster.nodes].filter(([name]) => name !== event.data.name)),
         removing: without(cluster.removing, event.data.name),
       };
-    case 'NodesRequested':
-      return { ...cluster, isGrowing: true };
-    case 'NodesRejected':
-    case 'ClusterReady':
-      return { ...cluster, isGrowing: false };
-    case 'VmsFailed':
-    case 'NodesFailed':
-    case 'NodesAbandoned':
-      return { ...cluster, isGrowing: false, removing: new Set([...cluster.removing, ...givenUpIn(event)]) };
-    case 'NodeRemovalRequested':
-      return { ...cluster, removing: new Set(cluster.removing).add(event.data.node) };
-    default:
-      return cluster;
+    default: {
+      const leaving = leavingIn(event).filter((name) => cluster.nodes.has(name));
+      return leaving.length === 0 ? cluster : { ...cluster, removing: new Set([...cluster.removing, ...leaving]) };
+    }
   }
 };
 
@@ -68,7 +61,9 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   if (event.type === 'ClusterRequested') return begin(event);
   if (cluster === undefined || isForeign(cluster, event)) return cluster;
   if (event.type === 'ClusterDeleted') return undefined;
-  return nodesAfter({ ...cluster, phase: phaseAfter(cluster.phase, event) }, event);
+  const additions = additionsAfter(cluster.additions, event);
+  const phase = phaseAfter(cluster.phase, event);
+  return nodesAfter({ ...cluster, phase, additions, isGrowing: isGrowing(additions) }, event);
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

@@ -1,4 +1,4 @@
-import { declaredAfter, DECLARING, type Declared } from '@fairlead/contracts';
+import { declaredAfter, isDeclaring, type Declared } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 
@@ -6,6 +6,6 @@ import { clusterKey } from '../common/cluster.address.js';
 export const manifestsProjection: Projection<Declared> = {
   name: 'manifests',
   table: 'manifests',
-  keys: ({ type, meta }) => (DECLARING.has(type) ? [clusterKey(meta.namespace, meta.cluster)] : []),
+  keys: (event) => (isDeclaring(event) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
   evolve: declaredAfter,
 };

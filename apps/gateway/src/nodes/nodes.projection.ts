@@ -1,4 +1,5 @@
 import {
+  replacedIn,
   sentenceOf,
   sentenceOfEvent,
   type ClusterUid,
@@ -81,8 +82,10 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeDrained':
     case 'NodeRemoved':
       return [event.data.node];
-    default:
-      return [];
+    default: {
+      const leaving = replacedIn(event);
+      return leaving === undefined ? [] : [leaving];
+    }
   }
 };
 
@@ -114,6 +117,10 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
   doc.milestones[milestone] === undefined
     ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
+
+/** Another node takes its place. */
+const leaving = (doc: NodeDoc, event: StoredEvent): NodeDoc =>
+  replacedIn(event) === doc.name ? { ...doc, isRemoving: true, changedAt: event.meta.time } : doc;
 
 const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
@@ -172,7 +179,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(remediated(doc, event), event);
+      return failing(remediated(leaving(doc, event), event), event);
   }
 };
 

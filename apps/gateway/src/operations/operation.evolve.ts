@@ -1,4 +1,11 @@
-import type { Cause, EventType, OperationKind, OperationPhase, StoredEvent } from '@fairlead/contracts';
+import {
+  replacementIn,
+  type Cause,
+  type EventType,
+  type OperationKind,
+  type OperationPhase,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Planned } from './passed.js';
 
 export interface StepFailure {
@@ -11,6 +18,12 @@ export interface StepFailure {
   readonly nextAttemptAt: string | null;
 }
 
+/** What is done. A node that is replaced leaves after the new one has come, or before. */
+export type Course = Exclude<OperationKind, 'retry'> | 'replace-node-first';
+
+export const kindOf = (course: Course): Exclude<OperationKind, 'retry'> =>
+  course === 'replace-node-first' ? 'replace-node' : course;
+
 /** A request about a cluster and what came of it. */
 export interface OperationDoc {
   /** Id and sequence of the event that requested it. */
@@ -18,7 +31,7 @@ export interface OperationDoc {
   readonly seq: number;
   readonly kind: OperationKind;
   /** What is done: for a retry, what is done again. */
-  readonly course: Exclude<OperationKind, 'retry'>;
+  readonly course: Course;
   readonly phase: OperationPhase;
   readonly actor: string;
   readonly startedAt: string;
@@ -81,11 +94,11 @@ const requestIdOf = (event: Requested): string | null => {
   return event.type === 'NodesRequested' ? event.data.requestId : null;
 };
 
-export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
+const doc = (event: StoredEvent, course: Course): OperationDoc => ({
   id: event.meta.id,
   seq: event.meta.seq,
-  kind,
-  course: kind,
+  kind: kindOf(course),
+  course,
   phase: 'Running',
   actor: event.meta.actor,
   startedAt: event.meta.time,
@@ -93,19 +106,37 @@ export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): 
   finishedAt: null,
   marks: {},
   notes: {},
-  requested: requestedBy(event),
+  requested: NONE_PLANNED,
   deleted: 0,
   retries: 0,
   planSeqs: [],
   planned: NONE_PLANNED,
-  node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
-  requestId: requestIdOf(event),
+  node: null,
+  requestId: null,
   failures: [],
   failuresTotal: 0,
   reason: '',
   message: '',
   failedStep: null,
 });
+
+export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
+  ...doc(event, kind),
+  requested: requestedBy(event),
+  node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
+  requestId: requestIdOf(event),
+});
+
+const ONE: Planned = { all: 1, follower: 0, worker: 1 };
+
+/** The replacement that an event asks for; undefined: it asks for none. */
+export const replacing = (event: StoredEvent): OperationDoc | undefined => {
+  const replacement = replacementIn(event);
+  if (replacement === undefined) return undefined;
+  const { node, requestId, order } = replacement;
+  const course = order === 'create-first' ? 'replace-node' : 'replace-node-first';
+  return { ...doc(event, course), requested: ONE, node, requestId };
+};
 
 /** A retry goes on where the failed operation stopped, with the steps that were done. */
 export const retried = (event: Requested, failed: OperationDoc | undefined): OperationDoc => {

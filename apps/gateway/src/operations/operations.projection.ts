@@ -8,7 +8,15 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
-import { begun, isRequest, retried, type OperationDoc, type Requested, type StepFailure } from './operation.evolve.js';
+import {
+  begun,
+  isRequest,
+  replacing,
+  retried,
+  type OperationDoc,
+  type Requested,
+  type StepFailure,
+} from './operation.evolve.js';
 import { countPlanned } from './passed.js';
 
 /** The operations of a cluster's present or last incarnation, oldest first. */
@@ -64,12 +72,20 @@ const ended =
   (phase: OperationPhase, time: string, why: Partial<Pick<OperationDoc, 'message' | 'reason' | 'failedStep'>> = {}) =>
   (operation: OperationDoc): OperationDoc => ({ ...operation, ...why, phase, finishedAt: time });
 
-const builds = ({ course }: OperationDoc): boolean => course === 'create' || course === 'add-nodes';
+const replaces = ({ course }: OperationDoc): boolean => course === 'replace-node' || course === 'replace-node-first';
+const builds = (operation: OperationDoc): boolean =>
+  operation.course === 'create' || operation.course === 'add-nodes' || replaces(operation);
 const deletes = ({ course }: OperationDoc): boolean => course === 'delete';
 const removes =
   (node: string) =>
   (operation: OperationDoc): boolean =>
     operation.node === node;
+
+/** Machines are planned for one request; without one, for what is being created. */
+const isFor =
+  (requestId: string | undefined) =>
+  (operation: OperationDoc): boolean =>
+    builds(operation) && (requestId === undefined ? !replaces(operation) : operation.requestId === requestId);
 
 const upgrades =
   (upgradeId: string) =>
@@ -128,7 +144,8 @@ const withFailure =
 const couldBeOf =
   ({ node }: StepFailure) =>
   (operation: OperationDoc): boolean =>
-    operation.course !== 'upgrade' && (node === null || operation.node === null || operation.node === node);
+    operation.course !== 'upgrade' &&
+    (node === null || operation.node === null || operation.node === node || replaces(operation));
 
 const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
   switch (event.type) {
@@ -166,14 +183,18 @@ const succeeds =
     mapRunning(doc, which, (operation) => ended('Succeeded', event.meta.time)(mark(event)(operation)));
 
 const planned: Advance<'VmsPlanned'> = (doc, event) =>
-  mapRunning(doc, builds, (operation) => ({
+  mapRunning(doc, isFor(event.data.requestId), (operation) => ({
     ...mark(event)(operation),
     planSeqs: [...operation.planSeqs, event.meta.seq],
     planned: countPlanned(operation.planned, event.data.machines),
   }));
 
 const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, data }) =>
-  mapRunning(doc, builds, ended('Rejected', meta.time, { reason: data.code, message: data.message }));
+  mapRunning(
+    doc,
+    isFor('requestId' in data ? data.requestId : undefined),
+    ended('Rejected', meta.time, { reason: data.code, message: data.message }),
+  );
 
 const stepFailed: Advance<'InfrastructureStepFailed' | 'BootstrapStepFailed'> = (doc, event) => {
   const failure = failureOf(event);
@@ -194,7 +215,7 @@ const whyOf = (data: EventData<'ClusterFailed' | 'VmsFailed' | 'NodesFailed'>) =
 const ofRequest =
   (requestId: string) =>
   (operation: OperationDoc): boolean =>
-    operation.course === 'add-nodes' && operation.requestId === requestId;
+    (operation.course === 'add-nodes' || replaces(operation)) && operation.requestId === requestId;
 
 /** Machines or nodes of a request failed. What was rolled back cannot be taken up. */
 const requestFailed: Advance<'VmsFailed' | 'NodesFailed'> = (doc, { meta, data }) =>
@@ -225,11 +246,21 @@ const addonInstalled: Advance<'AddonInstalled'> = (doc, { data: { addon } }) =>
     };
   });
 
-const machineDeleted: Advance<'VmDeleted'> = (doc, event) =>
-  succeeds(removes(event.data.name))(
-    mapRunning(doc, deletes, (operation) => ({ ...operation, deleted: operation.deleted + 1 })),
-    event,
-  );
+/** The second of the two facts ends it: the old node is gone, and the new one is part of the cluster. */
+const replaced =
+  (which: (operation: OperationDoc) => boolean, other: EventType): Advance =>
+  (doc, event) => {
+    const isOfIt = (operation: OperationDoc): boolean => replaces(operation) && which(operation);
+    const isLast = (operation: OperationDoc): boolean => isOfIt(operation) && operation.marks[other] !== undefined;
+    return succeeds(isLast)(marks(isOfIt)(doc, event), event);
+  };
+
+const machineDeleted: Advance<'VmDeleted'> = (doc, event) => {
+  const isOfIt = removes(event.data.name);
+  const counted = mapRunning(doc, deletes, (operation) => ({ ...operation, deleted: operation.deleted + 1 }));
+  const removed = succeeds((operation) => isOfIt(operation) && !replaces(operation))(counted, event);
+  return replaced(isOfIt, 'NodeReplacementReady')(removed, event);
+};
 
 /** It stays under way: the deletion is tried again. */
 const notDeleted: Advance<'VmDeletionFailed'> = (doc, { meta, data }) => {
@@ -266,7 +297,8 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   ControlPlaneInitialized: marks(builds),
   NetworkReady: marks(builds),
   ControlPlaneReady: marks(builds),
-  ClusterReady: succeeds(builds),
+  ClusterReady: succeeds((operation) => builds(operation) && !replaces(operation)),
+  NodeReplacementReady: (doc, event) => replaced(ofRequest(event.data.requestId), 'VmDeleted')(doc, event),
   ClusterRejected: rejected,
   NodesRejected: rejected,
   ClusterFailed: (doc, { meta, data }) => mapRunning(doc, builds, ended('Failed', meta.time, whyOf(data))),
@@ -304,7 +336,9 @@ export const operationsProjection: Projection<OperationsDoc> = {
   table: 'operations',
 
   keys: (event) =>
-    isRequest(event) || advanceOf(event) !== undefined ? [clusterKey(event.meta.namespace, event.meta.cluster)] : [],
+    isRequest(event) || replacing(event) !== undefined || advanceOf(event) !== undefined
+      ? [clusterKey(event.meta.namespace, event.meta.cluster)]
+      : [],
 
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') {
@@ -313,6 +347,10 @@ export const operationsProjection: Projection<OperationsDoc> = {
       return begin({ namespace, cluster, uid, requestedSeq: event.meta.seq, operations: [] }, event);
     }
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return isRequest(event) ? begin(doc, event) : (advanceOf(event)?.(doc, event) ?? doc);
+    if (isRequest(event)) return begin(doc, event);
+    const replacement = replacing(event);
+    // One event may ask for a replacement and be a fact about other operations, too.
+    const advanced = advanceOf(event)?.(doc, event) ?? doc;
+    return replacement === undefined ? advanced : add(advanced, replacement);
   },
 };

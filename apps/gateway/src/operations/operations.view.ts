@@ -1,7 +1,7 @@
 import { sentenceOf, type NodeProgressView, type OperationView, type StepFailureView } from '@fairlead/contracts';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
-import type { OperationDoc } from './operation.evolve.js';
+import { kindOf, type OperationDoc } from './operation.evolve.js';
 import { currentStepOf, stepViews } from './step.views.js';
 
 /** The nodes that an operation is about, of those that its cluster has now. */
@@ -12,6 +12,9 @@ const nodesOf = ({ course, planSeqs, node }: OperationDoc, nodes: readonly NodeD
       return nodes.filter(({ planSeq }) => planSeqs.includes(planSeq));
     case 'remove-node':
       return nodes.filter(({ name }) => name === node);
+    case 'replace-node':
+    case 'replace-node-first':
+      return nodes.filter(({ name, planSeq }) => name === node || planSeqs.includes(planSeq));
     case 'delete':
       return nodes;
     case 'upgrade':
@@ -50,7 +53,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     id: doc.id,
     seq: doc.seq,
     kind: doc.kind,
-    retryOf: doc.kind === 'retry' ? doc.course : null,
+    retryOf: doc.kind === 'retry' ? kindOf(doc.course) : null,
     retries: doc.retries,
     phase: doc.phase,
     uid,

@@ -1,11 +1,12 @@
-import type { EventType, OperationKind, OperationPhase, StepFailureView, StepView } from '@fairlead/contracts';
+import type { EventType, OperationPhase, StepFailureView, StepView } from '@fairlead/contracts';
+import type { Course as Kind } from './operation.evolve.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { passedBy, type Passed, type Planned } from './passed.js';
 import { STEPS, type StepDefinition } from './steps.js';
 
 /** What the steps of an operation follow from. */
 export interface Course {
-  readonly kind: Exclude<OperationKind, 'retry'>;
+  readonly kind: Kind;
   readonly phase: OperationPhase;
   readonly startedAt: string;
   readonly finishedAt: string | null;

@@ -1,5 +1,6 @@
-import type { EventType, OperationKind } from '@fairlead/contracts';
+import type { EventType } from '@fairlead/contracts';
 import type { Milestone } from '../nodes/nodes.projection.js';
+import type { Course } from './operation.evolve.js';
 
 /** Which nodes of an operation a step is about; followers are the control planes that join the first one. */
 export type Group = 'all' | 'follower' | 'worker';
@@ -128,24 +129,37 @@ const CREATE: readonly StepDefinition[] = [
   ]),
 ];
 
+const PLAN_MACHINES: Step = { name: 'plan-machines', title: 'Plan machines', closedBy: 'VmsPlanned' };
+
+const REMOVE: readonly Step[] = [
+  { name: 'drain', title: 'Cordon and drain', closedBy: 'NodeDrained', attempts: ['RemoveNode'] },
+  { name: 'remove-node', title: 'Leave etcd and Kubernetes', closedBy: 'NodeRemoved' },
+  {
+    name: 'delete-machine',
+    title: 'Delete the machine',
+    closedBy: 'VmDeleted',
+    attempts: ['delete machine', 'delete machines'],
+  },
+];
+
+/** The new node of a replacement. */
+const NEW_NODE: readonly StepDefinition[] = [
+  ...part('Infrastructure', [PLAN_MACHINES, MACHINES]),
+  ...HOSTS,
+  ...part('New node', [JOIN_WORKERS, { ...NODES_READY, closedBy: 'NodeReplacementReady' }]),
+];
+
 /** What each kind of operation consists of, in order. A retry has the steps of what it retries. */
-export const STEPS: Readonly<Record<Exclude<OperationKind, 'retry'>, readonly StepDefinition[]>> = {
+export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   create: CREATE,
   'add-nodes': [
-    ...part('Infrastructure', [{ name: 'plan-machines', title: 'Plan machines', closedBy: 'VmsPlanned' }, MACHINES]),
+    ...part('Infrastructure', [PLAN_MACHINES, MACHINES]),
     ...HOSTS,
     ...part('Nodes', [JOIN_WORKERS, { ...NODES_READY, closedBy: 'ClusterReady' }]),
   ],
-  'remove-node': part('Remove', [
-    { name: 'drain', title: 'Cordon and drain', closedBy: 'NodeDrained', attempts: ['RemoveNode'] },
-    { name: 'remove-node', title: 'Leave etcd and Kubernetes', closedBy: 'NodeRemoved' },
-    {
-      name: 'delete-machine',
-      title: 'Delete the machine',
-      closedBy: 'VmDeleted',
-      attempts: ['delete machine', 'delete machines'],
-    },
-  ]),
+  'remove-node': part('Remove', REMOVE),
+  'replace-node': [...NEW_NODE, ...part('Old node', REMOVE)],
+  'replace-node-first': [...part('Old node', REMOVE), ...NEW_NODE],
   delete: part('Delete', [
     {
       name: 'dismantle',

@@ -1,4 +1,12 @@
-import type { EventData, MachinePlan, NodeName, NodeSet, OnFailure } from '@fairlead/contracts';
+import {
+  onFailureOf,
+  type EventData,
+  type MachinePlan,
+  type NodeName,
+  type NodeSet,
+  type OnFailure,
+  type Replacement,
+} from '@fairlead/contracts';
 import { surgeOf } from './surges.js';
 
 /** A request for more nodes, until its machines are announced or given up. */
@@ -10,6 +18,12 @@ export interface NodesRequest {
   readonly machines: readonly NodeName[];
   /** Its machines could not be made and are kept for a retry. */
   readonly failed: boolean;
+  /** The machine in whose place its machine comes, as it was planned; absent: its machines are additional. */
+  readonly replaces?: Replaced;
+}
+
+interface Replaced extends Pick<Replacement, 'order'> {
+  readonly machine: MachinePlan;
 }
 
 /** The requests for nodes of a cluster, as far as their machines are concerned. */
@@ -52,6 +66,23 @@ export const withRequest = (
   ...additions,
   requests: [...additions.requests, { requestId, workers, onFailure, machines: [], failed: false }],
 });
+
+/** A machine that is being replaced already, or is not there, is replaced by no other. */
+export const withReplacement = (
+  additions: Additions,
+  { requestId, node, order }: Replacement,
+  planned: readonly MachinePlan[],
+): Additions => {
+  const machine = planned.find(({ name }) => name === node);
+  const isReplaced = additions.requests.some(({ replaces }) => replaces?.machine.name === node);
+  if (machine === undefined || isReplaced) return additions;
+  const request = { requestId, workers: [], onFailure: onFailureOf({ order }), machines: [], failed: false };
+  return { ...additions, requests: [...additions.requests, { ...request, replaces: { order, machine } }] };
+};
+
+/** The machine of the old node goes before the new one is made: hosts of an inventory and quotas have no room for both. */
+export const isWaiting = ({ replaces }: NodesRequest, planned: readonly MachinePlan[]): boolean =>
+  replaces?.order === 'remove-first' && planned.some(({ name }) => name === replaces.machine.name);
 
 export const withoutRequest = drop;
 

@@ -3,7 +3,7 @@ import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
 import { requestOf } from './additions.js';
-import { likeOf, planCluster, planSurge, planWorkers } from './machines.planner.js';
+import { likeOf, planCluster, planRequest, planSurge, setsOf } from './machines.planner.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn } from './placement.effects.js';
 import { surgeLacks, surgeRefused } from './surges.js';
@@ -41,14 +41,15 @@ export class AdmissionEffects {
     const { uid } = cluster;
     const request = requestOf(cluster.additions, task.data.requestId ?? '');
     if (request === undefined) return;
-    const { requestId, workers } = request;
+    const { requestId } = request;
+    const workers = setsOf(cluster, request);
     const refusal = await this.refusal(task, workers);
     if (refusal !== undefined) {
       await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
       return;
     }
     const prepared = await this.placement.prepare(workers, task.cause);
-    const machines = planWorkers(cluster, workers, zonesIn(prepared));
+    const machines = planRequest(cluster, request, zonesIn(prepared));
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 

@@ -145,6 +145,18 @@ const recordDeletion = (
   return [...balancer, ...machines, ...end];
 };
 
+/** Where the old node is gone already, the place that it left stays open for a retry. */
+const rejectNodes = (state: PresentMachines, requestId: string, refusal: Refusal): readonly MachinesFact[] => {
+  const { status, cluster } = state;
+  const request = requestOf(cluster.additions, requestId);
+  if (status !== 'desired' || request === undefined) return nothing;
+  if (request.replaces?.order === 'remove-first') {
+    const target = request.replaces.machine.pool;
+    return failRequest(state, requestId, { operation: 'validate the request', target, message: refusal.message });
+  }
+  return [{ type: 'NodesRejected', data: { uid: cluster.uid, requestId, ...rejection(refusal) } }];
+};
+
 const decide = (state: Machines, command: MachinesCommand): readonly MachinesFact[] => {
   const { uid } = command.data;
   if (state.status === 'absent' || state.cluster.uid !== uid) return nothing;
@@ -155,11 +167,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     case 'Reject':
       if (status !== 'requested') return nothing;
       return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
-    case 'RejectNodes': {
-      const { requestId, refusal } = command.data;
-      if (status !== 'desired' || requestOf(cluster.additions, requestId) === undefined) return nothing;
-      return [{ type: 'NodesRejected', data: { uid, requestId, ...rejection(refusal) } }];
-    }
+    case 'RejectNodes':
+      return rejectNodes(state, command.data.requestId, command.data.refusal);
     case 'Plan':
       return plan(state, command.data);
     case 'PlanSurge':

@@ -1,4 +1,4 @@
-import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import { declaredAfter, replacementIn, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import {
   NO_ADDITIONS,
   withAbandoned,
@@ -8,6 +8,7 @@ import {
   withoutRequest,
   withPlannedRequest,
   withRemovalDesired,
+  withReplacement,
   withRequest,
   withRetry,
   type Additions,
@@ -17,11 +18,12 @@ import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetrie
 
 export const ABSENT: Machines = { status: 'absent' };
 
-const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
+const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
   status: 'requested',
   cluster: {
-    uid: data.uid,
-    spec: data.spec,
+    uid: event.data.uid,
+    spec: event.data.spec,
+    declared: declaredAfter(undefined, event),
     run: 1,
     planned: [],
     created: {},
@@ -30,8 +32,9 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     surges: NO_SURGES,
     balanced: false,
     workersEver: 0,
+    controlPlanesEver: 0,
     poolsEver: 0,
-    desiredSince: meta.time,
+    desiredSince: event.meta.time,
     remake: false,
     deletions: {},
   },
@@ -87,6 +90,7 @@ const planned = (cluster: Cluster, { data, meta }: StoredEvent<'VmsPlanned'>): C
     surges: withPlannedSurge(cluster.surges, data.machines),
     additions: withPlannedRequest(cluster.additions, data),
     workersEver: cluster.workersEver + workers.length,
+    controlPlanesEver: cluster.controlPlanesEver + data.machines.length - workers.length,
     poolsEver: cluster.poolsEver + pools.size,
     desiredSince: meta.time,
   };
@@ -124,7 +128,7 @@ const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDel
 };
 
 /** What an event changes in the requests for more nodes. */
-const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
+const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Additions => {
   switch (event.type) {
     case 'NodesRequested':
       return withRequest(additions, event.data);
@@ -138,8 +142,10 @@ const additionsAfter = (additions: Additions, event: StoredEvent): Additions => 
       return withRemovalDesired(additions, event.data.node);
     case 'VmsCreated':
       return withAnnounced(additions, event.data);
-    default:
-      return additions;
+    default: {
+      const replacement = replacementIn(event);
+      return replacement === undefined ? additions : withReplacement(additions, replacement, planned);
+    }
   }
 };
 
@@ -173,8 +179,10 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
 };
 
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
-  const additions = additionsAfter(cluster.additions, event);
-  const changed = clusterAfter(additions === cluster.additions ? cluster : { ...cluster, additions }, event);
+  const additions = additionsAfter(cluster, event);
+  const declared = declaredAfter(cluster.declared, event);
+  const isSame = additions === cluster.additions && declared === cluster.declared;
+  const changed = clusterAfter(isSame ? cluster : { ...cluster, additions, declared }, event);
   if (changed === cluster) return cluster;
   const givenUp = unannouncedOf(changed).map(({ name }) => name);
   return withDeletions(changed, givenUp, event.meta.time);

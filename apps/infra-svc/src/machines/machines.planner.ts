@@ -1,8 +1,10 @@
 import {
+  CONTROL_PLANE_POOL,
   fnv1a32,
   type ClusterSpec,
   type ClusterUid,
   type ConnectionName,
+  type Declared,
   type Machine,
   type MachinePlan,
   type NodeName,
@@ -12,6 +14,7 @@ import {
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
+import type { NodesRequest } from './additions.js';
 import type { GroupRef, LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
 const SUFFIX_LENGTH = 5;
@@ -142,6 +145,54 @@ export const planWorkers = (
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
   return spread(workers, cluster.planned, zonesOf);
 };
+
+/** What the pool of a machine is declared as now; a machine whose pool is not declared is the model of its successor. */
+const declaredLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: Declared | undefined): NodeSet => {
+  const { controlPlane, pools = [] } = declared?.spec ?? {};
+  const now = pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool);
+  if (now === undefined) return { connection, spec, rootDisk, count: 1 };
+  return { connection: now.connection, spec: now.machineType, rootDisk: now.rootDisk, count: 1 };
+};
+
+/** The machine that comes in the place of another: of its role and pool, and as that pool is declared now. */
+export const planReplacement = (
+  cluster: Pick<Parameters<typeof planWorkers>[0], 'uid' | 'spec' | 'planned' | 'workersEver'> & {
+    readonly controlPlanesEver: number;
+    readonly declared: Declared | undefined;
+  },
+  old: MachinePlan,
+  zonesOf: ZonesOf,
+): readonly MachinePlan[] => {
+  const { uid, spec, planned, declared } = cluster;
+  const { role, pool } = old;
+  const index = 1 + (role === 'worker' ? cluster.workersEver : cluster.controlPlanesEver);
+  const like = declaredLike(old, declared);
+  const machine: MachinePlan = {
+    name: machineName(spec.name, uid, role, index),
+    ...{ role, pool, leader: false },
+    ...{ connection: like.connection, spec: like.spec, rootDisk: like.rootDisk },
+  };
+  // The old one leaves its zone.
+  return spread(
+    [machine],
+    planned.filter(({ name }) => name !== old.name),
+    zonesOf,
+  );
+};
+
+/** The machines of a request, as sets: what is asked of connections and quotas. */
+export const setsOf = (
+  { declared }: { readonly declared: Declared | undefined },
+  { workers, replaces }: Pick<NodesRequest, 'workers' | 'replaces'>,
+): readonly NodeSet[] => (replaces === undefined ? workers : [declaredLike(replaces.machine, declared)]);
+
+/** The named machines of a request. */
+export const planRequest = (
+  cluster: Parameters<typeof planReplacement>[0] & Parameters<typeof planWorkers>[0],
+  { workers, replaces }: Pick<NodesRequest, 'workers' | 'replaces'>,
+  zonesOf: ZonesOf,
+): readonly MachinePlan[] =>
+  replaces === undefined ? planWorkers(cluster, workers, zonesOf) : planReplacement(cluster, replaces.machine, zonesOf);
 
 /** The machine of a pool that extra ones are made like: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>

@@ -1,12 +1,13 @@
-import type {
-  Cause,
-  ClusterUid,
-  ConnectionName,
-  EventType,
-  Machine,
-  NodeName,
-  NodeRole,
-  StoredEvent,
+import {
+  replacementIn,
+  type Cause,
+  type ClusterUid,
+  type ConnectionName,
+  type EventType,
+  type Machine,
+  type NodeName,
+  type NodeRole,
+  type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
@@ -110,15 +111,18 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
     case 'ClusterDeleted':
       return undefined;
     default:
-      return row;
+      return replacementIn(event) === undefined ? row : { ...row, status: 'desired' };
   }
 };
+
+const isAboutCluster = (event: StoredEvent): boolean =>
+  CLUSTER_EVENTS.has(event.type) || replacementIn(event) !== undefined;
 
 /** Clusters as infra-svc sees them. What is deleted has no row. */
 export const clustersProjection: Projection<ClusterRow> = {
   name: 'clusters',
   table: 'clusters',
-  keys: (event) => (CLUSTER_EVENTS.has(event.type) ? [`${event.meta.namespace}/${event.meta.cluster}`] : []),
+  keys: (event) => (isAboutCluster(event) ? [`${event.meta.namespace}/${event.meta.cluster}`] : []),
   evolve: (row, event) => {
     if (event.type === 'ClusterRequested') {
       const { namespace, cluster } = event.meta;

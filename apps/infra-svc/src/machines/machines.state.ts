@@ -1,4 +1,4 @@
-import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
 import { batchOf, type Additions } from './additions.js';
 import type { Surges } from './surges.js';
 
@@ -14,6 +14,8 @@ export interface Deletion {
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
+  /** What its pools must be like now. */
+  readonly declared: Declared | undefined;
   /** Grows when a cluster that has failed is retried, and when it is to be deleted: what is under way for an earlier run is void. */
   readonly run: number;
   /** Machines that are named and not deleted. */
@@ -27,6 +29,7 @@ export interface Cluster {
   readonly balanced: boolean;
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
+  readonly controlPlanesEver: number;
   readonly poolsEver: number;
   /** When the machines were last desired again (RFC 3339): a provider's deadline counts from here. */
   readonly desiredSince: string;

@@ -1,6 +1,6 @@
 import type { NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import { batchOfRequest, type NodesRequest } from './additions.js';
+import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
 import { missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
@@ -36,11 +36,19 @@ const ensureCluster = (cluster: Cluster): readonly Task[] => {
   return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
 };
 
-const ensureRequest = (cluster: Cluster, { requestId, machines, failed }: NodesRequest): readonly Task[] => {
-  if (failed) return [];
+const ensureRequest = (cluster: Cluster, request: NodesRequest): readonly Task[] => {
+  const { requestId, machines, failed, replaces } = request;
+  if (failed || isWaiting(request, cluster.planned)) return [];
   const data = { requestId };
   if (machines.length > 0) return ensure(cluster, batchOfRequest(requestId), data);
-  return [task({ type: 'PlanNodes', about: requestId, reason: 'more nodes were requested', data })];
+  return [
+    task({
+      type: 'PlanNodes',
+      about: requestId,
+      reason: replaces === undefined ? 'more nodes were requested' : `${replaces.machine.name} is to be replaced`,
+      data,
+    }),
+  ];
 };
 
 const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): readonly Task[] => {

@@ -6,6 +6,8 @@ import {
   type HealthCheck,
   type MachinePlan,
   type NodeName,
+  replacedIn,
+  replacementIn,
   type StoredEvent,
 } from '@fairlead/contracts';
 import {
@@ -115,13 +117,29 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
 const leaving = (state: Known, names: readonly string[]): Known =>
   names.reduce((before, name) => withMember(before, name, () => ({ leaving: true })), state);
 
+/** A node that someone else replaces is theirs, until that comes to nothing. */
+const evolveReplacements = (state: Known, event: StoredEvent): Known => {
+  const replacement = event.type === 'RemediationRequested' ? undefined : replacementIn(event);
+  const left = replacedIn(event);
+  const after = left === undefined ? state : leaving(state, [left]);
+  return replacement === undefined
+    ? after
+    : withMember(after, replacement.node, () => ({ replacedBy: replacement.requestId }));
+};
+
+/** The request, or the replacement, came to nothing. */
+const ended = (state: Known, requestId: string, cause: Cause): Known => {
+  const members = Object.values(state.members).filter(({ replacedBy }) => replacedBy === requestId);
+  const free = members.reduce((before, { name }) => withMember(before, name, () => ({ replacedBy: null })), state);
+  return withOpen(free, requestId, { failed: cause });
+};
+
 const failedRequest = (
   state: Known,
-  { requestId, cause, onFailure }: { requestId?: string | undefined; cause: Cause; onFailure: 'rollback' | 'keep' },
+  { requestId, cause, onFailure }: EventData<'VmsFailed' | 'NodesFailed'>,
   names: readonly string[],
 ): Known => {
-  const open = openOf(state, requestId);
-  const after = open === undefined ? state : withOpen(state, open.requestId, { failed: cause });
+  const after = ended(state, requestId, cause);
   if (onFailure === 'rollback') return leaving(after, names);
   return names.reduce((before, name) => withMember(before, name, () => ({ kept: true })), after);
 };
@@ -140,14 +158,17 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
       return withMember(state, event.data.machine.name, () => ({ createdAt: event.meta.time }));
     case 'NodesRejected': {
       const { requestId, message } = event.data;
-      return withOpen(state, requestId, { failed: { operation: 'replace', target: 'the node', message } });
+      return ended(state, requestId, { operation: 'plan machines', target: requestId, message });
     }
     case 'VmsFailed':
       return failedRequest(state, event.data, event.data.machines);
     case 'NodesFailed':
       return failedRequest(state, event.data, event.data.nodes);
-    case 'NodesAbandoned':
-      return leaving(state, event.data.nodes);
+    case 'NodesAbandoned': {
+      const { requestId, nodes } = event.data;
+      const cause = { operation: 'add nodes', target: requestId, message: 'the request was given up' };
+      return leaving(ended(state, requestId, cause), nodes);
+    }
     case 'NodeRemovalRequested':
     case 'NodeRemoved':
       return leaving(state, [event.data.node]);
@@ -224,5 +245,5 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
 export const evolve = (state: Remediation, event: StoredEvent): Remediation => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(state, event);
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveReplacements(state, event), event);
 };

@@ -28,6 +28,8 @@ export interface Member {
   readonly wellForMs: number;
   /** Its request failed, and its user wants to look at it. */
   readonly kept: boolean;
+  /** The request by which someone else replaces it. */
+  readonly replacedBy: string | null;
   /** Someone removes it. */
   readonly leaving: boolean;
   /** Remediations of it and of the nodes that it replaced; null: none. */
@@ -103,6 +105,7 @@ export const newMember = ({ name, role, pool }: Pick<Member, 'name' | 'role' | '
   unwellSince: null,
   wellForMs: 0,
   kept: false,
+  replacedBy: null,
   leaving: false,
   tried: null,
   skipped: null,

@@ -186,19 +186,19 @@ describe('remediation of a pool', () => {
 
 describe('control planes', () => {
   const cluster = (check: object = {}): Story =>
-    new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', ...check } });
+    new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot', ...check } });
 
   it('are remediated one at a time', () => {
-    const story = cluster()
-      .lost('cp-1')
-      .after(5 * MINUTES);
-    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
+    const story = new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot' } });
     story
-      .gone('cp-1')
       .join('cp-4', 'control-plane')
-      .notReady('cp-2')
+      .join('cp-5', 'control-plane')
+      .notReady('cp-1', 'cp-2')
       .after(5 * MINUTES);
-    expect(story.candidates).toEqual([]);
+    expect(story.candidates).toEqual(['cp-1', 'cp-2']);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
+    story.ready('cp-1');
+    expect(story.settle()).toMatchObject([{ type: 'RemediationSucceeded' }, { data: { node: 'cp-2' } }]);
   });
 
   it('are not remediated when etcd would be left without its quorum', () => {
@@ -210,20 +210,13 @@ describe('control planes', () => {
     ]);
   });
 
-  it('are created first while the old one answers, and removed first when it is silent', () => {
+  it('are not replaced', () =>
     expect(
-      cluster()
+      cluster({ remediation: 'replace' })
         .notReady('cp-1')
         .after(5 * MINUTES)
         .settle(),
-    ).toMatchObject([{ data: { order: 'create-first' } }]);
-    expect(
-      cluster()
-        .lost('cp-1')
-        .after(5 * MINUTES)
-        .settle(),
-    ).toMatchObject([{ data: { order: 'remove-first' } }]);
-  });
+    ).toMatchObject([{ type: 'RemediationSkipped', data: { reason: 'NotReplaceable' } }]));
 });
 
 describe('a node that cannot be remediated', () => {
@@ -362,6 +355,15 @@ describe('a reboot', () => {
 });
 
 describe('a replacement', () => {
+  it('by someone else is left to them, until it comes to nothing', () => {
+    const order = 'create-first' as const;
+    const story = web().say(nodeFact('NodeReplacementRequested', 'web-1', { requestId: 'r', order, reason: '' }));
+    story.notReady('web-1').after(5 * MINUTES);
+    expect(story.settle()).toEqual([]);
+    story.say({ type: 'NodesRejected', data: { uid, requestId: 'r', code: 'c', message: 'no' } } as unknown as Fact);
+    expect(typesOf(story.settle())).toEqual(['RemediationRequested']);
+  });
+
   it('has succeeded when the new node is Ready and the old machine is gone', () => {
     const story = web()
       .notReady('web-1')

@@ -3,6 +3,7 @@ import {
   durationMs,
   unhealthyLimits,
   type HealthCheck,
+  type NodeRole,
   type RemediationAction,
   type SkipReason,
   type UnhealthyCondition,
@@ -61,7 +62,9 @@ interface PoolParts {
 const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
   const { check, open } = parts;
   const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
-  const members = of.filter(({ name, kept, leaving }) => !kept && !leaving && !remediated.has(name));
+  const isOurs = ({ name, kept, leaving, replacedBy }: Member): boolean =>
+    !kept && !leaving && replacedBy === null && !remediated.has(name);
+  const members = of.filter(isOurs);
   const unhealthy = members
     .flatMap((member) => conditionOf(member, check) ?? [])
     .toSorted((one, other) => (`${one.since} ${one.member.name}` < `${other.since} ${other.member.name}` ? -1 : 1));
@@ -109,12 +112,16 @@ const actionOf = (
 /** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. */
 const isRebootable = ({ lost, everReady }: Member): boolean => everReady && !lost;
 
+/** Whose place another machine can take. */
+const REPLACEABLE: ReadonlySet<NodeRole> = new Set(['worker']);
+
 export const verdictOf = ({ member, dueAt }: Unhealthy, check: HealthCheck, now: string): Verdict => {
   if (dueAt > now) return { kind: 'wait', until: dueAt };
   const tried = member.wellForMs >= durationMs(check.minHealthyPeriod) ? null : member.tried;
   const rebooted = tried?.action === 'reboot';
   const action = actionOf(check, isRebootable(member), rebooted);
   if (action !== 'reboot' && action !== 'replace') return skip(action);
+  if (action === 'replace' && !REPLACEABLE.has(member.role)) return skip('NotReplaceable');
   // The replacement after a reboot that did not help belongs to the same attempt.
   const continues = rebooted && action === 'replace';
   const attempt = tried === null ? 1 : tried.attempt + (continues ? 0 : 1);

@@ -1,4 +1,11 @@
-import type { Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
+import {
+  replacedIn,
+  replacementIn,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { withHold } from '../holds/holds.js';
 import type { SurgeMachine, ClusterState, RolloutNode } from './rollout.state.js';
 import { isUnwell } from './rollout.state.js';
@@ -58,12 +65,32 @@ const additionEnded = (
   cluster: ClusterState,
   event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
 ): ClusterState => {
-  const ended = repaired({ ...cluster, life: cluster.life === 'building' ? 'ready' : cluster.life }, 'nodes');
+  const life = cluster.life === 'building' ? 'ready' : cluster.life;
+  const ended = repaired({ ...cluster, life }, 'nodes', replaceKey(event.data.requestId));
   if (event.type !== 'NodesAbandoned' && event.data.onFailure === 'keep') return ended;
   const names = event.type === 'VmsFailed' ? [] : event.data.nodes;
   return names
     .filter((name) => ended.nodes[name] !== undefined)
     .reduce((before, name) => repairing(before, `remove/${name}`, `${name} is being removed`), ended);
+};
+
+const replaceKey = (requestId: string): string => `replace/${requestId}`;
+
+/** A replacement, until its new node is part of the cluster; the removal of the old one is a repair of its own. */
+const evolveReplacements = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+  const replacement = replacementIn(event);
+  const leaving = replacedIn(event);
+  const isKnown = replacement !== undefined && cluster.nodes[replacement.node] !== undefined;
+  const begun = isKnown
+    ? repairing(cluster, replaceKey(replacement.requestId), `${replacement.node} is being replaced`)
+    : cluster;
+  const ended =
+    event.type === 'NodeReplacementReady' || event.type === 'NodesRejected'
+      ? repaired(begun, replaceKey(event.data.requestId))
+      : begun;
+  return leaving === undefined || ended.nodes[leaving] === undefined
+    ? ended
+    : repairing(ended, `remove/${leaving}`, `${leaving} is being removed`);
 };
 
 /** Joins, removals and restores: nothing is upgraded beside them (B1). */
@@ -94,7 +121,7 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
       return repaired(cluster, 'restore');
     case 'RemediationRequested': {
       const { requestId, node, action } = event.data;
-      return repairing(cluster, requestId, `${node} is being ${action === 'reboot' ? 'rebooted' : 'replaced'}`);
+      return action === 'reboot' ? repairing(cluster, requestId, `${node} is being rebooted`) : cluster;
     }
     case 'RemediationSucceeded':
     case 'RemediationFailed':
@@ -195,7 +222,7 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
     case 'UpdatesDisabledSet':
       return { ...cluster, holds: withHold(cluster.holds, event.data) };
     default: {
-      const changed = evolveRepairs(cluster, event);
+      const changed = evolveRepairs(evolveReplacements(cluster, event), event);
       return changed === cluster ? evolveNodes(cluster, event) : changed;
     }
   }

@@ -393,6 +393,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/replace': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Replace a node
+     * @description A new node of the same pool comes, and this one is drained and removed with its machine. The pool keeps its size.
+     */
+    post: operations['replaceNode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/machines': {
     parameters: {
       query?: never;
@@ -1178,7 +1198,7 @@ export interface components {
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
-        operation: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade';
+        operation: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
@@ -1813,6 +1833,20 @@ export interface components {
        * @enum {string}
        */
       onFailure: 'rollback' | 'keep';
+    };
+    /** @description How a node is replaced */
+    NodeReplacement: {
+      /**
+       * @description create-first: the node leaves once the new one is Ready, and stays if that fails. remove-first: it is drained and removed first, also if its host is dead; needs no room for both
+       * @default create-first
+       * @enum {string}
+       */
+      order: 'create-first' | 'remove-first';
+      /**
+       * @description Why it is replaced; shown in the history
+       * @default
+       */
+      reason: string;
     };
     MachineList: {
       /** @enum {string} */
@@ -2609,9 +2643,9 @@ export interface components {
       /** @description Sequence of that event */
       seq: number;
       /** @enum {string} */
-      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade';
+      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade';
       /** @description The kind of the operation that a retry continues; null for all others */
-      retryOf: ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'upgrade') | null;
+      retryOf: ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'upgrade') | null;
       /** @description How often the operation has been retried so far, including this retry */
       retries: number;
       /** @enum {string} */
@@ -7006,6 +7040,160 @@ export interface operations {
         };
       };
       /** @description node.initial-control-plane, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  replaceNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeReplacement'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it is over; the nodes as they are now */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeList'];
+        };
+      };
+      /** @description The request is recorded; Location is the operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description node.leaving, node.being-replaced, node.control-plane-replacement, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

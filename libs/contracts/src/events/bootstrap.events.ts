@@ -225,6 +225,18 @@ export const bootstrapEvents = {
       cause: Cause,
     }),
   }),
+  NodeReplacementReady: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The new node of a replacement is part of the cluster; the old one is drained and removed from here on, if it is still there.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      node: node.describe('The node that is replaced'),
+      newNode: node,
+    }),
+  }),
   NodeDrained: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

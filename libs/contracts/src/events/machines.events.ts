@@ -61,7 +61,9 @@ export const machinesEvents = {
       requestId: z
         .string()
         .optional()
-        .describe('The NodesRequested that it answers; absent: the cluster itself, or a surge'),
+        .describe(
+          'The request for nodes, or for a replacement, that it answers; absent: the cluster itself, or a surge',
+        ),
     }),
   }),
   VmCreated: defineEvent({

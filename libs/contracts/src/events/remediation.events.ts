@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName } from '../ids.js';
 import { RemediationAction, SkipReason, SuspensionReason, UnhealthyCondition, UnhealthyCount } from '../remediation.js';
+import { ReplacementOrder } from '../replacement-orders.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -30,10 +31,7 @@ export const remediationEvents = {
     'A node is unhealthy and will be rebooted or replaced.',
     z.strictObject({
       ...one,
-      order: z
-        .enum(['create-first', 'remove-first'])
-        .optional()
-        .describe('Of a replacement: whether the new machine comes before the old one goes'),
+      order: ReplacementOrder.optional().describe('Of a replacement'),
       reason: z.strictObject({ ...unhealthy, ...UnhealthyCount.shape }),
       attempt: z.int().min(1).describe('Counted over the node and the nodes that it replaced'),
     }),

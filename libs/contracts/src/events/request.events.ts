@@ -5,6 +5,7 @@ import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js'
 import { DeclaredSpec } from '../manifest/declared.js';
 import { HostKey } from '../own-hosts.js';
 import { Quota } from '../quota.js';
+import { ReplacementOrder } from '../replacement-orders.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -153,6 +154,21 @@ export const requestEvents = {
     context: 'request',
     doc: 'Someone asked for a node to be drained and removed.',
     data: z.strictObject({ uid, node: NodeName }),
+  }),
+  NodeReplacementRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for a node to be replaced by a new one of its pool, which keeps its size.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      node: NodeName,
+      order: ReplacementOrder.describe(
+        'create-first: the node leaves once the new one is Ready, and stays if that fails; remove-first: it leaves first',
+      ),
+      reason: z.string().describe('Why, in the words of whoever asked; empty: not given'),
+    }),
   }),
   ClusterQuarantineReleased: defineEvent({
     version: 1,

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../envelope.js';
 import type { ClusterUid } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
+import { replacementIn, type Replacement } from '../replacements.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 
 interface Requested {
@@ -8,6 +9,16 @@ interface Requested {
   readonly awaited: Readonly<Record<string, number>>;
   /** Pools that exist because of this request alone. */
   readonly newPools: readonly string[];
+}
+
+/** A node that is counted is being replaced: its pool keeps its size. */
+interface Replaced {
+  readonly node: string;
+  readonly pool: string;
+  /** The node that comes in its place; null: it is not planned yet. */
+  readonly newNode: string | null;
+  /** The old node is gone. */
+  readonly vacant: boolean;
 }
 
 /** The desired state of a cluster, whichever route asked for it. It is a plain JSON value. */
@@ -21,6 +32,8 @@ export interface Declared {
   /** The nodes that the replicas count, with their pools. */
   readonly nodes: Readonly<Record<string, string>>;
   readonly requests: Readonly<Record<string, Requested>>;
+  /** Replacements that are not over, by their requests; absent in rows of earlier releases. */
+  readonly replaced?: Readonly<Record<string, Replaced>>;
   /** Kubernetes versions that upgrades under way lead to. */
   readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
 }
@@ -57,6 +70,34 @@ const leave = (declared: Declared, names: readonly string[]): Declared =>
     return { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
   }, declared);
 
+const withReplaced = (declared: Declared, requestId: string, replaced: Replaced | undefined): Declared => {
+  const others = without(declared.replaced ?? {}, requestId);
+  if (replaced !== undefined) return { ...declared, replaced: { ...others, [requestId]: replaced } };
+  const { replaced: _over, ...rest } = declared;
+  return Object.keys(others).length === 0 ? rest : { ...rest, replaced: others };
+};
+
+/** A node that is not counted, or is being replaced already, has no place to be taken. */
+const replace = (declared: Declared, { requestId, node }: Replacement): Declared => {
+  const pool = declared.nodes[node];
+  const isReplaced = Object.values(declared.replaced ?? {}).some((one) => one.node === node);
+  if (pool === undefined || isReplaced) return declared;
+  return withReplaced(declared, requestId, { node, pool, newNode: null, vacant: false });
+};
+
+/** The new node is counted from the moment at which the old one is not. */
+const exchanged = (declared: Declared, requestId: string, replaced: Replaced): Declared => {
+  const { node, pool, newNode } = replaced;
+  const nodes = { ...without(declared.nodes, node), ...(newNode === null ? {} : { [newNode]: pool }) };
+  return withReplaced({ ...declared, nodes }, requestId, { ...replaced, vacant: true });
+};
+
+/** A node that is replaced is gone: the pool waits for the new one. Any other makes its pool smaller. */
+const vanish = (declared: Declared, name: string): Declared => {
+  const found = Object.entries(declared.replaced ?? {}).find(([, { node, vacant }]) => node === name && !vacant);
+  return found === undefined ? leave(declared, [name]) : exchanged(declared, ...found);
+};
+
 const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPool => ({
   name: pool,
   replicas: 0,
@@ -74,11 +115,20 @@ const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
   return { ...spec, pools: [...others, { ...known, ...poolLike(plan), replicas: 1 }] };
 };
 
+const plannedReplacement = (declared: Declared, requestId: string, replaced: Replaced, newNode: string): Declared => {
+  const known = { ...replaced, newNode };
+  return replaced.vacant ? exchanged(declared, requestId, known) : withReplaced(declared, requestId, known);
+};
+
 const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Declared => {
+  const { requestId } = data;
+  const replaced = declared.replaced?.[requestId ?? ''];
+  const [first] = data.machines;
+  if (requestId !== undefined && replaced !== undefined && first !== undefined)
+    return plannedReplacement(declared, requestId, replaced, first.name);
   const machines = data.machines.filter(({ name, surge }) => surge === undefined && !(name in declared.nodes));
   const added = Object.fromEntries(machines.map(({ name, pool }) => [name, pool]));
   const counted = { ...declared, nodes: { ...declared.nodes, ...added } };
-  const { requestId } = data;
   if (requestId === undefined) return counted;
   const { awaited = {} } = declared.requests[requestId] ?? {};
   const extra = machines.filter(({ pool }) => awaited[pool] === undefined);
@@ -100,9 +150,17 @@ const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>):
   return { ...declared, requests: { ...declared.requests, [data.requestId]: { awaited, newPools: [] } } };
 };
 
+/** The old node stays; where it is gone, its pool is smaller. */
+const unreplaced = (declared: Declared, { pool, newNode, vacant }: Replaced): Declared => {
+  if (!vacant) return declared;
+  return newNode === null ? { ...declared, spec: resized(declared.spec, pool, -1) } : leave(declared, [newNode]);
+};
+
 /** A request came to nothing: the cluster is as it was before, and so is what is declared. */
 const undo = (declared: Declared, requestId: string, nodes: readonly string[]): Declared => {
   const request = declared.requests[requestId];
+  const replaced = declared.replaced?.[requestId];
+  if (replaced !== undefined) return unreplaced(withReplaced(declared, requestId, undefined), replaced);
   const left = { ...leave(declared, nodes), requests: without(declared.requests, requestId) };
   if (request === undefined) return left;
   const spec = Object.entries(request.awaited).reduce(
@@ -131,8 +189,14 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
       return undo(declared, event.data.requestId, event.data.nodes);
     case 'NodeRemovalRequested':
       return leave(declared, [event.data.node]);
+    case 'NodeReplacementReady': {
+      const { requestId } = event.data;
+      const replaced = declared.replaced?.[requestId];
+      if (replaced === undefined) return declared;
+      return withReplaced(exchanged(declared, requestId, replaced), requestId, undefined);
+    }
     case 'VmDeleted':
-      return leave(declared, [event.data.name]);
+      return vanish(declared, event.data.name);
     case 'UpgradeRequested': {
       const { upgradeId, target, mode } = event.data;
       if (target.kubernetes === undefined || mode === 'dry-run') return declared;
@@ -142,13 +206,15 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
       const version = declared.targets[event.data.upgradeId];
       return version === undefined ? declared : { ...declared, spec: { ...declared.spec, version }, targets: {} };
     }
-    default:
-      return declared;
+    default: {
+      const replacement = replacementIn(event);
+      return replacement === undefined ? declared : replace(declared, replacement);
+    }
   }
 };
 
 /** The events that change what is declared, or what has to be known to change it. */
-export const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterRequested',
   'ClusterSpecChanged',
   'NodesRequested',
@@ -158,11 +224,15 @@ export const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesFailed',
   'NodesAbandoned',
   'NodeRemovalRequested',
+  'NodeReplacementReady',
   'VmDeleted',
   'UpgradeRequested',
   'RolloutCompleted',
   'ClusterDeleted',
 ]);
+
+export const isDeclaring = (event: StoredEvent): boolean =>
+  DECLARING.has(event.type) || replacementIn(event) !== undefined;
 
 /**
  * What is declared of a cluster after an event about it; undefined: there is no cluster. A cluster that was never applied as a

@@ -177,6 +177,39 @@ describe('what is declared of a cluster', () => {
     expect(sizes([...facts, no])).toEqual({ 'worker-1': 2 });
   });
 
+  describe('keeps the size of a pool while one of its nodes is replaced', () => {
+    const replaced = (order: string): Fact =>
+      fact('NodeReplacementRequested', { requestId: 'r1', node: 'w-1', order, reason: '' });
+    const next = planned([plan('w-3', 'worker-1')], 'r1');
+    const joined = fact('NodeReplacementReady', { requestId: 'r1', node: 'w-1', newNode: 'w-3' });
+    const gone = fact('VmDeleted', { name: 'w-1' });
+    const nodes = (facts: readonly Fact[]): readonly string[] => Object.keys(fold(facts)?.nodes ?? {});
+
+    it.each([
+      ['create-first', [replaced('create-first'), next, joined, gone]],
+      ['remove-first', [replaced('remove-first'), gone, next, joined]],
+    ])('%s', (_order, facts) => {
+      const seqs = facts.map((_fact, at) => fold([...begun, ...facts.slice(0, at + 1)])?.seq);
+      facts.forEach((_fact, at) => expect(sizes([...begun, ...facts.slice(0, at + 1)])).toEqual({ 'worker-1': 2 }));
+      expect(new Set(seqs)).toEqual(new Set([1]));
+      expect(nodes([...begun, ...facts])).toEqual(['cp-1', 'w-2', 'w-3']);
+      expect(fold([...begun, ...facts])?.replaced).toBeUndefined();
+    });
+
+    it('also when the new node comes to nothing, and the old one stays', () => {
+      const failed = fact('NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' });
+      const facts = [...begun, replaced('create-first'), next, failed, fact('VmDeleted', { name: 'w-3' })];
+      expect([sizes(facts), nodes(facts)]).toEqual([{ 'worker-1': 2 }, ['cp-1', 'w-1', 'w-2']]);
+    });
+
+    it('unless it is abandoned when the old node is gone', () => {
+      const abandoned = fact('NodesAbandoned', { requestId: 'r1', nodes: [] });
+      expect(sizes([...begun, replaced('remove-first'), gone, abandoned])).toEqual({ 'worker-1': 1 });
+      expect(sizes([...begun, replaced('remove-first'), gone, next, abandoned])).toEqual({ 'worker-1': 1 });
+      expect(sizes([...begun, replaced('create-first'), next, abandoned])).toEqual({ 'worker-1': 2 });
+    });
+  });
+
   it('does not count surge nodes', () => {
     const surge = planned([plan('w-9', 'worker-1', { surge: 'u-000000' as never })]);
     expect(sizes([...begun, surge, fact('VmDeleted', { name: 'w-9' })])).toEqual({ 'worker-1': 2 });

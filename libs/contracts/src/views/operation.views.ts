@@ -4,7 +4,15 @@ import { Cause } from '../failures.js';
 import { NodeProgressView } from './node.views.js';
 import { time } from './time.js';
 
-export const OPERATION_KINDS = ['create', 'retry', 'delete', 'add-nodes', 'remove-node', 'upgrade'] as const;
+export const OPERATION_KINDS = [
+  'create',
+  'retry',
+  'delete',
+  'add-nodes',
+  'remove-node',
+  'replace-node',
+  'upgrade',
+] as const;
 export const OperationKind = z.enum(OPERATION_KINDS);
 export type OperationKind = z.infer<typeof OperationKind>;
 

@@ -1,0 +1,94 @@
+import type { Fact, NodeName, ReplacementOrder } from '@fairlead/contracts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { clusterSpec, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
+import { bootstrapStream } from '../../test/memory.service.js';
+import { Story } from '../../test/story.js';
+import { machineName } from './machines.planner.js';
+
+const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
+const replaced = (node: NodeName, order: ReplacementOrder, requestId = 'r1'): Fact => ({
+  type: 'NodeReplacementRequested',
+  data: { uid: UID, requestId, node, order, reason: '' },
+});
+
+describe('the machine of a node that is replaced', () => {
+  let story: Story;
+  const announced = (): readonly string[] => story.last('VmsCreated').machines.map(({ name }) => name);
+  const machines = (): readonly string[] => [...story.cloud.machines.values()].map(({ name }) => name).sort();
+  const leave = async (node: NodeName): Promise<void> => {
+    await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node } });
+    await story.settle();
+  };
+
+  beforeEach(async () => {
+    story = new Story();
+    await story.begin();
+    await story.request(requested(clusterSpec({ workers: [nodeSet(2)] })));
+  });
+
+  it('is followed by one like it, with a new name, before it goes', async () => {
+    await story.request(replaced(worker(1), 'create-first'));
+    expect(story.last('VmsPlanned')).toMatchObject({
+      requestId: 'r1',
+      machines: [{ name: worker(3), role: 'worker', pool: 'worker-1', spec: 'lab.medium', leader: false }],
+    });
+    expect(announced()).toEqual([worker(3)]);
+    expect(machines()).toEqual(expect.arrayContaining([worker(1), worker(3)]));
+    await leave(worker(1));
+    expect(story.last('VmDeleted')).toMatchObject({ name: worker(1) });
+    expect(machines()).not.toContain(worker(1));
+  });
+
+  it('goes first where that was asked for, and only then is the next one planned', async () => {
+    await story.request(replaced(worker(1), 'remove-first'));
+    expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(1);
+    await leave(worker(1));
+    expect(story.last('VmsPlanned')).toMatchObject({ requestId: 'r1', machines: [{ name: worker(3) }] });
+    expect(announced()).toEqual([worker(3)]);
+    expect(machines()).not.toContain(worker(1));
+  });
+
+  it('stays when the next one cannot be made', async () => {
+    story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
+    await story.request(replaced(worker(1), 'create-first'));
+    expect(story.last('VmsFailed')).toMatchObject({ requestId: 'r1', machines: [worker(3)], onFailure: 'rollback' });
+    expect(machines()).toContain(worker(1));
+    expect(machines()).not.toContain(worker(3));
+  });
+
+  it('leaves a place that a retry fills, when it went first and the next one cannot be made', async () => {
+    story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
+    await story.request(replaced(worker(1), 'remove-first'));
+    await leave(worker(1));
+    expect(story.last('VmsFailed')).toMatchObject({ requestId: 'r1', onFailure: 'keep' });
+    story.cloud.bootFailures.clear();
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(announced()).toEqual([worker(3)]);
+  });
+
+  it('leaves such a place, too, when the next one is refused', async () => {
+    await story.request(replaced(worker(1), 'remove-first'));
+    await story.begin(registered({ quota: { nodes: 1 } }));
+    await leave(worker(1));
+    expect(story.last('VmsFailed')).toMatchObject({ requestId: 'r1', machines: [], onFailure: 'keep' });
+    await story.begin(registered());
+    await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
+    expect(announced()).toEqual([worker(3)]);
+  });
+
+  it('is replaced once, whatever is asked meanwhile', async () => {
+    await story.request(replaced(worker(1), 'create-first'), replaced(worker(1), 'create-first', 'r2'));
+    expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
+    await story.request(replaced(worker(9), 'create-first', 'r3'));
+    expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
+  });
+
+  it('is spared by quotas while it goes first: its place is not counted twice', async () => {
+    await story.begin(registered({ quota: { nodes: 5 } }));
+    await story.request(replaced(worker(1), 'create-first'));
+    expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r1', code: 'quota.exceeded' });
+    await story.request(replaced(worker(1), 'remove-first', 'r2'));
+    await leave(worker(1));
+    expect(story.last('VmsPlanned')).toMatchObject({ requestId: 'r2' });
+  });
+});
