@@ -48,7 +48,7 @@ describe('a node is unhealthy', () => {
     expect([story.candidates, story.wakeAt]).toEqual([[], null]);
   });
 
-  it('no longer when it is well again, and its time begins anew', () => {
+  it('no longer when it is well again, and its time starts again', () => {
     const story = web()
       .notReady('web-1')
       .after(4 * MINUTES)
