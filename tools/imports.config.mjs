@@ -106,6 +106,7 @@ const LAYERS = {
     'adapters',
     'gates',
     'drain',
+    'remediation',
     'preflight',
     'etcd',
     'desired',

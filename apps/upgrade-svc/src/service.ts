@@ -6,6 +6,7 @@ import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
 import { Nodes1790000000000 } from './migrations/nodes.migration.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
+import { remediationReconciler } from './remediation/remediation.reconciler.js';
 import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
@@ -15,7 +16,14 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
     name: 'upgrade-svc',
     module: upgradeModule(settings),
     projections: [nodesProjection],
-    reconcilers: [desiredReconciler, rolloutReconciler, snapshotsReconciler, restoreReconciler, certificatesReconciler],
+    reconcilers: [
+      desiredReconciler,
+      rolloutReconciler,
+      snapshotsReconciler,
+      restoreReconciler,
+      certificatesReconciler,
+      remediationReconciler,
+    ],
     migrations: [Nodes1790000000000],
     jobConcurrency: settings.jobConcurrency,
   });

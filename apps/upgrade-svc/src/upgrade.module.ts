@@ -32,6 +32,7 @@ import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
+import { RemediationEffects } from './remediation/remediation.effects.js';
 import { CLUSTER_ACCESS, CLUSTER_SURVEY, GATE_SOURCES, KUBERNETES_API, SETTINGS, SNAPSHOT_KEEPER } from './tokens.js';
 
 /** Jobs that are no tasks state nothing when they fail. */
@@ -100,6 +101,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       SnapshotsEffects,
       RestoreEffects,
       EmptyEffects,
+      RemediationEffects,
       GatesEffects,
       HealthEvents,
       AgentStates,

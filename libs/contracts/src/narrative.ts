@@ -1,6 +1,7 @@
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
+import { conditionSentence, countSentence, SKIP_WORDS, suspensionSentence } from './remediation.js';
 import type { RestoreStep } from './upgrades.js';
 
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
@@ -279,6 +280,17 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       : `the rollout has ended early; left as failed: ${leftFailed.join(', ')}`,
   RolloutCompleted: ({ upgraded, tookMs }) =>
     `the rollout is done: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
+  RemediationRequested: ({ node, action, attempt, reason }) =>
+    `${node} is ${conditionSentence(reason.condition, reason.since)} and will be ${action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
+  RemediationSucceeded: ({ node, action, replacement, tookMs }) =>
+    action === 'reboot'
+      ? `${node} is well again after ${seconds(tookMs)}`
+      : `${node} was replaced${replacement === undefined ? '' : ` by ${replacement}`} in ${seconds(tookMs)}`,
+  RemediationFailed: ({ cause }) => sentenceOf(cause),
+  RemediationSkipped: ({ node, condition, since, reason }) =>
+    `${node} is ${conditionSentence(condition, since)} and stays as it is: ${SKIP_WORDS[reason]}`,
+  RemediationSuspended: ({ uid: _uid, pool, ...suspension }) => suspensionSentence(pool, suspension),
+  RemediationResumed: ({ pool }) => `remediation of pool ${pool} is no longer suspended`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 

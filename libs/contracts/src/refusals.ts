@@ -273,6 +273,17 @@ export const REFUSALS = {
   ),
   'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
   'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),
+  'health.duration': definition(
+    400,
+    '{field} of a health check cannot be {value}',
+    'Take a duration from {min} to 168h.',
+  ),
+  'health.two-limits': definition(400, 'A health check has maxUnhealthy and unhealthyRange', 'Give one of the two.'),
+  'health.range': definition(
+    400,
+    'The range {range} of a health check has no number of nodes',
+    'Begin with the smaller number, such as [1-3].',
+  ),
   'nodes.nothing-to-abandon': definition(
     409,
     "No request for nodes of '{cluster}' is under way or was kept after a failure",

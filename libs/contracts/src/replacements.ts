@@ -1,6 +1,7 @@
 import type { OnFailure } from './cluster-spec.js';
 import type { StoredEvent } from './envelope.js';
 import type { NodeName } from './ids.js';
+import { conditionSentence } from './remediation.js';
 import type { ReplacementOrder } from './replacement-orders.js';
 
 /** A new node of the same pool replaces a node. */
@@ -25,6 +26,11 @@ export const replacementIn = (event: StoredEvent): Replacement | undefined => {
       const { uid, requestId, node, repair } = event.data;
       if (repair !== 'replace') return undefined;
       return { uid, requestId, node, order: 'remove-first', reason: 'its machine no longer exists at its provider' };
+    }
+    case 'RemediationRequested': {
+      const { uid, requestId, node, action, order = 'create-first', reason } = event.data;
+      if (action !== 'replace') return undefined;
+      return { uid, requestId, node, order, reason: conditionSentence(reason.condition, reason.since) };
     }
     default:
       return undefined;

@@ -53,6 +53,7 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
   const lines = [
     ...treeText(described, options),
     ...stateText(described.cluster),
+    ...remediationText(described.cluster),
     ...upgradesText(described.upgrades, options.all),
   ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
@@ -69,6 +70,16 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
 /** `NodesReady is False since 2026-11-21T08:00:00.000Z (NodesLost): no heartbeat from demo-w-1.` */
 const conditionLine = ({ type, status, reason, message, lastTransitionTime }: ClusterView['conditions'][number]) =>
   `${type} is ${status} since ${lastTransitionTime} (${reason}): ${message}`;
+
+/** What health checks lead to, and why nothing is done where that is so. */
+const remediationText = (cluster: ClusterView | null): readonly string[] => {
+  const suspended = (cluster?.conditions ?? [])
+    .filter(({ type, status }) => type === 'RemediationAllowed' && status === 'False')
+    .map(({ message }) => message);
+  const nodes = (cluster?.nodes ?? []).flatMap(({ remediation }) => remediation ?? []);
+  const shown = [...suspended, ...nodes];
+  return shown.length === 0 ? [] : ['', 'Remediation:', ...shown.map((sentence) => `  ${sentence}`)];
+};
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
 const upgradesText = (upgrades: readonly UpgradeSummary[], all: boolean): readonly string[] => {

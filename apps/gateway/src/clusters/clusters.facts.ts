@@ -4,6 +4,7 @@ import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/co
 import type { EtcdDoc } from '../etcd/etcd.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { isAway, nodeProgress } from '../nodes/nodes.view.js';
+import { kindOf } from '../operations/course.js';
 import type { OperationDoc } from '../operations/operation.evolve.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
@@ -70,7 +71,8 @@ const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]
     .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
 
 const operationFacts = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): readonly OperationFacts[] => {
-  const { course: kind, phase, isOver, node, message, startedAt, finishedAt } = operation;
+  const { course, phase, isOver, node, message, startedAt, finishedAt } = operation;
+  const kind = kindOf(course);
   if (phase === 'Running')
     return [{ kind, state: 'running', node, message, since: startedAt, steps: stepsOf(uid, operation, nodes) }];
   if (phase !== 'Failed' || isOver === true) return [];

@@ -3,10 +3,13 @@ import {
   pauseAfter,
   sentenceOf,
   type ClusterPause,
+  suspensionSentence,
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
+  type DeclaredSpec,
   type StoredEvent,
+  type SuspensionReason,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
@@ -34,6 +37,16 @@ export interface ClusterDoc {
   readonly pause?: ClusterPause | null;
   /** When it was last resumed; absent: never. */
   readonly resumedAt?: string;
+  /** Absent: no pool has a health check. */
+  readonly health?: Health;
+}
+
+/** Pools of which no node is remediated, although one is unhealthy. */
+export interface Health {
+  readonly since: string;
+  readonly suspended: Readonly<
+    Record<string, { readonly reason: SuspensionReason; readonly message: string; readonly since: string }>
+  >;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -76,6 +89,31 @@ const leaderOf = (event: StoredEvent<'VmsPlanned'>): string | undefined =>
   event.data.machines.find((machine) => machine.leader)?.name;
 
 const withoutMark = ({ marks: { ready: _ready, ...marks }, ...doc }: ClusterDoc): ClusterDoc => ({ ...doc, marks });
+
+const withChecks = (doc: ClusterDoc, { controlPlane, pools }: DeclaredSpec, since: string): ClusterDoc => {
+  const { health = { since, suspended: {} }, ...others } = doc;
+  return [controlPlane, ...pools].some((pool) => pool.health !== undefined) ? { ...others, health } : others;
+};
+
+const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { time } = event.meta;
+  const { health = { since: time, suspended: {} } } = doc;
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return withChecks(doc, event.data.spec, time);
+    case 'RemediationSuspended': {
+      const { pool, reason } = event.data;
+      const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
+      return { ...doc, health: { ...health, suspended: { ...health.suspended, [pool]: suspension } } };
+    }
+    case 'RemediationResumed': {
+      const { [event.data.pool]: _over, ...suspended } = health.suspended;
+      return doc.health === undefined ? doc : { ...doc, health: { since: time, suspended } };
+    }
+    default:
+      return doc;
+  }
+};
 
 const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
@@ -125,7 +163,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
-      return replacementIn(event) === undefined ? doc : { ...doc, reason: '', message: '' };
+      return replacementIn(event) === undefined ? changeHealth(doc, event) : { ...doc, reason: '', message: '' };
   }
 };
 
@@ -154,6 +192,9 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterRetryRequested',
   'ClusterPaused',
   'ClusterResumed',
+  'ClusterSpecChanged',
+  'RemediationSuspended',
+  'RemediationResumed',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);

@@ -1,4 +1,4 @@
-import type { ClusterPause, ClusterPhase, NodeRole, UpgradePhase } from '@fairlead/contracts';
+import type { ClusterPause, ClusterPhase, NodeRole, OperationKind, UpgradePhase } from '@fairlead/contracts';
 
 /** What of a node its cluster's conditions depend on. */
 export interface NodeFacts {
@@ -25,7 +25,7 @@ export interface StepFacts {
 }
 
 export interface OperationFacts {
-  readonly kind: OperationCourse;
+  readonly kind: Exclude<OperationKind, 'retry'>;
   readonly state: 'running' | 'failed';
   /** The node that is removed; null: it is about several. */
   readonly node: string | null;
@@ -61,6 +61,11 @@ export interface ConditionFacts {
   /** Snapshots and restores of etcd in progress. */
   readonly etcd: readonly { readonly what: 'snapshot' | 'restore'; readonly since: string }[];
   readonly certificates: readonly { readonly node: string; readonly name: string; readonly expiresAt: string }[];
+  /** Pools of which no node is remediated, although one is unhealthy; absent: no pool has a health check. */
+  readonly health?: {
+    readonly since: string;
+    readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
+  };
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */

@@ -180,6 +180,22 @@ const machinesPresent: Read = ({ nodes, marks, createdAt }) => {
   });
 };
 
+/** Of a cluster with a health check. */
+const remediationAllowed: Read = ({ health, createdAt }) => {
+  const suspended = Object.values(health?.suspended ?? {});
+  if (suspended.length === 0) return holds(health?.since ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'RemediationSuspended',
+    message: suspended.map(({ message }) => message).join('; '),
+    since: earliestOf(
+      suspended.map(({ since }) => since),
+      createdAt,
+    ),
+    calls: 'Degraded',
+  });
+};
+
 const upgrading: Read = (facts) => {
   const { upgrade, changedAt } = facts;
   if (upgrade !== null) {
@@ -208,6 +224,13 @@ const upgrading: Read = (facts) => {
 const PROGRESS: Readonly<Partial<Record<ConditionFacts['operations'][number]['kind'], ConditionReason>>> = {
   'add-nodes': 'NodesAdding',
   'remove-node': 'NodesRemoving',
+  'replace-node': 'NodesReplacing',
+  'replace-nodes': 'NodesReplacing',
+};
+
+const PROGRESS_WORDS: Readonly<Partial<Record<ConditionReason, string>>> = {
+  NodesAdding: 'nodes are being added',
+  NodesReplacing: 'nodes are being replaced',
 };
 
 const progressing: Read = ({ operations, etcd, marks, createdAt }) => {
@@ -216,8 +239,7 @@ const progressing: Read = ({ operations, etcd, marks, createdAt }) => {
     return found({
       status: 'True',
       reason: PROGRESS[running.kind] ?? 'NodesAdding',
-      message:
-        running.kind === 'remove-node' ? `${running.node ?? 'a node'} is being removed` : 'nodes are being added',
+      message: PROGRESS_WORDS[PROGRESS[running.kind] ?? 'NodesAdding'] ?? `${running.node ?? 'a node'} is being removed`,
       since: running.since,
       calls: 'Maintaining',
     });
@@ -329,6 +351,8 @@ const whole: Read = (facts) => {
 interface ConditionDefinition {
   readonly type: ConditionType;
   readonly read: Read;
+  /** Absent: always. */
+  readonly isShown?: (facts: ConditionFacts) => boolean;
 }
 
 /** All conditions of a cluster, in the order in which they are shown. To add one: its type and reasons in the contracts, and an entry here. */
@@ -342,6 +366,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'NodesReady', read: after('ready', nodesReady) },
   { type: 'MachinesReady', read: after('machines', machinesReady) },
   { type: 'MachinesPresent', read: after('machines', machinesPresent) },
+  { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },
   { type: 'Paused', read: paused },
@@ -356,7 +381,7 @@ export interface Condition extends Reading {
 }
 
 export const conditionsOf = (facts: ConditionFacts): readonly Condition[] =>
-  CONDITIONS.map(({ type, read }) => ({ type, ...read(facts) }));
+  CONDITIONS.filter(({ isShown }) => isShown?.(facts) ?? true).map(({ type, read }) => ({ type, ...read(facts) }));
 
 /** The first state that a condition calls for is that of the cluster. */
 export const PRECEDENCE: readonly ClusterLifeState[] = [

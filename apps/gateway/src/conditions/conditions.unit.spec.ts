@@ -114,6 +114,16 @@ const TABLE: readonly Row[] = [
     'NodesFailed',
     'MachinesReady',
   ]),
+  row(
+    'has a machine that is gone',
+    { nodes: instead(node('w-1', { away: { since: minutesAgo(5), message: 'its machine is gone' } })) },
+    ['Degraded', 'MachinesAway', 'MachinesPresent'],
+  ),
+  row(
+    'has a pool whose remediation is suspended',
+    { health: { since: MADE, suspended: { web: { message: '2 unhealthy of 3, limit 1', since: minutesAgo(5) } } } },
+    ['Degraded', 'RemediationSuspended', 'RemediationAllowed'],
+  ),
   row('has an upgrade that halted', upgrade('Halted'), ['Degraded', 'UpgradeHalted', 'Upgrading']),
   row('has a step that takes too long', { operations: [running('add-nodes', minutesAgo(31))] }, [
     'Degraded',

@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  healthCheckFaults,
   isBlocked,
   refuse,
   type ClusterManifest,
@@ -102,6 +103,12 @@ const rolloutFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
     isBlocked(rollout) ? [refuse('pool.rollout-blocked', { pool }, `spec.pools[${index}].rollout`)] : [],
   );
 
+const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[] =>
+  [
+    { health: controlPlane.health, path: 'spec.controlPlane.health' },
+    ...pools.map(({ health }, index) => ({ health, path: `spec.pools[${index}].health` })),
+  ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
+
 /** What can be said of a manifest without knowing whether there is such a cluster. */
 export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddress): readonly Refusal[] => {
   const { name, namespace = address.namespace } = manifest.metadata;
@@ -114,5 +121,6 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...misplaced('namespace', namespace, address.namespace),
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
+    ...healthFaults(manifest.spec),
   ];
 };

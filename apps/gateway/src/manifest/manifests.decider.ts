@@ -175,8 +175,17 @@ const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManif
     }));
 };
 
-/** The machine template of a pool may change while it is rolled out; nothing else changes beside that. */
-const hindranceOf = (cluster: PresentState, { data }: ApplyManifest): Refusal | undefined => {
+const HEALTH_FIELD = /(^controlPlane|\])\.health\./;
+
+/** Health checks may always be changed: what they lead to must not keep anyone from stopping it. */
+const changesHealthAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
+  changedFields(before, after).every(({ field }) => HEALTH_FIELD.test(field));
+
+/** The machine template of a pool may change while it is rolled out; nothing else but health checks changes beside that. */
+const hindranceOf = (cluster: PresentState, before: DeclaredSpec, { data }: ApplyManifest): Refusal | undefined => {
+  if (changesHealthAlone(before, data.spec)) return undefined;
+  if (cluster.phase !== 'Provisioned')
+    return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
   const hindrance = busy(cluster, data, 'apply a manifest');
   const { additions, upgrade } = cluster;
   const isBesideUpgrade = upgrade !== undefined && isOpen(upgrade);
@@ -211,9 +220,7 @@ const changeFacts = (
   declared: Declared,
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
-  if (cluster.phase !== 'Provisioned')
-    return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = hindranceOf(cluster, command);
+  const hindrance = hindranceOf(cluster, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(cluster, command);
   if (isRefusal(facts)) return facts;

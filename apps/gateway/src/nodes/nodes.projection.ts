@@ -2,6 +2,7 @@ import {
   machineAt,
   replacedIn,
   sentenceOf,
+  sentenceOfEvent,
   type ClusterUid,
   type Machine,
   type MachinePlan,
@@ -53,6 +54,8 @@ export interface NodeDoc extends MachinePlan {
   readonly away?: Away;
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
+  /** What its health check led to, in one sentence; absent: nothing. */
+  readonly remediation?: string;
   readonly changedAt: string;
 }
 
@@ -87,6 +90,10 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeLost':
     case 'NodeRecovered':
     case 'VersionChanged':
+    case 'RemediationRequested':
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+    case 'RemediationSkipped':
     case 'NodeRemovalRequested':
     case 'NodeDrained':
     case 'NodeRemoved':
@@ -132,6 +139,26 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
     ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
 
+/** Another node takes its place. */
+const leaving = (doc: NodeDoc, event: StoredEvent): NodeDoc =>
+  replacedIn(event) === doc.name ? { ...doc, isRemoving: true, changedAt: event.meta.time } : doc;
+
+const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What its health check leads to. */
+const remediated = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  switch (event.type) {
+    case 'RemediationRequested':
+    case 'RemediationFailed':
+    case 'RemediationSkipped':
+      return { ...doc, remediation: sentenceOfEvent(event), changedAt: event.meta.time };
+    case 'RemediationSucceeded':
+      return withoutRemediation(doc);
+    default:
+      return doc;
+  }
+};
+
 const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -152,13 +179,17 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass({ ...doc, isReady: true, reason: '', software: event.data.software, changedAt: time }, 'ready', time);
+      return pass(
+        { ...withoutRemediation(doc), isReady: true, reason: '', software: event.data.software, changedAt: time },
+        'ready',
+        time,
+      );
     case 'NodeNotReady':
       return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
     case 'NodeLost':
       return { ...doc, isLost: true, changedAt: time };
     case 'NodeRecovered':
-      return { ...doc, isLost: false, changedAt: time };
+      return { ...(doc.isReady ? withoutRemediation(doc) : doc), isLost: false, changedAt: time };
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
     case 'NodeDrained':
@@ -169,7 +200,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(replaced(awayAfter(doc, event), event), event);
+      return failing(remediated(replaced(awayAfter(doc, event), event), event), event);
   }
 };
 

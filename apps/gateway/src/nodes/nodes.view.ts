@@ -119,6 +119,7 @@ export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   pool: doc.pool,
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
+  ...(doc.remediation === undefined ? {} : { remediation: doc.remediation }),
   changedAt: doc.changedAt,
 });
 

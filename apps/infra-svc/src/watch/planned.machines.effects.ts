@@ -22,7 +22,9 @@ export class PlannedMachines {
     if (!namespace.success || !cluster.success) return undefined;
     const stream = { namespace: namespace.data, cluster: cluster.data, context: 'machines' };
     const look = { type: 'Look', data: null } as const;
-    const { state } = orRetry(await this.handle(readOnly, stream, look, cause), cluster.data);
+    const {
+      state: { state },
+    } = orRetry(await this.handle(readOnly, stream, look, cause), cluster.data);
     if (state.status === 'absent' || !state.cluster.planned.some((plan) => plan.name === name)) return undefined;
     const made = state.cluster.created[name];
     return made === undefined || providerIdOf(made) === id ? `${namespace.data}/${cluster.data}` : undefined;

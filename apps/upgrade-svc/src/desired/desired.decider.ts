@@ -39,6 +39,8 @@ export type WithdrawPermission = Command<
     readonly software?: SoftwareVersions;
     /** Only if no upgrade has asked for a change of the node by now. */
     readonly idle?: boolean;
+    /** Only while this change is the one that was asked for. */
+    readonly change?: string;
   }
 >;
 
@@ -116,8 +118,9 @@ export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
         return set(before, { uid, node, software, changesAllowed: true, change, ...asking(probes) });
       }
       case 'WithdrawPermission': {
-        const { uid, node, idle = false } = command.data;
+        const { uid, node, idle = false, change } = command.data;
         if (before === undefined || (idle && before.change !== undefined)) return nothing;
+        if (change !== undefined && before.change?.id !== change) return nothing;
         const { software = before.software } = command.data;
         return set(before, { uid, node, software, changesAllowed: false, ...asking(before.probes) });
       }

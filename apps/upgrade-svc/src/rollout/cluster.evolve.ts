@@ -130,6 +130,13 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
     case 'EtcdRestored':
     case 'EtcdRestoreFailed':
       return repaired(cluster, 'restore');
+    case 'RemediationRequested': {
+      const { requestId, node, action } = event.data;
+      return action === 'reboot' ? repairing(cluster, requestId, `${node} is being rebooted`) : cluster;
+    }
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+      return repaired(cluster, event.data.requestId);
     case 'BootstrapStepFailed': {
       const { step, node, nextAttemptAt } = event.data;
       return step === 'RemoveNode' && node !== undefined && nextAttemptAt === null

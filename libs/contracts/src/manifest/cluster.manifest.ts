@@ -6,6 +6,7 @@ import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
 import { PoolRollout } from './pool.rollout.js';
 
@@ -26,6 +27,7 @@ export const ManifestPool = z
     replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
     ...machines,
     rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
+    health: ManifestHealthCheck.optional(),
   })
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 
@@ -62,6 +64,7 @@ export const ManifestSpec = z
         .boolean()
         .default(false)
         .describe('Workloads run on the only control plane of a new cluster without workers'),
+      health: ManifestHealthCheck.optional(),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     paused: z
@@ -116,6 +119,11 @@ export type ClusterManifest = z.infer<typeof ClusterManifest>;
 
 const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
+const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefined }>({ health, ...of }: Of) => ({
+  ...of,
+  ...(health === undefined ? {} : { health: healthCheckOf(health) }),
+});
+
 /**
  * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
  * mention a pause leaves it as it is: whoever keeps one in a repository does not resume what someone has paused.
@@ -126,6 +134,8 @@ export const specOfManifest = ({ paused, ...spec }: ManifestSpec, current?: Decl
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: withV(spec.version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
+    controlPlane: withHealth(spec.controlPlane),
+    pools: spec.pools.map(withHealth),
   });
 
 export const PoolStatus = z

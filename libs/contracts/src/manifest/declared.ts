@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { HealthCheck } from './health.check.js';
 import { PoolRollout, rolloutOf } from './pool.rollout.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
@@ -22,10 +23,14 @@ const machines = {
   rootDisk: RootDisk,
 };
 
+/** Absent, as in every spec before there were health checks: nothing is repaired by itself. */
+const health = HealthCheck.optional();
+
 export const DeclaredPool = z.strictObject({
   name: PoolName,
   ...machines,
   rollout: PoolRollout.optional().describe('Absent in events from before there was one: its default'),
+  health,
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
@@ -36,7 +41,7 @@ export const DeclaredSpec = z.strictObject({
   loadBalancer: z.enum(LOAD_BALANCERS),
   network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
   storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
-  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean() }),
+  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean(), health }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });

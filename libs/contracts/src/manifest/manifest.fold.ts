@@ -120,7 +120,8 @@ const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
   const known = spec.pools.find(({ name }) => name === plan.pool);
   if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
   const others = spec.pools.filter(({ name }) => name !== plan.pool);
-  return { ...spec, pools: [...others, { ...poolLike(plan), replicas: 1 }] };
+  // A pool of 0 takes the kind of its first machine; what else was declared of it stays.
+  return { ...spec, pools: [...others, { ...known, ...poolLike(plan), replicas: 1 }] };
 };
 
 const plannedReplacement = (declared: Declared, requestId: string, replaced: Replaced, newNode: string): Declared => {

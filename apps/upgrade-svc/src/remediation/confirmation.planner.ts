@@ -1,0 +1,29 @@
+import type { UnhealthyCondition } from '@fairlead/contracts';
+
+/** What is seen of a node right before it is remediated. Times are those of one monotonic clock. */
+export interface Seen {
+  readonly kubernetesReady: boolean;
+  readonly nowMs: number;
+  /** Since when this replica hears all heartbeats; undefined: it does not. */
+  readonly listeningSinceMs: number | undefined;
+  readonly heardAtMs: number | undefined;
+  readonly limitMs: number;
+}
+
+const heartbeatDoubt = ({ nowMs, listeningSinceMs, heardAtMs, limitMs }: Seen): string | undefined => {
+  if (listeningSinceMs === undefined) return 'no heartbeats can be received';
+  if (nowMs - listeningSinceMs <= limitMs) return 'heartbeats have been received for too short a time';
+  return heardAtMs !== undefined && nowMs - heardAtMs <= limitMs ? 'it sends heartbeats again' : undefined;
+};
+
+/** Why the node may be well although the log says otherwise; undefined: it is unhealthy. */
+export const doubtOf = (condition: UnhealthyCondition, seen: Seen): string | undefined => {
+  switch (condition) {
+    case 'Lost':
+      return heartbeatDoubt(seen);
+    case 'NotReady':
+      return seen.kubernetesReady ? 'Kubernetes calls it Ready' : undefined;
+    case 'NotStarted':
+      return undefined;
+  }
+};

@@ -1,0 +1,84 @@
+import { heartbeatSubject, WorldFailure, type NodeChange } from '@fairlead/contracts';
+import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import type { Settings } from '../config.js';
+import { sayToNode } from '../desired/decisions.js';
+import { HeartbeatListener } from '../health/heartbeats.listener.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
+import { doubtOf } from './confirmation.planner.js';
+import type { RequestRemediation } from './remediation.decider.js';
+import type { ConfirmUnhealthy, RebootNode } from './remediation.reconciler.js';
+import type { Remediation } from './remediation.state.js';
+
+/** Until a node that may be well is looked at again. */
+const AGAIN_MS = 5_000;
+
+type Context<Data extends ConfirmUnhealthy | RebootNode> = TaskContext<Remediation, RequestRemediation, Data>;
+
+/** Looks once more before a node is remediated, and has its agent reboot it. Replacements are made by infra-svc and bootstrap-svc. */
+@Controller()
+export class RemediationEffects {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(HeartbeatListener) private readonly heartbeats: HeartbeatListener,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'nodeLostAfterMs'>,
+  ) {}
+
+  /** A service that was down reads late what happened meanwhile: what the log says of a node may have passed long ago. */
+  @OnTask('ConfirmUnhealthy', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 60_000 })
+  async confirmUnhealthy(task: Context<ConfirmUnhealthy>): Promise<RequeueAfter | undefined> {
+    const { uid, node } = task.data;
+    const doubt = await this.doubt(task);
+    if (doubt !== undefined) return task.requeueAfter(AGAIN_MS, doubt);
+    await task.record({ type: 'RequestRemediation', data: { uid, node, now: this.heartbeats.now() } });
+    return undefined;
+  }
+
+  private async doubt({ namespace, cluster, data, signal }: Context<ConfirmUnhealthy>): Promise<string | undefined> {
+    const { uid, node, condition } = data;
+    try {
+      const api = await this.clusters.of(uid, cluster);
+      const view = (await api.nodes()).find(({ name }) => name === node);
+      return doubtOf(condition, {
+        kubernetesReady: view?.ready === true,
+        nowMs: performance.now(),
+        listeningSinceMs: this.heartbeats.sinceMs,
+        heardAtMs: this.heartbeats.heardAt(heartbeatSubject(namespace, cluster, node)),
+        limitMs: this.settings.nodeLostAfterMs,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      // E6: without an API server nothing is known, so nothing is done.
+      if (error instanceof WorldFailure) return `the Kubernetes API does not answer: ${error.message}`;
+      throw error;
+    }
+  }
+
+  @OnTask('RebootNode', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async rebootNode(task: Context<RebootNode>): Promise<void> {
+    const { uid, node, requestId } = task.data;
+    await sayToNode(this.handle, task, node, {
+      type: 'AskForChange',
+      data: { uid, node, change: rebootOf(requestId) },
+    });
+  }
+
+  @OnTask('WithdrawReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async withdrawReboot(task: Context<RebootNode>): Promise<void> {
+    const { uid, node, requestId: change } = task.data;
+    await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data: { uid, node, change } });
+  }
+}
+
+const rebootOf = (id: string): NodeChange => ({
+  id,
+  kubeadm: null,
+  kubernetes: null,
+  renewCertificates: false,
+  reboot: true,
+  balancedEndpoint: null,
+  stopApiServerFirst: false,
+  emulatedVersion: null,
+});

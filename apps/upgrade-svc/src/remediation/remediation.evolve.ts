@@ -1,0 +1,249 @@
+import {
+  CONTROL_PLANE_POOL,
+  type Cause,
+  type DeclaredSpec,
+  type EventData,
+  type HealthCheck,
+  type MachinePlan,
+  type NodeName,
+  replacedIn,
+  replacementIn,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import {
+  ABSENT,
+  isOurs,
+  newMember,
+  type Known,
+  type Member,
+  type Open,
+  type Remediation,
+} from './remediation.state.js';
+
+const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
+  if (!(key in record)) return record;
+  const { [key]: _gone, ...others } = record;
+  return others;
+};
+
+const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Known => ({
+  status: 'known',
+  uid,
+  etcd: spec.kubernetes.etcd,
+  life: 'building',
+  checks: {},
+  members: {},
+  open: {},
+  requests: 0,
+  suspended: {},
+  upgrading: false,
+  restoring: false,
+  permitted: {},
+});
+
+const checksOf = ({ controlPlane, pools }: DeclaredSpec): Known['checks'] =>
+  Object.fromEntries(
+    [{ name: CONTROL_PLANE_POOL, health: controlPlane.health }, ...pools].flatMap(
+      ({ name, health }): [string, HealthCheck][] => (health === undefined ? [] : [[name, health]]),
+    ),
+  );
+
+const openOf = ({ open }: Known, requestId: string | undefined): Open | undefined =>
+  requestId === undefined ? undefined : open[requestId];
+
+const withOpen = (state: Known, requestId: string, change: Partial<Open>): Known => {
+  const open = state.open[requestId];
+  return open === undefined ? state : { ...state, open: { ...state.open, [requestId]: { ...open, ...change } } };
+};
+
+/** A replacement counts on from the node that it replaces. */
+const planned = (state: Known, { machines, requestId }: EventData<'VmsPlanned'>): Known => {
+  const fresh = machines.filter(({ name, surge }: MachinePlan) => surge === undefined && !(name in state.members));
+  const replaces = openOf(state, requestId);
+  const tried =
+    replaces === undefined ? null : { attempt: replaces.attempt, action: replaces.action, at: replaces.startedAt };
+  const added = Object.fromEntries(fresh.map((machine) => [machine.name, { ...newMember(machine), tried }]));
+  const after = { ...state, members: { ...state.members, ...added } };
+  const [first] = fresh;
+  return replaces === undefined || first === undefined
+    ? after
+    : withOpen(after, replaces.requestId, { replacement: first.name });
+};
+
+const withMember = (state: Known, name: string, change: (member: Member) => Partial<Member>): Known => {
+  const member = state.members[name];
+  if (member === undefined) return state;
+  return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
+};
+
+/** It says Ready or not, or is heard of or not: since when it is well or not follows. */
+const observed = (
+  state: Known,
+  name: NodeName,
+  time: string,
+  change: Partial<Pick<Member, 'ready' | 'lost' | 'everReady'>>,
+): Known =>
+  withMember(state, name, (before) => {
+    const member = { ...before, ...change };
+    if (!member.everReady) return change;
+    if (member.ready && !member.lost)
+      return { ...change, wellSince: member.wellSince ?? time, unwellSince: null, skipped: null };
+    const wellForMs =
+      before.wellSince === null ? before.wellForMs : Math.max(0, Date.parse(time) - Date.parse(before.wellSince));
+    return { ...change, wellSince: null, unwellSince: before.unwellSince ?? time, wellForMs };
+  });
+
+const evolveHealth = (state: Known, event: StoredEvent): Known => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'NodeReady':
+      return observed(state, event.data.node, time, { ready: true, lost: false, everReady: true });
+    case 'NodeNotReady':
+      return observed(state, event.data.node, time, { ready: false });
+    case 'NodeLost':
+      return observed(state, event.data.node, time, { lost: true });
+    case 'NodeRecovered':
+      return observed(state, event.data.node, time, { lost: false });
+    case 'DesiredVersionsSet': {
+      const { node, change } = event.data;
+      const permitted = isOurs(change?.id) ? { ...state.permitted, [node]: change.id } : without(state.permitted, node);
+      return permitted === state.permitted ? state : { ...state, permitted };
+    }
+    default:
+      return state;
+  }
+};
+
+const leaving = (state: Known, names: readonly string[]): Known =>
+  names.reduce((before, name) => withMember(before, name, () => ({ leaving: true })), state);
+
+/** A node that someone else replaces is theirs, until that comes to nothing. */
+const evolveReplacements = (state: Known, event: StoredEvent): Known => {
+  const replacement = event.type === 'RemediationRequested' ? undefined : replacementIn(event);
+  const left = replacedIn(event);
+  const after = left === undefined ? state : leaving(state, [left]);
+  return replacement === undefined
+    ? after
+    : withMember(after, replacement.node, () => ({ replacedBy: replacement.requestId }));
+};
+
+/** The request, or the replacement, came to nothing. */
+const ended = (state: Known, requestId: string, cause: Cause): Known => {
+  const members = Object.values(state.members).filter(({ replacedBy }) => replacedBy === requestId);
+  const free = members.reduce((before, { name }) => withMember(before, name, () => ({ replacedBy: null })), state);
+  return withOpen(free, requestId, { failed: cause });
+};
+
+const failedRequest = (
+  state: Known,
+  { requestId, cause, onFailure }: EventData<'VmsFailed' | 'NodesFailed'>,
+  names: readonly string[],
+): Known => {
+  const after = ended(state, requestId, cause);
+  if (onFailure === 'rollback') return leaving(after, names);
+  return names.reduce((before, name) => withMember(before, name, () => ({ kept: true })), after);
+};
+
+const gone = (state: Known, name: NodeName): Known => ({
+  ...state,
+  members: without(state.members, name),
+  permitted: without(state.permitted, name),
+});
+
+const evolveMachines = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return planned(state, event.data);
+    case 'VmCreated':
+      return withMember(state, event.data.machine.name, () => ({ createdAt: event.meta.time }));
+    case 'NodesRejected': {
+      const { requestId, message } = event.data;
+      return ended(state, requestId, { operation: 'plan machines', target: requestId, message });
+    }
+    case 'VmsFailed':
+      return failedRequest(state, event.data, event.data.machines);
+    case 'NodesFailed':
+      return failedRequest(state, event.data, event.data.nodes);
+    case 'NodesAbandoned': {
+      const { requestId, nodes } = event.data;
+      const cause = { operation: 'add nodes', target: requestId, message: 'the request was given up' };
+      return leaving(ended(state, requestId, cause), nodes);
+    }
+    case 'NodeRemovalRequested':
+    case 'NodeRemoved':
+      return leaving(state, [event.data.node]);
+    case 'VmDeleted':
+      return gone(state, event.data.name);
+    default:
+      return evolveHealth(state, event);
+  }
+};
+
+const requested = (state: Known, { data, meta }: StoredEvent<'RemediationRequested'>): Known => {
+  const { requestId, node, pool, action, attempt } = data;
+  const role = state.members[node]?.role ?? 'worker';
+  const at = meta.time;
+  const open: Open = {
+    requestId,
+    node,
+    pool,
+    role,
+    action,
+    attempt,
+    startedAt: at,
+    failed: null,
+    replacement: null,
+  };
+  const after = { ...state, requests: state.requests + 1, open: { ...state.open, [requestId]: open } };
+  return withMember(after, node, () => ({ skipped: null, tried: { attempt, action, at } }));
+};
+
+const evolveOwn = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'RemediationRequested':
+      return requested(state, event);
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+      return { ...state, open: without(state.open, event.data.requestId) };
+    case 'RemediationSkipped':
+      return withMember(state, event.data.node, () => ({ skipped: event.data.reason }));
+    case 'RemediationSuspended':
+      return { ...state, suspended: { ...state.suspended, [event.data.pool]: event.data.reason } };
+    case 'RemediationResumed':
+      return { ...state, suspended: without(state.suspended, event.data.pool) };
+    default:
+      return evolveMachines(state, event);
+  }
+};
+
+/** What stops remediation of the whole cluster. */
+const evolveCluster = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return { ...state, checks: checksOf(event.data.spec) };
+    case 'ClusterReady':
+      return { ...state, life: 'ready' };
+    case 'ClusterFailed':
+      return { ...state, life: 'failed' };
+    case 'ClusterDeletionRequested':
+      return { ...state, life: 'deleting' };
+    case 'RolloutStarted':
+      return { ...state, upgrading: true };
+    case 'RolloutCompleted':
+    case 'RolloutAborted':
+      return { ...state, upgrading: false };
+    case 'EtcdRestoreRequested':
+      return { ...state, restoring: true };
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return { ...state, restoring: false };
+    default:
+      return evolveOwn(state, event);
+  }
+};
+
+export const evolve = (state: Remediation, event: StoredEvent): Remediation => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveReplacements(state, event), event);
+};

@@ -1,0 +1,202 @@
+import {
+  c8MayRemove,
+  majorityOf,
+  type Cause,
+  type Fact,
+  type SuspensionReason,
+  type UnhealthyCount,
+} from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { e1Meltdown, MELTDOWN_SHARE } from '../rules/stop.rules.js';
+import { nextRequestId, type Known, type Member, type Open } from './remediation.state.js';
+import { checkedPools, isControlPlanes, verdictOf, type CheckedPool, type Unhealthy } from './unhealthy.planner.js';
+
+export type RemediationFact = Fact<
+  | 'RemediationRequested'
+  | 'RemediationSucceeded'
+  | 'RemediationFailed'
+  | 'RemediationSkipped'
+  | 'RemediationSuspended'
+  | 'RemediationResumed'
+>;
+
+const MINUTE_MS = 60_000;
+/** From the request for a reboot until the node is well again. */
+export const REBOOT_LIMIT_MS = 10 * MINUTE_MS;
+/** A drain may wait long for PodDisruptionBudgets. */
+export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
+/** Remediations of one pool at a time, however many its health check allows. */
+export const AT_ONCE_MAX = 10;
+
+const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
+export const deadlineOf = (open: Open): string => later(open.startedAt, limitOf(open));
+
+const isWell = (member: Member | undefined): boolean =>
+  member !== undefined && member.everReady && member.unwellSince === null;
+
+type Ended = { readonly ok: true } | { readonly ok: false; readonly message: string } | undefined;
+
+const rebootEnded = ({ members }: Known, { node }: Open): Ended => {
+  if (members[node] === undefined) return { ok: false, message: 'its machine is gone' };
+  return isWell(members[node]) ? { ok: true } : undefined;
+};
+
+const replacementEnded = ({ members }: Known, { node, replacement }: Open): Ended => {
+  if (replacement === null) return undefined;
+  const machine = members[replacement];
+  if (machine === undefined) return { ok: false, message: `${replacement}, which was to take its place, is gone` };
+  return machine.everReady && members[node] === undefined ? { ok: true } : undefined;
+};
+
+const endedOf = (state: Known, open: Open, now: string): Ended => {
+  if (open.failed !== null) return { ok: false, message: open.failed.message };
+  const ended = open.action === 'reboot' ? rebootEnded(state, open) : replacementEnded(state, open);
+  if (ended !== undefined || now < deadlineOf(open)) return ended;
+  return { ok: false, message: `it was not over after ${limitOf(open) / MINUTE_MS} minutes` };
+};
+
+/** Remediations that ended, as others state it or because they took too long. */
+const ends = (state: Known, now: string): readonly RemediationFact[] =>
+  Object.values(state.open).flatMap((open): readonly RemediationFact[] => {
+    const ended = endedOf(state, open, now);
+    if (ended === undefined) return [];
+    const { requestId, node, pool, action, replacement, startedAt } = open;
+    const one = { uid: state.uid, requestId, node, pool, action };
+    if (ended.ok) {
+      const tookMs = Math.max(0, Date.parse(now) - Date.parse(startedAt));
+      const data = { ...one, ...(replacement === null ? {} : { replacement }), tookMs };
+      return [{ type: 'RemediationSucceeded', data }];
+    }
+    const cause: Cause = { operation: action, target: node, message: ended.message, ...reasonOf(open) };
+    return [{ type: 'RemediationFailed', data: { ...one, cause } }];
+  });
+
+const reasonOf = ({ failed }: Open): Pick<Cause, 'reason'> =>
+  failed?.reason === undefined ? {} : { reason: failed.reason };
+
+/** Why no node of a pool may be remediated, with the numbers that it follows from. */
+interface Suspension extends UnhealthyCount {
+  readonly reason: SuspensionReason;
+}
+
+/** E1: above this share of all nodes our own view is more likely wrong than the nodes. */
+const meltdownOf = ({ members }: Known): UnhealthyCount | undefined => {
+  const nodes = Object.values(members).filter(({ everReady, leaving }) => everReady && !leaving);
+  const [total, unhealthy] = [nodes.length, nodes.filter((node) => !isWell(node)).length];
+  return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
+};
+
+/** C8, also of a reboot: etcd must have its quorum without the node. An external one needs no control plane. */
+const quorumLostBy = ({ members: all, etcd }: Known): UnhealthyCount | undefined => {
+  const controlPlanes = Object.values(all).filter(({ role }) => role === 'control-plane');
+  const members = controlPlanes.length;
+  const healthy = controlPlanes.filter((node) => isWell(node) && !node.leaving).length;
+  const isSafe = etcd === 'external' ? healthy > 0 : c8MayRemove({ members, healthy }, false);
+  const needed = etcd === 'external' ? 1 : majorityOf(members);
+  return isSafe ? undefined : { unhealthy: members - healthy, total: members, limit: Math.max(0, members - needed) };
+};
+
+/** Everything that forbids to begin with a node of the pool; the first one is stated. */
+const suspensionOf = (state: Known, pool: CheckedPool): Suspension | undefined => {
+  const { count } = pool;
+  if (state.restoring) return { reason: 'RestoreInProgress', ...count };
+  if (state.upgrading) return { reason: 'UpgradeInProgress', ...count };
+  const meltdown = meltdownOf(state);
+  if (meltdown !== undefined) return { reason: 'Meltdown', ...meltdown };
+  if (count.unhealthy > count.limit || count.unhealthy < (count.least ?? 0))
+    return { reason: 'TooManyUnhealthy', ...count };
+  const quorum = isControlPlanes(pool) ? quorumLostBy(state) : undefined;
+  return quorum === undefined ? undefined : { reason: 'NoQuorum', ...quorum };
+};
+
+interface Due extends Unhealthy {
+  readonly verdict: ReturnType<typeof verdictOf>;
+}
+
+const judged = ({ unhealthy, check }: CheckedPool, now: string): readonly Due[] =>
+  unhealthy.map((one) => ({ ...one, verdict: verdictOf(one, check, now) }));
+
+const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] =>
+  due.flatMap(({ member, condition, since, verdict }): readonly RemediationFact[] => {
+    if (verdict.kind !== 'skip' || member.skipped === verdict.reason) return [];
+    const { name: node, pool } = member;
+    return [{ type: 'RemediationSkipped', data: { uid, node, pool, condition, since, reason: verdict.reason } }];
+  });
+
+/** Stated when it begins, when its reason changes, and when it ends. */
+const suspensions = (state: Known, pool: CheckedPool, due: readonly Due[]): readonly RemediationFact[] => {
+  const stated = state.suspended[pool.pool];
+  const suspension = due.some(({ verdict }) => verdict.kind === 'act') ? suspensionOf(state, pool) : undefined;
+  if (suspension?.reason === stated) return [];
+  const about = { uid: state.uid, pool: pool.pool };
+  return suspension === undefined
+    ? [{ type: 'RemediationResumed', data: about }]
+    : [{ type: 'RemediationSuspended', data: { ...about, ...suspension } }];
+};
+
+/** Pools whose health check is no longer declared. */
+const unchecked = ({ uid, suspended, checks }: Known): readonly RemediationFact[] =>
+  Object.keys(suspended)
+    .filter((pool) => checks[pool] === undefined)
+    .map((pool) => ({ type: 'RemediationResumed', data: { uid, pool } }));
+
+/** What follows from the state and the time without work. */
+export const factsOf = (state: Known, now: string): readonly RemediationFact[] => {
+  if (state.life === 'deleting') return [];
+  const ended = ends(state, now);
+  if (ended.length > 0 || state.life !== 'ready') return ended;
+  return [
+    ...unchecked(state),
+    ...checkedPools(state, now).flatMap((pool) => {
+      const due = judged(pool, now);
+      return [...skips(state, due), ...suspensions(state, pool, due)];
+    }),
+  ];
+};
+
+/** A node that is remediated as soon as it is confirmed that it is unhealthy. */
+export interface Candidate extends Unhealthy {
+  readonly action: 'reboot' | 'replace';
+  readonly attempt: number;
+  readonly count: UnhealthyCount;
+}
+
+/** Control planes one at a time: etcd and the API must be known to be well before the next one. */
+const roomIn = (pool: CheckedPool): number => (isControlPlanes(pool) ? 1 : AT_ONCE_MAX) - pool.open.length;
+
+export const candidatesOf = (state: Known, now: string): readonly Candidate[] => {
+  if (state.life !== 'ready') return [];
+  return checkedPools(state, now).flatMap((pool) => {
+    const room = roomIn(pool);
+    if (room <= 0 || suspensionOf(state, pool) !== undefined) return [];
+    const due = judged(pool, now).flatMap(({ verdict, ...one }): readonly Candidate[] =>
+      verdict.kind === 'act' ? [{ ...one, action: verdict.action, attempt: verdict.attempt, count: pool.count }] : [],
+    );
+    // Of control planes all may be confirmed: one that turns out to be well must not keep the others waiting.
+    return isControlPlanes(pool) ? due : due.slice(0, room);
+  });
+};
+
+/** Nothing is left to lose on a node that is silent or never began; another one serves until its replacement does. */
+const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
+  condition === 'NotReady' ? 'create-first' : 'remove-first';
+
+/** The request for a node that was confirmed to be unhealthy; empty: by now it is not, or it may not be remediated. */
+export const requestFor = (state: Known, node: string, now: string): readonly RemediationFact[] => {
+  const candidate = candidatesOf(state, now).find(({ member }) => member.name === node);
+  if (candidate === undefined) return [];
+  const { member, action, attempt, condition, since, count } = candidate;
+  const order = action === 'replace' ? { order: orderOf(candidate) } : {};
+  const reason = { condition, since, ...count };
+  const { name, pool } = member;
+  const about = { uid: state.uid, requestId: nextRequestId(state), node: name, pool };
+  return [{ type: 'RemediationRequested', data: { ...about, action, ...order, reason, attempt } }];
+};
+
+/** Moments at which time alone changes something. */
+export const momentsOf = (state: Known, now: string): readonly string[] => [
+  ...Object.values(state.open).map(deadlineOf),
+  ...(state.life === 'ready' ? checkedPools(state, now) : []).flatMap((pool) =>
+    judged(pool, now).flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.until] : [])),
+  ),
+];

@@ -1,0 +1,112 @@
+import type {
+  Cause,
+  ClusterSpec,
+  ClusterUid,
+  HealthCheck,
+  NodeName,
+  NodeRole,
+  RemediationAction,
+  SkipReason,
+  SuspensionReason,
+} from '@fairlead/contracts';
+
+/** A machine of a pool, from its plan to its end, and how it is. */
+export interface Member {
+  readonly name: NodeName;
+  readonly role: NodeRole;
+  readonly pool: string;
+  /** Since when its machine exists; null: it is planned. */
+  readonly createdAt: string | null;
+  readonly everReady: boolean;
+  readonly ready: boolean;
+  readonly lost: boolean;
+  /** Since when it is well; null: it is not. */
+  readonly wellSince: string | null;
+  /** Since when it is not Ready, or lost; null: it is well, or never was. */
+  readonly unwellSince: string | null;
+  /** How long it had been well until then. */
+  readonly wellForMs: number;
+  /** Its request failed, and its user wants to look at it. */
+  readonly kept: boolean;
+  /** The request by which someone else replaces it. */
+  readonly replacedBy: string | null;
+  /** Someone removes it. */
+  readonly leaving: boolean;
+  /** Remediations of it and of the nodes that it replaced; null: none. */
+  readonly tried: Tried | null;
+  /** Why it stays as it is, as it was stated. */
+  readonly skipped: SkipReason | null;
+}
+
+export interface Tried {
+  readonly attempt: number;
+  readonly action: RemediationAction;
+  readonly at: string;
+}
+
+/** A remediation that has not ended. */
+export interface Open {
+  readonly requestId: string;
+  readonly node: NodeName;
+  readonly pool: string;
+  readonly role: NodeRole;
+  readonly action: RemediationAction;
+  readonly attempt: number;
+  readonly startedAt: string;
+  /** What others say of it. */
+  readonly failed: Cause | null;
+  /** The machine that takes its place. */
+  readonly replacement: NodeName | null;
+}
+
+export interface Known {
+  readonly status: 'known';
+  readonly uid: ClusterUid;
+  readonly etcd: ClusterSpec['kubernetes']['etcd'];
+  /** building: it has never been Ready since it was requested. */
+  readonly life: 'building' | 'ready' | 'failed' | 'deleting';
+  /** By pool, also of control planes. */
+  readonly checks: Readonly<Record<string, HealthCheck>>;
+  readonly members: Readonly<Record<string, Member>>;
+  /** By request. */
+  readonly open: Readonly<Record<string, Open>>;
+  /** How many were requested so far: names the next one. */
+  readonly requests: number;
+  /** Pools of which it was stated that none of their nodes is remediated. */
+  readonly suspended: Readonly<Record<string, SuspensionReason>>;
+  /** An upgrade runs, or a restore of etcd. */
+  readonly upgrading: boolean;
+  readonly restoring: boolean;
+  /** By node, the reboot that its agent may carry out. */
+  readonly permitted: Readonly<Record<string, string>>;
+}
+
+export type Remediation = { readonly status: 'absent' } | Known;
+
+export const ABSENT: Remediation = { status: 'absent' };
+
+const REQUEST_PREFIX = 'remediation-';
+
+export const nextRequestId = ({ requests }: Known): string => `${REQUEST_PREFIX}${requests + 1}`;
+
+/** Whether a change that is desired of a node is a reboot of ours. */
+export const isOurs = (changeId: string | undefined): changeId is string =>
+  changeId?.startsWith(REQUEST_PREFIX) === true;
+
+export const newMember = ({ name, role, pool }: Pick<Member, 'name' | 'role' | 'pool'>): Member => ({
+  name,
+  role,
+  pool,
+  createdAt: null,
+  everReady: false,
+  ready: false,
+  lost: false,
+  wellSince: null,
+  unwellSince: null,
+  wellForMs: 0,
+  kept: false,
+  replacedBy: null,
+  leaving: false,
+  tried: null,
+  skipped: null,
+});

@@ -1,0 +1,421 @@
+import type { Fact } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { describe, expect, it } from '@jest/globals';
+import { uid } from '../nodes/nodes.fixtures.js';
+import { doubtOf, type Seen } from './confirmation.planner.js';
+import { nodeFact, Story } from './remediation.fixtures.js';
+import { AT_ONCE_MAX, REBOOT_LIMIT_MS } from './remediation.planner.js';
+
+const MINUTES = 60;
+const CHECK = { unhealthyAfter: '5m', startupTimeout: '10m', maxUnhealthy: 1 };
+
+const web = (check: object = {}, nodes = 3): Story => new Story({ web: nodes }, { web: { ...CHECK, ...check } });
+const typesOf = (facts: readonly Fact[]): readonly string[] => facts.map(({ type }) => type);
+const requestId = 'remediation-1';
+
+describe('a node is unhealthy', () => {
+  it('when it is not Ready for unhealthyAfter, and not a moment earlier', () => {
+    const story = web().notReady('web-1');
+    expect(story.wakeAt).toBe(later(story.now, 5 * MINUTES * 1_000));
+    expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.after(1).candidates).toEqual(['web-1']);
+    expect(story.tasks).toEqual(['ConfirmUnhealthy/web-1/replace-1']);
+  });
+
+  it('when its agent is silent for as long, counted from when it was last well', () => {
+    const story = web()
+      .notReady('web-1')
+      .after(3 * MINUTES)
+      .lost('web-1')
+      .after(2 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationRequested', data: { node: 'web-1', order: 'remove-first', reason: { condition: 'Lost' } } },
+    ]);
+  });
+
+  it('when its machine has not become a Ready node within startupTimeout', () => {
+    const story = web().create('web-4', 'web');
+    expect(story.after(10 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.after(1).settle()).toMatchObject([
+      { data: { node: 'web-4', reason: { condition: 'NotStarted', unhealthy: 1, total: 4 }, order: 'remove-first' } },
+    ]);
+  });
+
+  it('however long its machine takes where startupTimeout is 0s', () => {
+    const story = web({ startupTimeout: '0s' })
+      .create('web-4', 'web')
+      .after(24 * 60 * MINUTES);
+    expect([story.candidates, story.wakeAt]).toEqual([[], null]);
+  });
+
+  it('no longer when it is well again, and its time starts again', () => {
+    const story = web()
+      .notReady('web-1')
+      .after(4 * MINUTES)
+      .ready('web-1')
+      .after(1)
+      .notReady('web-1');
+    expect(story.after(4 * MINUTES).candidates).toEqual([]);
+    expect(story.after(1 * MINUTES).candidates).toEqual(['web-1']);
+  });
+
+  it('only in a pool with a health check', () => {
+    const story = new Story({ web: 3, other: 3 }, { web: CHECK }).notReady('other-1').after(60 * MINUTES);
+    expect([story.candidates, story.facts, story.wakeAt]).toEqual([[], [], null]);
+  });
+
+  it('but left alone while its user removes it, or looks at what failed', () => {
+    const failed = { requestId: 'r', nodes: ['web-2'], onFailure: 'keep', step: 's', reason: 'r' };
+    const cause = { operation: 'join', target: 'web-2', message: 'no' };
+    const story = web()
+      .notReady('web-1', 'web-2')
+      .say(nodeFact('NodeRemovalRequested', 'web-1', {}))
+      .say({ type: 'NodesFailed', data: { uid, ...failed, cause } } as unknown as Fact)
+      .after(60 * MINUTES);
+    expect(story.settle()).toEqual([]);
+  });
+
+  it.each(['building', 'failed', 'deleting'])('but left alone in a cluster that is %s', (life) => {
+    const type = { building: 'ClusterRequested', failed: 'ClusterFailed', deleting: 'ClusterDeletionRequested' }[life];
+    const story = web();
+    if (type === 'ClusterRequested') story.state = { ...story.state, life: 'building' } as typeof story.state;
+    else story.say({ type, data: { uid } } as unknown as Fact);
+    expect(
+      story
+        .notReady('web-1')
+        .after(60 * MINUTES)
+        .settle(),
+    ).toEqual([]);
+  });
+});
+
+describe('remediation of a pool', () => {
+  it('is suspended while more nodes than maxUnhealthy are not well: stated once, with the numbers, and when it ends', () => {
+    const story = web()
+      .notReady('web-1')
+      .after(4 * MINUTES)
+      .notReady('web-2')
+      .after(1 * MINUTES);
+    expect(story.settle()).toEqual([
+      {
+        type: 'RemediationSuspended',
+        data: { uid, pool: 'web', reason: 'TooManyUnhealthy', unhealthy: 2, total: 3, limit: 1 },
+      },
+    ]);
+    expect(story.after(10 * MINUTES).settle()).toEqual([]);
+    story.ready('web-2');
+    expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
+  });
+
+  it('is suspended outside of unhealthyRange', () => {
+    const story = web({ maxUnhealthy: undefined, unhealthyRange: '[2-3]' }, 6)
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSuspended', data: { unhealthy: 1, limit: 3, least: 2 } },
+    ]);
+    story.notReady('web-2');
+    expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
+  });
+
+  it('counts a node from the moment that it is not well, so that nodes failing in turn are not replaced in turn', () => {
+    const story = web({ maxUnhealthy: '40%' }, 5);
+    for (let index = 1; index <= 3; index += 1) story.notReady(`web-${index}`).after(1 * MINUTES);
+    expect(typesOf(story.after(4 * MINUTES).settle())).toEqual(['RemediationSuspended']);
+  });
+
+  it('counts a node and its replacement as one unhealthy node until both are done', () => {
+    const story = web({ maxUnhealthy: 1 }, 4)
+      .lost('web-1')
+      .after(5 * MINUTES);
+    story.settle();
+    story
+      .gone('web-1')
+      .notReady('web-2')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSuspended', data: { unhealthy: 2, total: 4, limit: 1 } },
+    ]);
+    story.create('web-5', 'web', requestId);
+    expect(story.settle()).toEqual([]);
+    story.ready('web-5');
+    expect(typesOf(story.settle())).toEqual(['RemediationSucceeded', 'RemediationResumed', 'RemediationRequested']);
+  });
+
+  it(`never concerns more than ${AT_ONCE_MAX} nodes at a time`, () => {
+    const names = Array.from({ length: 12 }, (_, index) => `web-${index + 1}`);
+    const story = web({ maxUnhealthy: '100%' }, 40)
+      .notReady(...names)
+      .after(5 * MINUTES);
+    expect(story.settle()).toHaveLength(AT_ONCE_MAX);
+  });
+
+  it('is suspended while more of all nodes look dead than is plausible (E1)', () => {
+    const story = new Story({ web: 2, other: 4 }, { web: { ...CHECK, maxUnhealthy: '100%' } });
+    story.lost('web-1', 'other-1', 'other-2', 'other-3').after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSuspended', data: { reason: 'Meltdown', unhealthy: 4, total: 9, limit: 3 } },
+    ]);
+    story.recovered('other-1');
+    expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
+  });
+
+  it.each([
+    ['UpgradeInProgress', 'RolloutStarted', 'RolloutCompleted'],
+    ['UpgradeInProgress', 'RolloutStarted', 'RolloutAborted'],
+    ['RestoreInProgress', 'EtcdRestoreRequested', 'EtcdRestored'],
+    ['RestoreInProgress', 'EtcdRestoreRequested', 'EtcdRestoreFailed'],
+  ])('is suspended as %s from %s to %s', (reason, begins, ends) => {
+    const story = web()
+      .say({ type: begins, data: { uid } } as unknown as Fact)
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationSuspended', data: { reason } }]);
+    story.say({ type: ends, data: { uid } } as unknown as Fact);
+    expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
+  });
+
+  it('is no longer suspended when its health check is withdrawn', () => {
+    const story = web()
+      .notReady('web-1', 'web-2')
+      .after(5 * MINUTES);
+    story.settle();
+    expect(typesOf(story.check({ web: undefined }).settle())).toEqual(['RemediationResumed']);
+  });
+});
+
+describe('control planes', () => {
+  const cluster = (check: object = {}): Story =>
+    new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot', ...check } });
+
+  it('are remediated one at a time', () => {
+    const story = new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot' } });
+    story
+      .join('cp-4', 'control-plane')
+      .join('cp-5', 'control-plane')
+      .notReady('cp-1', 'cp-2')
+      .after(5 * MINUTES);
+    expect(story.candidates).toEqual(['cp-1', 'cp-2']);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
+    story.ready('cp-1');
+    expect(story.settle()).toMatchObject([{ type: 'RemediationSucceeded' }, { data: { node: 'cp-2' } }]);
+  });
+
+  it('are not remediated when etcd would be left without its quorum', () => {
+    const story = cluster()
+      .notReady('cp-1', 'cp-2')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSuspended', data: { reason: 'NoQuorum', unhealthy: 2, total: 3, limit: 1 } },
+    ]);
+  });
+
+  it('are not replaced', () =>
+    expect(
+      cluster({ remediation: 'replace' })
+        .notReady('cp-1')
+        .after(5 * MINUTES)
+        .settle(),
+    ).toMatchObject([{ type: 'RemediationSkipped', data: { reason: 'NotReplaceable' } }]));
+});
+
+describe('a node that cannot be remediated', () => {
+  it.each([
+    ['RemediationDisabled', { remediation: 'none' }, false],
+    ['RebootImpossible', { remediation: 'reboot' }, true],
+  ])('stays as it is: %s, stated once', (reason, check, lost) => {
+    const story = web(check);
+    if (lost) story.lost('web-1');
+    else story.notReady('web-1');
+    expect(story.after(5 * MINUTES).settle()).toMatchObject([{ type: 'RemediationSkipped', data: { reason } }]);
+    expect(story.after(5 * MINUTES).settle()).toEqual([]);
+  });
+
+  it('does not suspend remediation of its pool', () => {
+    const story = web({ remediation: 'none' })
+      .notReady('web-1', 'web-2')
+      .after(5 * MINUTES);
+    expect(typesOf(story.settle())).toEqual(['RemediationSkipped', 'RemediationSkipped']);
+  });
+});
+
+describe('retries', () => {
+  const failedReplacement: Fact = {
+    type: 'VmsFailed',
+    data: {
+      uid,
+      requestId,
+      machines: [],
+      onFailure: 'rollback',
+      reason: 'r',
+      step: 's',
+      cause: { operation: 'create machines', target: 'lab', message: 'no capacity' },
+    },
+  } as unknown as Fact;
+
+  it('wait for retryPeriod since the last attempt began', () => {
+    const story = web({ retryPeriod: '20m' })
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    story.settle();
+    const requestedAt = story.now;
+    story.after(1 * MINUTES).say(failedReplacement);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationFailed', data: { cause: { message: 'no capacity' } } }]);
+    expect([story.candidates, story.wakeAt]).toEqual([[], later(requestedAt, 20 * MINUTES * 1_000)]);
+    expect(story.after(19 * MINUTES).settle()).toMatchObject([{ type: 'RemediationRequested', data: { attempt: 2 } }]);
+  });
+
+  it('end after maxRetries, which is stated; replacements count on from the nodes that they replaced', () => {
+    const story = web({ maxRetries: 1, retryPeriod: '0s' })
+      .lost('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ data: { attempt: 1 } }]);
+    story
+      .gone('web-1')
+      .join('web-4', 'web', 'remediation-1')
+      .lost('web-4')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationSucceeded' }, { data: { node: 'web-4', attempt: 2 } }]);
+    story
+      .gone('web-4')
+      .join('web-5', 'web', 'remediation-2')
+      .lost('web-5')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSucceeded' },
+      { type: 'RemediationSkipped', data: { node: 'web-5', reason: 'RetriesExhausted' } },
+    ]);
+  });
+
+  it('begin again for a node that was well for minHealthyPeriod', () => {
+    const story = web({ maxRetries: 0, minHealthyPeriod: '1h' })
+      .lost('web-1')
+      .after(5 * MINUTES);
+    story.settle();
+    story.gone('web-1').join('web-4', 'web', 'remediation-1');
+    story.settle();
+    story
+      .after(60 * MINUTES)
+      .lost('web-4')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'web-4', attempt: 1 } }]);
+  });
+});
+
+describe('a reboot', () => {
+  const reboot = (check: object = {}): Story => {
+    const story = web({ remediation: 'reboot-then-replace', ...check })
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { action: 'reboot', attempt: 1 } }]);
+    return story;
+  };
+  const desired = (change?: string): Fact =>
+    nodeFact('DesiredVersionsSet', 'web-1', {
+      revision: 2,
+      software: {},
+      changesAllowed: change !== undefined,
+      ...(change === undefined ? {} : { change: { id: change } }),
+    });
+
+  it('is permitted to its agent, and the permission is withdrawn when the node is well again', () => {
+    const story = reboot();
+    expect(story.tasks).toEqual([`RebootNode/${requestId}`]);
+    story.say(desired(requestId));
+    expect(story.tasks).toEqual([]);
+    story.after(2 * MINUTES).ready('web-1');
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSucceeded', data: { action: 'reboot', tookMs: 120_000 } },
+    ]);
+    expect(story.tasks).toEqual([`WithdrawReboot/${requestId}`]);
+    expect(story.say(desired()).tasks).toEqual([]);
+  });
+
+  it('that does not help is followed by a replacement at once, as part of the same attempt', () => {
+    const story = reboot();
+    expect(story.wakeAt).toBe(later(story.now, REBOOT_LIMIT_MS));
+    expect(story.after(REBOOT_LIMIT_MS / 1_000).settle()).toMatchObject([
+      { type: 'RemediationFailed', data: { action: 'reboot' } },
+      { type: 'RemediationRequested', data: { action: 'replace', attempt: 1, order: 'create-first' } },
+    ]);
+  });
+
+  it('is left out where no agent answers', () => {
+    const story = web({ remediation: 'reboot-then-replace' })
+      .lost('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ data: { action: 'replace', attempt: 1 } }]);
+  });
+
+  it('alone is repeated after retryPeriod', () => {
+    const story = reboot({ remediation: 'reboot', retryPeriod: '20m' });
+    expect(typesOf(story.after(REBOOT_LIMIT_MS / 1_000).settle())).toEqual(['RemediationFailed']);
+    expect(story.after(10 * MINUTES).settle()).toMatchObject([{ data: { action: 'reboot', attempt: 2 } }]);
+  });
+});
+
+describe('a replacement', () => {
+  it('by someone else is left to them, until it comes to nothing', () => {
+    const order = 'create-first' as const;
+    const story = web().say(nodeFact('NodeReplacementRequested', 'web-1', { requestId: 'r', order, reason: '' }));
+    story.notReady('web-1').after(5 * MINUTES);
+    expect(story.settle()).toEqual([]);
+    story.say({ type: 'NodesRejected', data: { uid, requestId: 'r', code: 'c', message: 'no' } } as unknown as Fact);
+    expect(typesOf(story.settle())).toEqual(['RemediationRequested']);
+  });
+
+  it('has succeeded when the new node is Ready and the old machine is gone', () => {
+    const story = web()
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    story.settle();
+    story.after(2 * MINUTES).join('web-4', 'web', requestId);
+    expect(story.settle()).toEqual([]);
+    expect(story.gone('web-1').settle()).toEqual([
+      {
+        type: 'RemediationSucceeded',
+        data: {
+          uid,
+          requestId,
+          node: 'web-1',
+          pool: 'web',
+          action: 'replace',
+          replacement: 'web-4',
+          tookMs: 120_000,
+        },
+      },
+    ]);
+  });
+
+  it('has failed when the new machine vanishes', () => {
+    const story = web()
+      .lost('web-1')
+      .after(5 * MINUTES);
+    story.settle();
+    story.gone('web-1').create('web-4', 'web', requestId).gone('web-4');
+    expect(typesOf(story.settle())).toEqual(['RemediationFailed']);
+  });
+});
+
+describe('a node that the log calls unhealthy', () => {
+  const seen: Seen = {
+    kubernetesReady: false,
+    nowMs: 100_000,
+    listeningSinceMs: 0,
+    heardAtMs: undefined,
+    limitMs: 40_000,
+  };
+
+  it.each([
+    ['NotReady', {}, undefined],
+    ['NotReady', { kubernetesReady: true }, 'Kubernetes calls it Ready'],
+    ['Lost', {}, undefined],
+    ['Lost', { heardAtMs: 50_000 }, undefined],
+    ['Lost', { heardAtMs: 90_000 }, 'it sends heartbeats again'],
+    ['Lost', { listeningSinceMs: 80_000 }, 'heartbeats have been received for too short a time'],
+    ['Lost', { listeningSinceMs: undefined }, 'no heartbeats can be received'],
+    ['NotStarted', {}, undefined],
+  ] as const)('as %s, with %j, may be well: %s', (condition, change, doubt) =>
+    expect(doubtOf(condition, { ...seen, ...change })).toBe(doubt),
+  );
+});

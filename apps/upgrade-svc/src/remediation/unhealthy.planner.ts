@@ -1,0 +1,133 @@
+import {
+  CONTROL_PLANE_POOL,
+  durationMs,
+  unhealthyLimits,
+  type HealthCheck,
+  type NodeRole,
+  type RemediationAction,
+  type SkipReason,
+  type UnhealthyCondition,
+  type UnhealthyCount,
+} from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import type { Known, Member, Open } from './remediation.state.js';
+
+/** A node that is not well, and when that makes it unhealthy. */
+export interface Unhealthy {
+  readonly member: Member;
+  readonly condition: UnhealthyCondition;
+  readonly since: string;
+  readonly dueAt: string;
+}
+
+/** A pool with a health check. */
+export interface CheckedPool {
+  readonly pool: string;
+  readonly check: HealthCheck;
+  readonly count: UnhealthyCount;
+  readonly unhealthy: readonly Unhealthy[];
+  readonly open: readonly Open[];
+}
+
+const conditionOf = (member: Member, check: HealthCheck): Unhealthy | undefined => {
+  const { unwellSince, createdAt, everReady, lost } = member;
+  if (unwellSince !== null) {
+    const dueAt = later(unwellSince, durationMs(check.unhealthyAfter));
+    return { member, condition: lost ? 'Lost' : 'NotReady', since: unwellSince, dueAt };
+  }
+  const startupMs = durationMs(check.startupTimeout);
+  if (everReady || createdAt === null || startupMs === 0) return undefined;
+  return { member, condition: 'NotStarted', since: createdAt, dueAt: later(createdAt, startupMs) };
+};
+
+/**
+ * A node that was well counts from the moment at which it is not: several nodes that fail one after the other must not be
+ * remediated before the last of them is counted. A machine counts only when it should have become a node.
+ */
+const counts = ({ condition, dueAt }: Unhealthy, now: string): boolean => condition !== 'NotStarted' || dueAt <= now;
+
+/** What is remediated counts as one unhealthy node until it ends, together with the machine that takes its place. */
+const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], pool: PoolParts): UnhealthyCount => {
+  const total = members.length + pool.open.length;
+  const { min, max: limit } = unhealthyLimits(pool.check, total);
+  const range = min > 0 ? { least: min } : {};
+  return { unhealthy: unhealthy.length + pool.open.length, total, limit, ...range };
+};
+
+interface PoolParts {
+  readonly check: HealthCheck;
+  readonly open: readonly Open[];
+}
+
+const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
+  const { check, open } = parts;
+  const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
+  const isOurs = ({ name, kept, leaving, replacedBy }: Member): boolean =>
+    !kept && !leaving && replacedBy === null && !remediated.has(name);
+  const members = of.filter(isOurs);
+  const unhealthy = members
+    .flatMap((member) => conditionOf(member, check) ?? [])
+    .toSorted((one, other) => (`${one.since} ${one.member.name}` < `${other.since} ${other.member.name}` ? -1 : 1));
+  const counted = unhealthy.filter((one) => counts(one, now));
+  return { pool, check, open, unhealthy, count: countOf(members, counted, parts) };
+};
+
+export const checkedPools = ({ checks, members, open }: Known, now: string): readonly CheckedPool[] => {
+  const all = Object.values(members);
+  return Object.entries(checks).map(([pool, check]) =>
+    checkedPool(
+      pool,
+      { check, open: Object.values(open).filter((one) => one.pool === pool) },
+      all.filter((member) => member.pool === pool),
+      now,
+    ),
+  );
+};
+
+/** What may be done about a node that is unhealthy, apart from what holds for its whole pool. */
+export type Verdict =
+  | { readonly kind: 'skip'; readonly reason: SkipReason }
+  | { readonly kind: 'wait'; readonly until: string }
+  | { readonly kind: 'act'; readonly action: RemediationAction; readonly attempt: number };
+
+const skip = (reason: SkipReason): Verdict => ({ kind: 'skip', reason });
+
+const actionOf = (
+  { remediation }: HealthCheck,
+  rebootable: boolean,
+  rebooted: boolean,
+): RemediationAction | SkipReason => {
+  switch (remediation) {
+    case 'none':
+      return 'RemediationDisabled';
+    case 'replace':
+      return 'replace';
+    case 'reboot':
+      return rebootable ? 'reboot' : 'RebootImpossible';
+    case 'reboot-then-replace':
+      return rebootable && !rebooted ? 'reboot' : 'replace';
+  }
+};
+
+/** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. */
+const isRebootable = ({ lost, everReady }: Member): boolean => everReady && !lost;
+
+/** Whose place another machine can take. */
+const REPLACEABLE: ReadonlySet<NodeRole> = new Set(['worker']);
+
+export const verdictOf = ({ member, dueAt }: Unhealthy, check: HealthCheck, now: string): Verdict => {
+  if (dueAt > now) return { kind: 'wait', until: dueAt };
+  const tried = member.wellForMs >= durationMs(check.minHealthyPeriod) ? null : member.tried;
+  const rebooted = tried?.action === 'reboot';
+  const action = actionOf(check, isRebootable(member), rebooted);
+  if (action !== 'reboot' && action !== 'replace') return skip(action);
+  if (action === 'replace' && !REPLACEABLE.has(member.role)) return skip('NotReplaceable');
+  // The replacement after a reboot that did not help belongs to the same attempt.
+  const continues = rebooted && action === 'replace';
+  const attempt = tried === null ? 1 : tried.attempt + (continues ? 0 : 1);
+  if (attempt > check.maxRetries + 1) return skip('RetriesExhausted');
+  const until = tried === null || continues ? now : later(tried.at, durationMs(check.retryPeriod));
+  return until > now ? { kind: 'wait', until } : { kind: 'act', action, attempt };
+};
+
+export const isControlPlanes = ({ pool }: Pick<CheckedPool, 'pool'>): boolean => pool === CONTROL_PLANE_POOL;

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+/** What is done about an unhealthy node. */
+export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;
+export const RemediationAction = z.enum(REMEDIATION_ACTIONS);
+export type RemediationAction = z.infer<typeof RemediationAction>;
+
+/** Why a node is unhealthy: Kubernetes says that it is not Ready, its agent is silent, or it never became a Ready node. */
+export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted'] as const;
+export const UnhealthyCondition = z.enum(UNHEALTHY_CONDITIONS);
+export type UnhealthyCondition = z.infer<typeof UnhealthyCondition>;
+
+/** Why no node of a pool is remediated, although one is unhealthy. */
+export const SUSPENSION_REASONS = [
+  'TooManyUnhealthy',
+  'Meltdown',
+  'NoQuorum',
+  'UpgradeInProgress',
+  'RestoreInProgress',
+] as const;
+export const SuspensionReason = z.enum(SUSPENSION_REASONS);
+export type SuspensionReason = z.infer<typeof SuspensionReason>;
+
+/** Why an unhealthy node stays as it is, although its pool may be remediated. */
+export const SKIPPED_REASONS = [
+  'RemediationDisabled',
+  'RetriesExhausted',
+  'RebootImpossible',
+  'NotReplaceable',
+] as const;
+export const SkipReason = z.enum(SKIPPED_REASONS);
+export type SkipReason = z.infer<typeof SkipReason>;
+
+/** How many nodes of a pool are unhealthy, and how many may be. */
+export const UnhealthyCount = z.strictObject({
+  unhealthy: z.int().min(0),
+  total: z.int().min(0),
+  limit: z.int().min(0).describe('Most that may be unhealthy for one of them to be remediated'),
+  least: z.int().min(1).optional().describe('Least, where the health check gives a range'),
+});
+export type UnhealthyCount = z.infer<typeof UnhealthyCount>;
+
+/** "2 unhealthy of 3, limit 1". */
+export const countSentence = ({ unhealthy, total, limit, least }: UnhealthyCount): string =>
+  `${unhealthy} unhealthy of ${total}, ${least === undefined ? `limit ${limit}` : `range ${least} to ${limit}`}`;
+
+const CONDITION_WORDS: Readonly<Record<UnhealthyCondition, string>> = {
+  NotReady: 'not Ready',
+  Lost: 'not heard of',
+  NotStarted: 'not started',
+};
+
+/** "not Ready since 2026-11-23T10:00:00.000Z". */
+export const conditionSentence = (condition: UnhealthyCondition, since: string): string =>
+  `${CONDITION_WORDS[condition]} since ${since}`;
+
+export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
+  RemediationDisabled: 'its health check has remediation none',
+  RetriesExhausted: 'remediation did not help as often as its health check allows',
+  RebootImpossible: 'its health check allows only a reboot, and no agent answers that could carry it out',
+  NotReplaceable: 'control planes cannot be replaced yet',
+};
+
+/** Nothing, where the numbers say it all. */
+export const SUSPENSION_WORDS: Readonly<Record<SuspensionReason, string>> = {
+  TooManyUnhealthy: '',
+  Meltdown: ' because more of all nodes look dead than is plausible (rule E1)',
+  NoQuorum: ' because etcd needs the others for its quorum',
+  UpgradeInProgress: ' while an upgrade is in progress',
+  RestoreInProgress: ' while etcd is being restored',
+};
+
+/** "2 unhealthy of 3, limit 1: remediation of pool web is suspended". */
+export const suspensionSentence = (
+  pool: string,
+  { reason, ...count }: UnhealthyCount & { readonly reason: SuspensionReason },
+): string => `${countSentence(count)}: remediation of pool ${pool} is suspended${SUSPENSION_WORDS[reason]}`;
