@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { STATES } from './growth/growth.states.js';
+import { provisioned, STATES, worker } from './growth/growth.states.js';
 import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];

@@ -1,6 +1,6 @@
 import { GrowthWorld } from './growth.world.js';
 
-const provisioned = (): GrowthWorld => {
+export const provisioned = (): GrowthWorld => {
   const world = new GrowthWorld();
   world.create(3, 2);
   world.run();
@@ -8,6 +8,8 @@ const provisioned = (): GrowthWorld => {
   if (trouble !== undefined) throw new Error(trouble);
   return world;
 };
+
+export const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
 
 /** What a cluster may be doing. */
 export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
@@ -29,7 +31,7 @@ export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   },
   'draining, removing and deleting a worker': () => {
     const world = provisioned();
-    world.remove(world.members().find((name) => name.includes('-w-')) ?? '');
+    world.remove(worker(world));
     return world;
   },
   'draining, removing and deleting a control plane': () => {

@@ -205,11 +205,6 @@ export class GrowthWorld {
     this.say({ type: 'UpdatesDisabledSet', data: { uid: UID, scope, disabled, reason: 'a database' } });
   }
 
-  /** Replicas of the services die: what they did not acknowledge is delivered again. */
-  redeliver(): void {
-    this.queue = [...this.queue, ...this.queue];
-  }
-
   /** The first pool as declared, and its machines as they are: whether their nodes serve, and stay. */
   pool() {
     const declared = this.declared?.spec.pools[0];

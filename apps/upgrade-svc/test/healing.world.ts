@@ -175,10 +175,10 @@ export class HealingWorld {
     const ref = job.data as unknown as TaskRef;
     const now = this.now > ref.now ? this.now : ref.now;
     if (job.type === STATE_FACTS) {
-      const decided = this.facts.decide(this.state, { type: 'StateFacts', data: { now } });
+      const decided = this.facts.decide({ state: this.state }, { type: 'StateFacts', data: { now } });
       return this.say(...(decided as readonly Fact[]));
     }
-    const task = desiredTask(remediationReconciler, this.state, ref, now);
+    const task = desiredTask(remediationReconciler, { state: this.state }, ref, now);
     if (task === undefined) return;
     const name = String(task.data['node']);
     const requestId = String(task.data['requestId']);

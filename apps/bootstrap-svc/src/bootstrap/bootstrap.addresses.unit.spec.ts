@@ -23,7 +23,7 @@ describe('a machine with a new address', () => {
   const before = [requested(3, 0), balancedByNodes, created(machinesOf(3, 0)), ...fit(cp(1), cp(2), cp(3))];
   const balancing = [cp(1), cp(2), cp(3)].map((node) => apiBalanced(node, cp(1), cp(2), cp(3)));
 
-  it('is reached there over SSH, with the key and the user that it had [Ladybug 35]', () => {
+  it('is reached there over SSH, with the key and the user that it had [CB-Ladybug 35]', () => {
     const { ssh: old } = hostsAfter(...before)[cp(2)]!.machine;
     const { machine, hostKey } = hostsAfter(...before, moved(cp(2)))[cp(2)]!;
     expect([machine.publicIp, machine.privateIp]).toEqual(['203.0.113.9', '10.9.9.9']);

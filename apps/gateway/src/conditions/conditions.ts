@@ -239,7 +239,8 @@ const progressing: Read = ({ operations, etcd, marks, createdAt }) => {
     return found({
       status: 'True',
       reason: PROGRESS[running.kind] ?? 'NodesAdding',
-      message: PROGRESS_WORDS[PROGRESS[running.kind] ?? 'NodesAdding'] ?? `${running.node ?? 'a node'} is being removed`,
+      message:
+        PROGRESS_WORDS[PROGRESS[running.kind] ?? 'NodesAdding'] ?? `${running.node ?? 'a node'} is being removed`,
       since: running.since,
       calls: 'Maintaining',
     });

@@ -183,7 +183,7 @@ describe('what else a provider says of a machine', () => {
     expect(types(cluster.facts)).toEqual(['VmStopped', 'VmStarted']);
   });
 
-  it('is that a control plane has another address: the load balancer follows [Ladybug 35]', () => {
+  it('is that a control plane has another address: the load balancer follows [CB-Ladybug 35]', () => {
     const cluster = new Seen(1, 2).ready();
     const addresses = { publicIp: '127.1.9.9', privateIp: '10.9.9.9', ssh: { host: '127.1.9.9', port: 2222 } };
     expect(cluster.tasks()).toEqual([]);

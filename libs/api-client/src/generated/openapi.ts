@@ -158,6 +158,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/ssh-key/rotate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Rotate the SSH key of a connection on every host that has it
+     * @description New machines get a new key; on existing hosts it is added, proved by a login, and the former one removed. A host that is off is tried again until it answers. The former key is destroyed once no host needs it. GET /connections/{connection} shows the progress. With force, the rotation that is under way ends now, and hosts that have only the former key cannot be reached any more.
+     */
+    post: operations['rotateSshKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/connections/{connection}/orphans': {
     parameters: {
       query?: never;
@@ -271,6 +291,46 @@ export interface paths {
      * @description A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. Prefer: wait=N answers with the finished cluster, Provisioned or Failed.
      */
     post: operations['retryCluster'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/pause': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Pause a cluster
+     * @description From here on, no service begins work on the cluster, and work in progress stops at its next safe point. Reads are answered; requests that would change the cluster are refused, its deletion included. Pausing a paused cluster changes nothing.
+     */
+    post: operations['pauseCluster'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/resume': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Resume a paused cluster
+     * @description Work continues where it was interrupted, and time limits start again. Resuming a cluster that is not paused changes nothing.
+     */
+    post: operations['resumeCluster'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1132,6 +1192,49 @@ export interface components {
           source: 'settings' | 'accepted' | 'first-seen';
         } | null;
       };
+      /** @description The SSH key of its machines, for administrators; absent: no machine has been created */
+      sshKey?: components['schemas']['SshKey'];
+    };
+    SshKey: {
+      /** @description Its name at the provider */
+      name: string;
+      publicKey: string;
+      /** @description The rotation that has not ended; null: there is none */
+      rotation: {
+        /**
+         * @description requested: the provider does not have the new key yet; failed: it stopped until it is requested again
+         * @enum {string}
+         */
+        status: 'requested' | 'replacing' | 'failed';
+        /** @description RFC 3339, UTC */
+        requestedTime: string;
+        /** @description Hosts that accept the new key only */
+        replaced: number;
+        /** @description Hosts that still need the former key */
+        pending: number;
+        /** @description At most the first 100 of them */
+        hosts: {
+          namespace: string;
+          cluster: string;
+          node: string;
+        }[];
+        /** @description The last failure; empty: none */
+        problem: string;
+      } | null;
+      /** @description The rotation that ended last; null: there was none */
+      rotated: {
+        /** @description RFC 3339, UTC */
+        time: string;
+        replaced: number;
+        /** @description Hosts that had only the former key when the rotation was forced */
+        leftOut: number;
+        /** @description At most the first 100 of them */
+        hosts: {
+          namespace: string;
+          cluster: string;
+          node: string;
+        }[];
+      } | null;
     };
     /** @description How a provider is reached */
     ConnectionRequest: {
@@ -1176,6 +1279,10 @@ export interface components {
     HostAcceptance: {
       /** @description Its name in the inventory */
       host: string;
+    };
+    SshKeyRotationRequest: {
+      /** @description End the rotation that is under way: the former key is destroyed although hosts still need it */
+      force?: boolean;
     };
     OrphanList: {
       /** @enum {string} */
@@ -1230,6 +1337,13 @@ export interface components {
       status: {
         /** @enum {string} */
         phase: 'Pending' | 'Provisioning' | 'Provisioned' | 'Failed' | 'Deleting';
+        /**
+         * @description How the cluster is now
+         * @enum {string}
+         */
+        state: 'Provisioning' | 'Running' | 'Maintaining' | 'Degraded' | 'Paused' | 'Failed' | 'Deleting';
+        /** @description The reasons of the conditions that its state follows from */
+        reasons: string[];
         /** @description CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong */
         reason: string;
         message: string;
@@ -1328,13 +1442,32 @@ export interface components {
       extraFor?: string;
       /** @description Why it or its pool is held out of changes; null: it is not */
       updatesDisabled: string | null;
+      /** @description What its health check leads to, in one sentence; absent: nothing */
+      remediation?: string;
       /** @description When the latest event about it happened */
       changedAt: string;
     };
     /** @description One thing that is true of a cluster or not */
     Condition: {
       /** @enum {string} */
-      type: 'Accepted' | 'InfrastructureReady' | 'ControlPlaneReady' | 'NetworkReady' | 'MachinesPresent' | 'Ready';
+      type:
+        | 'Accepted'
+        | 'InfrastructureReady'
+        | 'ControlPlaneReady'
+        | 'NetworkReady'
+        | 'Ready'
+        | 'Available'
+        | 'NodesReady'
+        | 'MachinesReady'
+        | 'MachinesPresent'
+        | 'RemediationAllowed'
+        | 'Upgrading'
+        | 'Progressing'
+        | 'Paused'
+        | 'Stalled'
+        | 'CertificatesValid'
+        | 'ConnectionsVerified'
+        | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
       reason: string;
@@ -1489,6 +1622,18 @@ export interface components {
       /** @description IAM role of the provider, for its cloud controller */
       role?: string;
     };
+    /**
+     * @example {
+     *       "reason": "the provider is under maintenance"
+     *     }
+     */
+    PauseRequest: {
+      /**
+       * @description Why; it stands in the history
+       * @default
+       */
+      reason: string;
+    };
     /** @description The desired state of a cluster, with how it is */
     ClusterManifestView: {
       /** @enum {string} */
@@ -1543,6 +1688,7 @@ export interface components {
           /** @enum {string} */
           etcd: 'local' | 'external';
           schedulable: boolean;
+          health?: components['schemas']['HealthCheck'];
         };
         pools: {
           name: string;
@@ -1580,12 +1726,21 @@ export interface components {
              */
             maxUnavailable: number | string;
           };
+          health?: components['schemas']['HealthCheck'];
         }[];
+        /** @description true: no service acts on the cluster; absent: false */
+        paused?: boolean;
       };
       /** @description Absent in the answer to a change: see GET */
       status?: {
         /** @enum {string} */
         phase: 'Pending' | 'Provisioning' | 'Provisioned' | 'Failed' | 'Deleting';
+        /**
+         * @description How the cluster is now
+         * @enum {string}
+         */
+        state: 'Provisioning' | 'Running' | 'Maintaining' | 'Degraded' | 'Paused' | 'Failed' | 'Deleting';
+        conditions: components['schemas']['Condition'][];
         /** @description https://host:port of the Kubernetes API; empty until it is known */
         endpoint: string;
         /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
@@ -1601,6 +1756,39 @@ export interface components {
       plan?: components['schemas']['PlanStep'][];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
+    };
+    HealthCheck: {
+      /**
+       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @example 90s
+       */
+      unhealthyAfter: string;
+      /**
+       * @description A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes
+       * @example 90s
+       */
+      startupTimeout: string;
+      /** @description Number, or percentage rounded down to at least 1. While more nodes of the pool are not well, none is remediated */
+      maxUnhealthy?: number | string;
+      /** @description In place of maxUnhealthy: nodes are remediated only while as many are not well, e.g. [1-5] */
+      unhealthyRange?: string;
+      /**
+       * @description What is done about an unhealthy node; none: it is reported, and stays as it is
+       * @enum {string}
+       */
+      remediation: 'none' | 'reboot' | 'replace' | 'reboot-then-replace';
+      /** @description How often remediation is repeated for a node and its replacements after it did not help */
+      maxRetries: number;
+      /**
+       * @description Least time between two of these attempts
+       * @example 90s
+       */
+      retryPeriod: string;
+      /**
+       * @description A node that was well for this long is remediated as if for the first time
+       * @example 90s
+       */
+      minHealthyPeriod: string;
     };
     PoolStatus: {
       name: string;
@@ -1747,9 +1935,54 @@ export interface components {
          * @default false
          */
         schedulable: boolean;
+        health?: components['schemas']['ManifestHealthCheck'];
       };
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
+      /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
+      paused?: boolean;
+    };
+    /** @description When nodes count as unhealthy, and what is done about it. Left out: nothing is repaired by itself */
+    ManifestHealthCheck: {
+      /**
+       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @default 5m
+       * @example 90s
+       */
+      unhealthyAfter: string;
+      /**
+       * @description A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes
+       * @default 30m
+       * @example 90s
+       */
+      startupTimeout: string;
+      /** @description Number, or percentage rounded down to at least 1. While more nodes of the pool are not well, none is remediated */
+      maxUnhealthy?: number | string;
+      /** @description In place of maxUnhealthy: nodes are remediated only while as many are not well, e.g. [1-5] */
+      unhealthyRange?: string;
+      /**
+       * @description What is done about an unhealthy node; none: it is reported, and stays as it is
+       * @default replace
+       * @enum {string}
+       */
+      remediation: 'none' | 'reboot' | 'replace' | 'reboot-then-replace';
+      /**
+       * @description How often remediation is repeated for a node and its replacements after it did not help
+       * @default 3
+       */
+      maxRetries: number;
+      /**
+       * @description Least time between two of these attempts
+       * @default 20m
+       * @example 90s
+       */
+      retryPeriod: string;
+      /**
+       * @description A node that was well for this long is remediated as if for the first time
+       * @default 1h
+       * @example 90s
+       */
+      minHealthyPeriod: string;
     };
     /** @description Workers of one kind */
     ManifestPool: {
@@ -1799,6 +2032,7 @@ export interface components {
          */
         maxUnavailable: number | string;
       };
+      health?: components['schemas']['ManifestHealthCheck'];
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
@@ -4486,6 +4720,147 @@ export interface operations {
       };
     };
   };
+  rotateSshKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SshKeyRotationRequest'];
+      };
+    };
+    responses: {
+      /** @description It will be rotated */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   listOrphans: {
     parameters: {
       query?: {
@@ -5375,7 +5750,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5524,7 +5899,283 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  pauseCluster: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['PauseRequest'];
+      };
+    };
+    responses: {
+      /** @description The cluster is paused */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Cluster'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent, idempotency.in-progress, cluster.deleting */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  resumeCluster: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['PauseRequest'];
+      };
+    };
+    responses: {
+      /** @description The cluster is not paused */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Cluster'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5660,7 +6311,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, conflict.concurrent */
+      /** @description cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6088,7 +6739,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6244,7 +6895,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6527,7 +7178,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6917,7 +7568,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7057,7 +7708,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, nodes.nothing-to-abandon, conflict.concurrent */
+      /** @description cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7333,7 +7984,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description node.initial-control-plane, node.etcd-external, node.quorum, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7901,7 +8552,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8181,7 +8832,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8335,7 +8986,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8485,7 +9136,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8639,7 +9290,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8789,7 +9440,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8943,7 +9594,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9097,7 +9748,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9251,7 +9902,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9803,7 +10454,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, etcd.external, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9956,7 +10607,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, etcd.external, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, etcd.external, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;

@@ -86,8 +86,8 @@ describe('a health check', () => {
     expect(changeFaults('demo', before, after)).toEqual([]);
     expect(
       planOf(before, after, [
-        { name: 'a', pool: 'web', ready: true },
-        { name: 'b', pool: 'web', ready: true },
+        { name: 'a', pool: 'web', ready: true, machine: pool('web', 1) },
+        { name: 'b', pool: 'web', ready: true, machine: pool('web', 1) },
       ]),
     ).toEqual([]);
     expect(changedFields(before, after).map(({ field }) => field)).toContain('pools[web].health.maxUnhealthy');
