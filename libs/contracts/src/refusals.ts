@@ -87,7 +87,7 @@ export const REFUSALS = {
   'connection.orphan-unknown': definition(
     404,
     "The connection '{connection}' has no orphaned machine {orphan}",
-    'List them with GET /connections/{connection}/orphans.',
+    'A machine that is gone, or that a cluster has planned, is not listed as an orphan.',
   ),
   'connection.secret-in-settings': definition(
     400,

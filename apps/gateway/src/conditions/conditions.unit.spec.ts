@@ -161,6 +161,11 @@ const TABLE: readonly Row[] = [
     'NodesRemoving',
     'Progressing',
   ]),
+  row('has a node replaced', { operations: [running('replace-node', minutesAgo(1))] }, [
+    'Maintaining',
+    'NodesReplacing',
+    'Progressing',
+  ]),
   row('has its etcd restored', { etcd: [{ what: 'restore', since: minutesAgo(1) }] }, [
     'Maintaining',
     'EtcdRestoring',

@@ -139,10 +139,6 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
     ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
 
-/** Another node takes its place. */
-const leaving = (doc: NodeDoc, event: StoredEvent): NodeDoc =>
-  replacedIn(event) === doc.name ? { ...doc, isRemoving: true, changedAt: event.meta.time } : doc;
-
 const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
 /** What its health check leads to. */

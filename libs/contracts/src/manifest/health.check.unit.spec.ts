@@ -81,7 +81,8 @@ describe('a health check', () => {
         }).spec,
       );
     const [before, after] = [manifest(), manifest({ maxUnhealthy: 1 })];
-    expect(before).toEqual(declared([pool('web', 2)]));
+    const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+    expect(before).toEqual(declared([pool('web', 2, { rollout })]));
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
     expect(changeFaults('demo', before, after)).toEqual([]);
     expect(
