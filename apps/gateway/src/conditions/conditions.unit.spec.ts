@@ -204,7 +204,9 @@ describe('the state of a cluster', () => {
     expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
     const known = new Set(TABLE.map(({ reason }) => reason));
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
-    expect(read({}).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    const health = { since: MADE, suspended: {} };
+    expect(read({ health }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    expect(read({}).map(({ type }) => type)).not.toContain('RemediationAllowed');
   });
 
   it('is Maintaining while nodes start again in turn, and Degraded when that ended without them', () => {
