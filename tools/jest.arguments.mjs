@@ -23,6 +23,7 @@ export const LONG_STORIES = [
   'test/surge',
   'test/two-steps',
   'test/upgrade',
+  'test/watch',
 ];
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
 /** The other stories. */

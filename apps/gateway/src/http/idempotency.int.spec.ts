@@ -1,4 +1,4 @@
-import type { ClusterView, Fact } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type ClusterView, type Fact } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
@@ -96,6 +96,24 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     other: { name: 'ci', roles: [{ namespace: 'default', role: 'operator' }] },
   },
   verifyConnection: { path: at('/connections/lab/verify'), other: { x: 1 } },
+  rotateSshKey: {
+    path: async () => {
+      const data = {
+        connection: 'lab',
+        sshKey: 'fairlead-lab',
+        publicKey: 'ssh-ed25519 AAAA fairlead',
+        secretRef: 'infra-svc.ssh-key.lab',
+      };
+      const { meta } = await gateway.state({ type: 'SshKeyEnsured', data } as unknown as Fact, {
+        ...CONNECTIONS_STREAM,
+        context: 'resources-lab',
+      });
+      await gateway.ask('GET', `/connections/lab?minSeq=${meta.seq}`);
+      return '/connections/lab/ssh-key/rotate';
+    },
+    body: {},
+    other: { force: true },
+  },
   acceptHostKey: {
     path: ownHosts('/accept-host-key'),
     body: { host: 'rack-1', hostKey: `SHA256:${'A'.repeat(43)}` },
@@ -149,6 +167,20 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
       return `${path}/nodes/abandon`;
     },
     other: { x: 1 },
+  },
+  pauseCluster: {
+    path: async () => `${await built('paused')}/pause`,
+    body: { reason: 'maintenance' },
+    other: { reason: 'other' },
+  },
+  resumeCluster: {
+    path: async () => {
+      const path = await built('resumed');
+      await gateway.ask('POST', `${path}/pause`, { body: { reason: 'maintenance' } });
+      return `${path}/resume`;
+    },
+    body: { reason: 'done' },
+    other: { reason: 'other' },
   },
   replaceNode: {
     path: async () => `${await built('replaced')}/nodes/demo-w-1/replace`,
@@ -226,7 +258,7 @@ describe('an idempotency key', () => {
         gateway.ask('POST', route, { ...(sent === undefined ? {} : { body: sent }), headers, replica });
       const before = (await gateway.log()).length;
       const first = await send(body, 0);
-      if (![201, 202].includes(first.status)) throw new Error(JSON.stringify(first.body));
+      if (![200, 201, 202].includes(first.status)) throw new Error(JSON.stringify(first.body));
       const second = await send(body, 1);
       expect([second.status, second.body]).toEqual([first.status, first.body]);
       expect(second.headers.get('location')).toBe(first.headers.get('location'));
