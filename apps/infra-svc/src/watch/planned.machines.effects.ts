@@ -14,7 +14,7 @@ const readOnly = reconcilerDecider(machinesReconciler);
 export class PlannedMachines {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
 
-  /** `<namespace>/<cluster>` that has planned it; undefined: nobody has. */
+  /** `<namespace>/<cluster>` that has planned it; undefined: no cluster has. */
   async by({ id, name, group }: Pick<Orphan, 'id' | 'name' | 'group'>, cause: Cause): Promise<string | undefined> {
     const at = clusterOfGroup(group);
     const namespace = Namespace.safeParse(at?.namespace);
