@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiException } from '@kubernetes/client-node';
+import { ApiException, dumpYaml, type KubernetesObject } from '@kubernetes/client-node';
+import { parse } from 'yaml';
 import type { Manifest } from '../cluster.ports.js';
 import type { KubernetesClient } from '../kubernetes.client.js';
 import { applyAll } from './apply.js';
@@ -34,6 +35,20 @@ describe('a list of objects', () => {
     const { client, applied } = apiThat([unknownGroup, unknownKind]);
     await applyAll(client, [DEFINITION, WIDGET]);
     expect(applied).toEqual(['CustomResourceDefinition', 'Widget']);
+  });
+
+  it('reaches the API with the fields that the client names otherwise', async () => {
+    const schema = { properties: { port: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }] } } };
+    const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }];
+    const sent: unknown[] = [];
+    const patch = (object: KubernetesObject): Promise<void> => {
+      sent.push(parse(dumpYaml(object)));
+      return Promise.resolve();
+    };
+    const call = (_operation: string, work: () => Promise<unknown>) => work();
+    const definition: Manifest = { ...DEFINITION, spec: { group: 'example.org', versions } };
+    await applyAll({ call, objects: { patch } } as unknown as KubernetesClient, [definition]);
+    expect(sent).toEqual([definition]);
   });
 
   it('fails at once with a kind that the API does not know and the list does not define', async () => {
